@@ -1,0 +1,129 @@
+"use strict";
+// A scene of treesim in meshcat's viewer: what the recording and the live page share.
+
+const GRID_CELLS = 20;  // on each side of the origin
+const GRID_COLOR = 0x8f9aa6;
+const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
+const FIELD_OF_VIEW = 40;  // degrees, the smaller side of the window
+const VIEW_DIRECTION = [0.80, 0.52, 0.30];  // from the robot to the camera, z up
+
+function decodeArray(value) {
+    const text = atob(value.base64);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return new ARRAYS[value.type](bytes.buffer);
+}
+
+// Meshcat's own lamps hang near the origin and reach ten metres; this one lights a robot of any size anywhere.
+function keyLight() {
+    const light = new MeshCat.THREE.DirectionalLight(0xffffff, 0.45);
+    light.position.set(4, 1, 6);
+    return light;
+}
+
+// A square grid of short segments: software renderers drop long lines that reach behind the camera.
+function gridLines(cell) {
+    const points = [];
+    for (let i = -GRID_CELLS; i <= GRID_CELLS; i++) {
+        for (let j = -GRID_CELLS; j < GRID_CELLS; j++) {
+            points.push(i, j, 0, i, j + 1, 0, j, i, 0, j + 1, i, 0);
+        }
+    }
+    const geometry = new MeshCat.THREE.BufferGeometry();
+    geometry.setAttribute("position", new MeshCat.THREE.Float32BufferAttribute(points, 3));
+    geometry.scale(cell, cell, 1);
+    return new MeshCat.THREE.LineSegments(geometry, new MeshCat.THREE.LineBasicMaterial({color: GRID_COLOR}));
+}
+
+function parseScene(text) {
+    return JSON.parse(text, (_, value) => (value && value.base64 !== undefined ? decodeArray(value) : value));
+}
+
+const element = (id) => document.getElementById(id);
+
+class Stage {
+    constructor() {
+        this.viewer = new MeshCat.Viewer(element("meshcat-pane"), false);
+        this.viewer.animate = () => this.tick();  // meshcat restarts its loop after capturing images
+        this.viewer.set_object(["Lights", "KeyLight"], keyLight());
+        for (const lamp of ["PointLightNegativeX", "PointLightPositiveX"]) {
+            this.viewer.set_property(["Lights", lamp], "visible", false);
+        }
+        this.bodies = [];
+        this.beforeRender = () => {};
+        this.anchor = null;
+        element("follow").addEventListener("change", () => { this.anchor = null; });
+        this.tick();
+    }
+
+    tick() {
+        requestAnimationFrame(() => this.tick());
+        this.viewer.animator.update();
+        this.beforeRender();
+        this.follow();
+        if (this.viewer.needs_render) this.viewer.render();
+    }
+
+    load(scene) {
+        document.title = scene.title;
+        element("title").textContent = scene.title;
+        for (const command of scene.commands) {
+            if (command.type === "set_object") {
+                command.object.geometries = command.object.geometries.map((id) => scene.geometries[id]);
+            }
+            this.viewer.handle_command(command);
+        }
+        const find = (path) => this.viewer.scene_tree.find(path.split("/").filter((entry) => entry.length > 0));
+        this.bodies = scene.bodies.map((path) => find(path).object);
+        this.viewer.set_object(["Grid"], gridLines(scene.view.cell));
+        this.look(scene.view);
+    }
+
+    // Pose every body: x y z and quaternion x y z w, one after the other.
+    pose(rows) {
+        this.bodies.forEach((body, i) => {
+            body.position.fromArray(rows, 7 * i);
+            body.quaternion.fromArray(rows, 7 * i + 3);
+        });
+        this.viewer.set_dirty();
+    }
+
+    // Point the camera at a ball; the scene has z up, three.js has y up.
+    look({center: [x, y, z], radius, follow}) {
+        const {camera, controls} = this.viewer;
+        const narrow = Math.min(1, window.innerWidth / window.innerHeight);
+        const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
+        const [dx, dy, dz] = VIEW_DIRECTION;
+        const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(radius / Math.sin(half));
+        camera.fov = FIELD_OF_VIEW;
+        camera.near = radius / 100;
+        camera.far = radius * 1000;
+        controls.target.set(x, z, -y);
+        camera.position.copy(controls.target).add(offset);
+        element("follow").checked = follow;
+        this.anchor = null;
+        this.viewer.set_dirty();
+    }
+
+    // Move camera and target along with the first moving body.
+    follow() {
+        const body = this.bodies[1];
+        if (!body || !element("follow").checked) return;
+        const now = body.getWorldPosition(new MeshCat.THREE.Vector3());
+        if (this.anchor) {
+            const step = now.clone().sub(this.anchor);
+            this.viewer.camera.position.add(step);
+            this.viewer.controls.target.add(step);
+        }
+        this.anchor = now;
+    }
+}
+
+function openStage() {
+    try {
+        return new Stage();
+    } catch (error) {
+        element("title").textContent = `This page needs WebGL, which this browser does not offer: ${error.message}`;
+        throw error;
+    }
+}

@@ -1,0 +1,135 @@
+"""A robot as a scene: meshcat commands that draw it once, and a view that frames it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from meshcat.commands import Delete, SetObject, SetProperty, SetTransform
+from meshcat.geometry import Mesh
+from meshcat.path import Path as ScenePath
+
+from treesim import Tree, Visual
+from treesim.viewers.base import drawables
+
+from .meshes import read_mesh
+from .shapes import Shape, material_of, shape_of
+
+ROOT = "robot"
+TOP_COLOR, BOTTOM_COLOR = [0.95, 0.97, 1.0], [0.62, 0.68, 0.76]
+_ROAMING = 3.0  # robot sizes; a robot that goes farther is followed by the camera
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A visual, its shape, and the (4, 4) `matrix` of the shape in the frame of the visual's body."""
+
+    visual: Visual
+    shape: Shape
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(4, 4) pose and scale of the shape in the body's frame."""
+        return self.visual.placement.matrix() @ self.shape.matrix
+
+
+def robot_parts(robot: Tree) -> list[Part]:
+    """Return the parts to draw for `robot`; visuals of one mesh file or one size share their geometry.
+
+    Warns once if mesh files cannot be read (see treesim.viewers.base.drawables).
+    """
+    shapes: dict[Any, Shape] = {}
+    parts = []
+    for visual in drawables(robot, readable=lambda file: read_mesh(file) is not None):
+        key = (visual.kind, visual.size, visual.file)
+        if key not in shapes:
+            shapes[key] = shape_of(visual)
+        parts.append(Part(visual, shapes[key]))
+    return parts
+
+
+def body_paths(robot: Tree) -> list[str]:
+    """Return the scene path of every body, the base first; numbered, so that any name makes a path of its own."""
+    names = ("base", *robot.body_names)
+    return [f"/{ROOT}/{i} {name.replace('/', '_')}" for i, name in enumerate(names)]
+
+
+def scene_message(robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str) -> dict[str, Any]:
+    """Return all that a page needs to draw `robot`: title, bodies, geometries by uuid, commands and view.
+
+    poses: (K, n_bodies + 1, 4, 4), the poses that the view must show; the first is the one drawn first.
+    """
+    geometries: dict[str, Any] = {}
+    commands = _stage_commands()
+    paths = body_paths(robot)
+    for k, part in enumerate(parts):
+        path = f"{paths[part.visual.body]}/{k} {part.visual.kind}"
+        commands += _part_commands(part, path, geometries)
+    view = framing(parts, poses)
+    commands.append(SetTransform(_translation(view["floor"]), _path("/Grid")).lower())
+    return {"title": title, "bodies": paths, "geometries": geometries, "commands": commands, "view": view}
+
+
+def _stage_commands() -> list[dict[str, Any]]:
+    return [
+        Delete(_path(f"/{ROOT}")).lower(),
+        SetProperty("top_color", TOP_COLOR, _path("/Background")).lower(),
+        SetProperty("bottom_color", BOTTOM_COLOR, _path("/Background")).lower(),
+        SetProperty("visible", False, _path("/Axes")).lower(),
+    ]
+
+
+def _part_commands(part: Part, path: str, geometries: dict[str, Any]) -> list[dict[str, Any]]:
+    """Commands that draw a part; its geometry goes into `geometries` and is named by uuid."""
+    command = SetObject(Mesh(part.shape.geometry, material_of(part.visual, part.shape)), path=_path(path)).lower()
+    (geometry,) = command["object"]["geometries"]
+    geometries[geometry["uuid"]] = geometry
+    command["object"]["geometries"] = [geometry["uuid"]]
+    return [command, SetTransform(part.matrix, _path(path)).lower()]
+
+
+def _path(text: str) -> ScenePath:
+    return ScenePath(tuple(entry for entry in text.split("/") if entry))
+
+
+def _translation(z: float) -> np.ndarray:
+    matrix = np.eye(4)
+    matrix[2, 3] = z
+    return matrix
+
+
+def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
+    """Return what the camera shows: `center` (3,) and `radius` of a ball, the `floor` height and its squares' side
+    `cell` (all in metres), and whether the camera is to `follow`.
+
+    The ball holds the robot at all poses (K, n_bodies + 1, 4, 4) - or at the first, and the camera follows, if the
+    robot roams. The floor is at 0, or below the robot's lowest first point.
+    """
+    lower, upper = zip(*(_box(parts, pose) for pose in poses), strict=True)
+    first, whole = _ball(lower[0], upper[0]), _ball(np.min(lower, axis=0), np.max(upper, axis=0))
+    follow = whole[1] > _ROAMING * first[1]
+    center, radius = first if follow else whole
+    floor = min(0.0, float(lower[0][2]))
+    return {"center": center.tolist(), "radius": radius, "floor": floor, "cell": _cell(first[1]), "follow": bool(follow)}
+
+
+def _cell(radius: float) -> float:
+    """Side of the floor's squares: 1, 2 or 5 times a power of ten, about half the robot's radius [m]."""
+    power = 10.0 ** np.floor(np.log10(radius / 2))
+    return float(power * max(step for step in (1, 2, 5) if step * power <= radius / 2 * 1.0001))
+
+
+def _box(parts: Sequence[Part], pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corner of the robot in the world; the bodies' origins if nothing is drawn."""
+    points = [pose[:, :3, 3]] if not parts else []
+    for part in parts:
+        matrix = pose[part.visual.body] @ part.visual.placement.matrix()
+        points.append(part.shape.corners() @ matrix[:3, :3].T + matrix[:3, 3])
+    stacked = np.concatenate(points)
+    return stacked.min(axis=0), stacked.max(axis=0)
+
+
+def _ball(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, float]:
+    return (lower + upper) / 2, max(float(np.linalg.norm(upper - lower)) / 2, 1e-3)

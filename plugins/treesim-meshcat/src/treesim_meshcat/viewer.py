@@ -1,0 +1,70 @@
+"""The viewer that treesim knows as "meshcat"."""
+
+from __future__ import annotations
+
+import time
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+import treesim
+from treesim import Tree
+from treesim.errors import ArgumentError
+from treesim.trajectory import Trajectory
+
+from .encoding import pose_frame, to_json
+from .recording import write_recording
+from .scene import robot_parts, scene_message
+from .server import LiveServer
+
+
+class MeshcatViewer:
+    """Shows a robot on a page of this computer, and writes recordings.
+
+    The page is served to this computer alone, by a thread of this process, at a `url` that nobody else can guess.
+    Use one viewer from one thread. url: address of the live page, None before the first `show`.
+    """
+
+    def __init__(self) -> None:
+        self.url: str | None = None
+        self._server: LiveServer | None = None
+        self._robot: Tree | None = None
+        self._started = 0.0
+        self._sequence = 0
+
+    def show(self, robot: Tree, q: np.ndarray) -> str:
+        """Draw `robot` at configuration q (nq,) and return the address of the page.
+
+        Pages that are open already switch to the new robot. Warns once if mesh files cannot be read.
+        """
+        poses = treesim.body_poses(robot, q)
+        message = scene_message(robot, robot_parts(robot), poses[None], title=robot.name)
+        self._server = self._server or LiveServer()
+        self._robot, self._started = robot, time.perf_counter()
+        self._server.show(to_json(message), self._frame(poses))
+        self.url = self._server.url
+        return self.url
+
+    def update(self, q: np.ndarray) -> None:
+        """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
+
+        Raises ArgumentError before `show`.
+        """
+        if self._server is None or self._robot is None:
+            raise ArgumentError("update: no robot is shown; call show(robot, q) first")
+        self._server.move(self._frame(treesim.body_poses(self._robot, q)))
+
+    def close(self) -> None:
+        """Stop the server; open pages say so. Closing twice does nothing, and `show` may follow."""
+        if self._server is not None:
+            self._server.close()
+        self._server = self._robot = None
+
+    def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
+        """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""
+        return write_recording(robot, trajectory, path, fps)
+
+    def _frame(self, poses: np.ndarray) -> bytes:
+        self._sequence = (self._sequence + 1) % 2**32
+        return pose_frame(self._sequence, time.perf_counter() - self._started, poses)

@@ -1,0 +1,72 @@
+"""What is taken out of a file for Bullet, and that the physics stays."""
+
+import numpy as np
+import pytest
+import treesim
+from lxml import etree
+
+from treesim_pybullet.strip import StripError, strip
+
+
+def robot(*parts: str) -> str:
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def link(name: str, mass: float | None = None, origin: str = "") -> str:
+    if mass is None:
+        return f'<link name="{name}"/>'
+    inertia = '<inertia ixx="0.1" ixy="0.01" ixz="0" iyy="0.2" iyz="0" izz="0.2"/>'
+    return f'<link name="{name}"><inertial>{origin}<mass value="{mass}"/>{inertia}</inertial></link>'
+
+
+def joint(kind: str, parent: str, child: str, inside: str = "") -> str:
+    return (
+        f'<joint name="{parent}-{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}'
+        "</joint>"
+    )
+
+
+def test_limits_go_and_drawing_goes():
+    visual = '<visual><geometry><mesh filename="package://nowhere/x.stl"/></geometry></visual>'
+    limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/><dynamics damping="0.1"/>'
+    text = robot(
+        link("a", 1), link("b", 1).replace("</link>", visual + "</link>"), link("c", 1),
+        joint("revolute", "a", "b", limit), joint("prismatic", "b", "c", limit),
+    )  # fmt: skip
+    stripped, changes = strip(text, floating=False)
+    tree = etree.fromstring(stripped)
+    assert [j.get("type") for j in tree.findall("joint")] == ["continuous", "prismatic"]
+    assert [float(tree.find(".//limit").get(side)) for side in ("lower", "upper")] == [1, -1]
+    assert tree.find(".//visual") is None and tree.find(".//dynamics") is None
+    assert any("1 <visual>" in change for change in changes) and any("limits" in change for change in changes)
+
+
+def test_a_massless_root_takes_the_mass_of_what_is_fixed_to_it():
+    text = robot(
+        link("a"), link("b"), link("c", 2.0, '<origin xyz="0.1 0 0" rpy="0.3 0 0.2"/>'),
+        joint("fixed", "a", "b", '<origin xyz="0 0 1" rpy="0.1 0.2 0.3"/>'),
+        joint("fixed", "b", "c", '<origin xyz="0 0.5 0" rpy="0 -0.4 0"/>'),
+    )  # fmt: skip
+    stripped, changes = strip(text, floating=True)
+    before, after = (treesim.load(t, base="floating").bodies[0].inertia for t in (text, stripped))
+    assert after.mass == before.mass
+    np.testing.assert_allclose(after.com, before.com, atol=1e-15)
+    np.testing.assert_allclose(after.rotational, before.rotational, atol=1e-15)
+    root = etree.fromstring(stripped).find("link[@name='a']")
+    assert float(root.find("inertial/mass").get("value")) == 2.0
+    assert any("'c'" in change and "'a'" in change for change in changes)
+
+
+def test_a_massless_root_without_a_fixed_child_is_refused():
+    text = robot(link("a"), link("b", 1), joint("continuous", "a", "b"))
+    with pytest.raises(StripError, match="'a'"):
+        strip(text, floating=True)
+    assert "continuous" in strip(text, floating=False)[0]
+
+
+def test_a_floating_root_joint_makes_way():
+    text = robot(link("world"), link("a", 1), link("b", 1), joint("floating", "world", "a"), joint("fixed", "a", "b"))
+    stripped, _ = strip(text, floating=True)
+    tree = etree.fromstring(stripped)
+    assert [part.get("name") for part in tree.findall("link")] == ["a", "b"]
+    assert [part.get("type") for part in tree.findall("joint")] == ["fixed"]

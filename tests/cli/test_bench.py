@@ -1,0 +1,54 @@
+"""`treesim bench`: honest numbers, and a plain word when there is no peer."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treesim.cli.timing import first_result, interleaved
+from treesim.errors import TreesimError
+
+QUICK = ("--repeats", 2)
+
+
+def test_slower_call_measures_slower() -> None:
+    timings = interleaved({"short": lambda: time.sleep(1e-4), "long": lambda: time.sleep(2e-3)}, rounds=3)
+    assert 100 <= timings["short"].min_us <= timings["short"].median_us
+    assert timings["long"].min_us >= 2000
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_agrees_with_pinocchio(answer: Callable[..., Any], robot: str, base: str) -> None:
+    pytest.importorskip("pinocchio")
+    result = answer("bench", robot, "--base", base, *QUICK)
+    calls = {row["call"]: row for row in result["calls"]}
+    assert {"forward_dynamics, aba", "inverse_dynamics", "mass_matrix"} <= set(calls)
+    for row in calls.values():
+        assert row["difference"] < 1e-9, row
+        assert row["ratio_min"] == pytest.approx(row["peer"]["min_us"] / row["treesim"]["min_us"])
+    start = result["new_process"]["warm cache"]
+    assert start["total_s"] > start["import_s"] + start["load_s"] + start["first_call_s"]
+
+
+def test_without_pinocchio_it_says_so(treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "pinocchio":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    result = treesim("bench", robot, *QUICK)
+    assert result.exit_code == 0
+    assert "note: Pinocchio is not installed" in result.stdout and "mass_matrix" in result.stdout
+
+
+def test_failing_process_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(TreesimError, match="first call failed: .*nowhere"):
+        first_result(str(tmp_path / "nowhere.urdf"), "fixed", None, cold=False)

@@ -1,0 +1,39 @@
+"""`treesim info`: the facts that scripts rely on, and a table that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+CONTRACT = {"name", "nq", "nv", "n_bodies", "depth", "mass", "parent", "dof_parent", "D1", "D2", "joints"}
+
+
+def test_json_holds_the_contract(answer: Callable[..., Any], robot: str) -> None:
+    facts = answer("info", robot)
+    assert set(facts) >= CONTRACT
+    assert (facts["name"], facts["nq"], facts["nv"], facts["n_bodies"]) == ("toy", 3, 3, 3)
+    assert (facts["depth"], facts["parent"], facts["dof_parent"]) == (2, [0, 1, 0], [0, 1, 0])
+    assert (facts["D1"], facts["D2"], facts["mass_matrix_nonzeros"]) == (1, 1, 5)
+    assert facts["mass"] == pytest.approx(3.0), "the trunk belongs to the world"
+    knee = facts["joints"][1]
+    assert {key: knee[key] for key in ("name", "type", "nq", "nv")} == {
+        "name": "knee", "type": "revolute", "nq": 1, "nv": 1,
+    }  # fmt: skip
+    assert (knee["lower"], knee["upper"], knee["effort_limit"]) == ([-2.0], [2.0], [50.0])
+
+
+def test_floating_base_expands(answer: Callable[..., Any], robot: str) -> None:
+    facts = answer("info", robot, "--base", "floating")
+    assert (facts["nq"], facts["nv"], facts["n_bodies"], facts["base"]) == (10, 9, 4, "floating")
+    assert facts["dof_parent"] == [0, 1, 2, 3, 4, 5, 6, 7, 6]
+    assert facts["joints"][0]["name"] == "root_joint"
+    assert facts["joints"][0]["lower"] == [None] * 7, "JSON knows no infinity"
+
+
+def test_table_shows_tree_and_pattern(treesim: Callable[..., Any], robot: str) -> None:
+    shown = treesim("info", robot).stdout
+    for word in ("toy", "hip", "knee", "shoulder", "λ", "0 1 0", "-2 ... 2", "5 of 9 entries"):
+        assert word in shown
+    assert "██·\n··▀" in shown

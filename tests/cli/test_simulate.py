@@ -1,0 +1,149 @@
+"""`treesim simulate`: results that reach the disk, an honest account, and mistakes that cost no time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treesim import Simulation
+from treesim.trajectory import load
+
+QUICK = ("--duration", 0.1)
+
+
+def test_outputs_agree(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    files = [tmp_path / name for name in ("run.npz", "run.csv", "run.png")]
+    for out in files[:2]:
+        result = treesim("simulate", robot, *QUICK, "--q0", "hip=0.5", "--out", out, "--plot", files[2])
+        assert result.exit_code == 0, result.stderr
+        assert "wrote" in result.stdout
+    one, two = load(files[0]), load(files[1])
+    for name in ("t", "q", "v", "tau", "energy"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert len(one) == 101 and one.t[-1] == pytest.approx(0.1)
+    np.testing.assert_array_equal(one.q[0], [0.5, 0, 0])
+    assert one.metadata["backend"] == "aba" and one.metadata["base"] == "fixed" and one.stopped is None
+    assert files[2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_account_of_a_free_swing(answer: Callable[..., Any], robot: str) -> None:
+    account = answer("simulate", robot, *QUICK, "--q0", "hip=0.5", "--integrator", "rk4")
+    assert (account["steps"], account["dt"], account["stopped"]) == (100, 1e-3, None)
+    assert account["steps_per_s"] > 0 and account["real_time_factor"] > 0
+    assert account["energy"]["conserved_in_theory"] and abs(account["energy"]["change"]) < 1e-9
+    assert account["momentum"]["linear_drift"] is None and "held by the world" in account["momentum"]["note"]
+
+
+def test_account_of_free_flight(answer: Callable[..., Any], robot: str) -> None:
+    flight = ("simulate", robot, *QUICK, "--base", "floating", "--v0", "hip=3,knee=-2", "--integrator", "rk4")
+    weightless = answer(*flight, "--gravity", "0")["momentum"]
+    assert weightless["linear_drift"] < 1e-9 and weightless["angular_drift"] < 1e-9
+    falling = answer(*flight)["momentum"]
+    assert falling["linear_drift"] < 1e-9 and falling["angular_drift"] is None
+
+
+def test_damping_is_told(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    path = make_robot(more='<dynamics damping="0.5"/>')
+    energy = answer("simulate", path, *QUICK, "--q0", "knee=1")["energy"]
+    assert not energy["conserved_in_theory"] and energy["change"] < 0
+    assert "1 degrees of freedom have damping" in energy["note"]
+
+
+def test_hold_holds(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    answer(
+        "simulate", robot, "--duration", 1, "--seed", 4, "--controller", "hold", "--kp", 500, "--kd", 20, "--out", out
+    )
+    held = load(out)
+    assert np.abs(held.q - held.q[0]).max() < 0.1
+    assert np.abs(held.tau).max() > 0
+
+
+def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    ends = []
+    for name in ("a.npz", "b.npz"):
+        answer("simulate", robot, *QUICK, "--seed", 7, "--out", tmp_path / name)
+        ends.append(load(tmp_path / name).q[-1])
+    np.testing.assert_array_equal(*ends)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--duration", 0), "--duration must be a number above zero, got 0"),
+        (("--dt", "nan"), "--dt must be a number above zero, got nan"),
+        (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv is needed"),
+        (("--plot", "/nowhere/run.png"), "cannot write /nowhere/run.png: there is no folder /nowhere"),
+        (("--backend", "abba"), "'abba': did you mean 'aba'"),
+        (("--integrator", "rk5"), "'rk5': did you mean 'rk4'"),
+        (("--base", "floating?"), "unknown base 'floating?': did you mean 'floating'"),
+        (("--controller", "lqr"), "unknown controller 'lqr'"),
+        (("--kp", -1, "--controller", "hold"), "kp must be finite and not negative"),
+        (("--q0", "hipp=1"), "did you mean 'hip'"),
+        (("--gravity", "moon"), "--gravity: 'moon' is not a number"),
+        (("--mimic", "drop"), "unknown way to treat mimic joints 'drop'"),
+    ],
+)
+def test_mistakes_end_before_the_run(
+    treesim: Callable[..., Any], robot: str, arguments: tuple[object, ...], message: str
+) -> None:
+    result = treesim("simulate", robot, *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ") and message in result.stderr
+    assert "Traceback" not in result.stderr and not result.stdout
+
+
+def test_unknown_robot_and_bad_file(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    result = treesim("simulate", "no_such_robot_anywhere")
+    assert result.exit_code == 2 and "no_such_robot_anywhere" in result.stderr
+    result = treesim("simulate", make_robot("broken", mass=-1.0))
+    assert result.exit_code == 2 and "broken.urdf:" in result.stderr and "mass" in result.stderr
+
+
+def test_no_effort_means_no_controller(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    result = treesim("simulate", make_robot(effort=0.0), *QUICK, "--controller", "hold")
+    assert result.exit_code == 2 and "every effort limit" in result.stderr
+
+
+def test_divergence_keeps_what_was_finite(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    wild = ("--dt", 0.5, "--duration", 500, "--integrator", "explicit_euler", "--v0", "hip=50,knee=-80")
+    result = treesim("simulate", robot, *wild, "--out", out)
+    assert result.exit_code == 1
+    kept = load(out)
+    assert kept.stopped and kept.stopped in " ".join(result.stderr.split()) and "dt" in kept.stopped
+    assert 1 < len(kept) < 1001 and np.isfinite(kept.q).all() and np.isfinite(kept.v).all()
+
+
+def test_quiet_says_nothing(treesim: Callable[..., Any], robot: str) -> None:
+    result = treesim("simulate", robot, *QUICK, "--quiet")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_interrupt_keeps_what_was_simulated(
+    treesim: Callable[..., Any], robot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_step, calls = Simulation.step, itertools.count()
+
+    def step(self: Simulation, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        if next(calls) == 50:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real_step(self, t, q, v)
+
+    monkeypatch.setattr(Simulation, "step", step)
+    out = tmp_path / "run.npz"
+    result = treesim("simulate", robot, "--duration", 1, "--out", out, "--json")
+    assert result.exit_code == 130, result.stderr
+    account = json.loads(result.stdout)
+    assert account["stopped"] == "interrupted" and account["files"] == [str(out)]
+    assert 0 < account["steps"] == len(load(out)) - 1 < 1000

@@ -1,0 +1,125 @@
+"""Leading batch axes: every function of states gives, for each state of a batch, what it gives for that state alone."""
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.errors import ArgumentError, SingularInertiaError, TreesimError, UnknownNameError
+
+ROBOT = trees.tree("random_a")
+SHAPE = (2, 3)
+
+
+def batch(shape=SHAPE):
+    rng = np.random.default_rng(0)
+    q = np.stack([ROBOT.random(rng) for _ in range(int(np.prod(shape)))]).reshape(*shape, ROBOT.nq)
+    v, a, tau = rng.normal(size=(3, *shape, ROBOT.nv))
+    return q, v, a, tau, rng.normal(size=(*shape, ROBOT.n_bodies, 6))
+
+
+FUNCTIONS = {
+    "inverse_dynamics": lambda q, v, a, tau, f: treesim.inverse_dynamics(ROBOT, q, v, a, f_ext=f),
+    "bias_forces": lambda q, v, a, tau, f: treesim.bias_forces(ROBOT, q, v, f_ext=f),
+    "mass_matrix": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q),
+    "frame_pose": lambda q, v, a, tau, f: treesim.frame_pose(ROBOT, q, "tool_4"),
+    "frame_jacobian": lambda q, v, a, tau, f: treesim.frame_jacobian(ROBOT, q, "tool_4"),
+    "frame_velocity": lambda q, v, a, tau, f: treesim.frame_velocity(ROBOT, q, v, "tool_4"),
+    "body_poses": lambda q, v, a, tau, f: treesim.body_poses(ROBOT, q),
+    "momentum": lambda q, v, a, tau, f: treesim.momentum(ROBOT, q, v),
+    "energy": lambda q, v, a, tau, f: np.stack(treesim.energy(ROBOT, q, v), axis=-1),
+    **{
+        f"forward_dynamics_{name}": lambda q, v, a, tau, f, name=name: treesim.forward_dynamics(
+            ROBOT, q, v, tau, f_ext=f, backend=name
+        )
+        for name in treesim.available("dynamics")
+    },
+    **{
+        f"inverse_operational_inertia_{name}": lambda q, v, a, tau, f, name=name: treesim.inverse_operational_inertia(
+            ROBOT, q, ["tool_3", "body_8"], method=name
+        )
+        for name in treesim.available("operational")
+    },
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_batches_are_single_states_side_by_side(function):
+    inputs = batch()
+    together = function(*inputs)
+    for index in np.ndindex(SHAPE):
+        alone = function(*(argument[index] for argument in inputs))
+        assert together[index].shape == alone.shape
+        assert np.allclose(together[index], alone, rtol=1e-12, atol=1e-12)
+
+
+def test_a_single_argument_is_shared_by_the_batch():
+    q, v, _, tau, f_ext = batch()
+    shared = treesim.forward_dynamics(ROBOT, q[0, 0], v[0, 0], tau)
+    assert shared.shape == (*SHAPE, ROBOT.nv)
+    for index in np.ndindex(SHAPE):
+        assert np.allclose(shared[index], treesim.forward_dynamics(ROBOT, q[0, 0], v[0, 0], tau[index]), rtol=1e-12)
+    same = treesim.inverse_dynamics(ROBOT, q, v, tau, f_ext=f_ext[0, 0])
+    assert np.allclose(same[1, 2], treesim.inverse_dynamics(ROBOT, q[1, 2], v[1, 2], tau[1, 2], f_ext=f_ext[0, 0]))
+
+
+def test_an_empty_batch_stays_empty():
+    q, v, _, tau, _ = batch()
+    assert treesim.forward_dynamics(ROBOT, q[:0], v[:0], tau[:0]).shape == (0, 3, ROBOT.nv)
+
+
+def test_arguments_are_not_changed():
+    inputs = batch()
+    before = [argument.copy() for argument in inputs]
+    for function in FUNCTIONS.values():
+        function(*inputs)
+    assert all((argument == copy).all() for argument, copy in zip(inputs, before, strict=True))
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("argument", ["q", "v", "tau", "f_ext"])
+def test_wrong_shapes_name_the_argument_and_the_shape_wanted(argument):
+    robot = trees.tree("tree_1")
+    arguments = {"q": np.zeros(7), "v": np.zeros(7), "tau": np.zeros(7), "f_ext": np.zeros((7, 6))}
+    arguments[argument] = np.zeros(5)
+    with pytest.raises(ArgumentError, match=rf"\b{argument}\b.*\(5,\)"):
+        treesim.forward_dynamics(robot, **arguments)
+
+
+@pytest.mark.nojit
+def test_batches_that_do_not_fit_each_other_are_refused():
+    robot = trees.tree("tree_1")
+    with pytest.raises(ArgumentError):
+        treesim.forward_dynamics(robot, np.zeros((2, 7)), np.zeros((3, 7)), np.zeros(7))
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("argument", ["q", "v", "tau"])
+def test_nan_is_an_error_and_never_a_result(argument):
+    robot = trees.tree("tree_1")
+    arguments = {"q": np.zeros(7), "v": np.zeros(7), "tau": np.zeros(7)}
+    arguments[argument][3] = np.nan
+    with pytest.raises(TreesimError, match=r"body|joint|NaN|finite"):
+        treesim.forward_dynamics(robot, **arguments)
+
+
+@pytest.mark.nojit
+def test_names_that_nobody_registered_are_refused_with_the_known_ones():
+    robot = trees.tree("tree_1")
+    zero = np.zeros(7)
+    with pytest.raises(UnknownNameError, match="aba"):
+        treesim.forward_dynamics(robot, zero, zero, zero, backend="abba")
+    with pytest.raises(UnknownNameError, match="did you mean 'body_4'"):
+        treesim.frame_pose(robot, zero, "bodi_4")
+    with pytest.raises(ArgumentError, match="world"):
+        treesim.frame_jacobian(robot, zero, "body_4", reference="wrold")
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("backend", treesim.available("dynamics"))
+def test_a_joint_that_carries_no_inertia_is_named(backend):
+    bodies = [treesim.Body("a", 0, treesim.Joint("j1", "revolute"), treesim.Inertia(1.0, rotational=np.eye(3))),
+              treesim.Body("b", 1, treesim.Joint("massless", "revolute"))]  # fmt: skip
+    robot = treesim.Tree("light", bodies)
+    with pytest.raises(SingularInertiaError, match="massless"):
+        treesim.forward_dynamics(robot, np.zeros(2), np.zeros(2), np.zeros(2), backend=backend)

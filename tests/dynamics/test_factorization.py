@@ -1,0 +1,77 @@
+"""Sparse factors of the mass matrix, H = Lᵀ D L and H = Lᵀ L: exact integers, dense linear algebra, and the pattern."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treesim
+from tests import golden, trees
+from treesim.errors import TreesimError
+
+pytestmark = pytest.mark.nojit
+both = pytest.mark.parametrize("factorize", [treesim.ltdl, treesim.ltl], ids=["ltdl", "ltl"])
+
+
+def random_member(tree, seed):
+    """A random symmetric positive definite matrix with the tree's pattern, as L' L of a random L of the tree."""
+    rng, n = np.random.default_rng(seed), tree.nv
+    L = np.where(np.tril(tree.topology.sparsity()), rng.uniform(-1, 1, (n, n)), 0.0) + 2 * np.eye(n)
+    return L.T @ L
+
+
+def test_integer_case_is_exact():
+    case = golden.load("integer_ltdl")
+    F = treesim.ltdl(golden.TREE_1, case["H"])
+    x = np.arange(1.0, 8.0)
+    assert (F.L == case["L"]).all() and (F.D == case["D"]).all()
+    assert F.multiply(x).tolist() == case["Lx"].tolist()
+    assert F.multiply_transposed(x).tolist() == case["LTx"].tolist()
+    assert F.solve_lower(x).tolist() == case["Linvx"].tolist()
+    assert F.solve_lower_transposed(x).tolist() == case["LinvTx"].tolist()
+    assert np.allclose(F.solve(x), case["Hinvx"], rtol=1e-12)
+
+
+@given(trees.random_trees(), st.integers(0, 1000))
+def test_ltl_and_ltdl_rebuild_the_matrix_within_its_pattern(tree, seed):
+    H = random_member(tree, seed)
+    ltdl, ltl = treesim.ltdl(tree.dof_parent, H), treesim.ltl(tree.dof_parent, H)
+    inside = np.tril(tree.topology.sparsity())
+    assert np.allclose(ltdl.L.T @ np.diag(ltdl.D) @ ltdl.L, H, atol=1e-12)
+    assert np.allclose(ltl.L.T @ ltl.L, H, atol=1e-12)
+    assert (np.diag(ltdl.L) == 1).all() and (np.diag(ltl.L) > 0).all()
+    assert not ltdl.L[~inside].any() and not ltl.L[~inside].any()
+
+
+@both
+@given(trees.random_trees(), st.integers(0, 1000))
+def test_products_and_solves_are_those_of_the_dense_factor(factorize, tree, seed):
+    H = random_member(tree, seed)
+    F, x = factorize(tree.dof_parent, H), np.random.default_rng(seed).normal(size=tree.nv)
+    for value, expected in [
+        (F.multiply(x), F.L @ x),
+        (F.multiply_transposed(x), F.L.T @ x),
+        (F.solve_lower(x), np.linalg.solve(F.L, x)),
+        (F.solve_lower_transposed(x), np.linalg.solve(F.L.T, x)),
+        (F.solve(x), np.linalg.solve(H, x)),
+    ]:
+        assert np.allclose(value, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_ltl_is_the_cholesky_factor_of_the_reversed_matrix():
+    tree = trees.tree("humanoid_2005")
+    H = random_member(tree, 3)
+    G = np.linalg.cholesky(H[::-1, ::-1])
+    assert np.allclose(treesim.ltl(tree.dof_parent, H).L, G[::-1, ::-1].T, atol=1e-12)
+
+
+@both
+def test_matrices_of_another_tree_are_refused(factorize):
+    with pytest.raises(TreesimError):
+        factorize((0, 1, 1), np.array([[4.0, 1, 1], [1, 3, 1], [1, 1, 2]]))  # H[2, 1] couples two branches
+
+
+@both
+def test_a_matrix_that_is_not_positive_definite_is_refused(factorize):
+    with pytest.raises(TreesimError):
+        factorize((0, 1), np.array([[1.0, 0.0], [0.0, -1.0]]))

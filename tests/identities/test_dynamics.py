@@ -1,0 +1,192 @@
+"""What mechanics demands of every tree, whoever computes it: no reference implementation needed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treesim
+from tests import trees
+from tests.trees import CATALOGUE, FREE, SMALL, random_state, relative_error
+
+BACKENDS = treesim.available("dynamics")
+everywhere = pytest.mark.parametrize("name", CATALOGUE)
+every_backend = pytest.mark.parametrize("backend", BACKENDS)
+seeds = st.integers(0, 10_000)
+
+
+def central_difference(f, robot, state, a, h=1e-5):
+    """d/dt f(q, v) along the motion that passes through `state` with acceleration `a`; error O(h^2)."""
+    ahead, behind = (f(robot, robot.integrate(state.q, s * state.v), state.v + s * a) for s in (h, -h))
+    return (np.asarray(ahead) - np.asarray(behind)) / (2 * h)
+
+
+def power_of(robot, state, forces):
+    """Power of wrenches (n_bodies, 6) on the bodies, each in its body's own frame."""
+    twists = [treesim.frame_velocity(robot, state.q, state.v, name, reference="local") for name in robot.body_names]
+    return float(np.sum(forces * np.array(twists)))
+
+
+@pytest.mark.nojit
+@every_backend
+@pytest.mark.parametrize("name", SMALL)
+def test_forward_dynamics_inverts_inverse_dynamics_on_small_trees(name, backend):
+    robot = trees.tree(name)
+    state = random_state(robot)
+    tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=state.f_ext)
+    a = treesim.forward_dynamics(robot, state.q, state.v, tau, f_ext=state.f_ext, backend=backend)
+    assert relative_error(a, state.a) < 1e-11
+
+
+@every_backend
+@everywhere
+def test_forward_dynamics_inverts_inverse_dynamics(name, backend):
+    robot = trees.tree(name)
+    for seed in range(5):
+        state = random_state(robot, seed)
+        tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=state.f_ext)
+        a = treesim.forward_dynamics(robot, state.q, state.v, tau, f_ext=state.f_ext, backend=backend)
+        assert relative_error(a, state.a) < 1e-11
+
+
+@given(trees.random_trees(armature=0.5), seeds, st.sampled_from(BACKENDS))
+def test_forward_dynamics_inverts_inverse_dynamics_on_random_trees(robot, seed, backend):
+    state = random_state(robot, seed)
+    tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=state.f_ext)
+    a = treesim.forward_dynamics(robot, state.q, state.v, tau, f_ext=state.f_ext, backend=backend)
+    assert relative_error(a, state.a) < 1e-11
+
+
+@every_backend
+@everywhere
+def test_backends_agree(name, backend):
+    robot = trees.tree(name)
+    state = random_state(robot, 3)
+    a = treesim.forward_dynamics(robot, state.q, state.v, state.tau, f_ext=state.f_ext, backend=backend)
+    reference = treesim.forward_dynamics(robot, *state[:2], state.tau, f_ext=state.f_ext, backend="reference")
+    assert relative_error(a, reference) < 1e-11
+
+
+@everywhere
+def test_mass_matrix_is_symmetric_positive_definite_with_the_trees_pattern(name):
+    robot = trees.tree(name)
+    H = treesim.mass_matrix(robot, random_state(robot).q)
+    assert (H == H.T).all()
+    assert np.linalg.eigvalsh(H)[0] > 0
+    assert not H[~robot.topology.sparsity()].any()
+
+
+@given(trees.random_trees(joint_types=("revolute", "prismatic")), seeds)
+def test_mass_matrix_fills_its_pattern(robot, seed):
+    H = treesim.mass_matrix(robot, random_state(robot, seed).q)
+    assert ((H != 0) == robot.topology.sparsity()).all()
+
+
+@everywhere
+def test_inverse_dynamics_is_mass_matrix_times_acceleration_plus_bias(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 1)
+    tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=state.f_ext)
+    H = treesim.mass_matrix(robot, state.q)
+    bias = treesim.bias_forces(robot, state.q, state.v, f_ext=state.f_ext)
+    assert relative_error(H @ state.a + bias, tau) < 1e-13
+    assert relative_error(treesim.inverse_dynamics(robot, state.q, state.v, 0 * state.a, f_ext=state.f_ext), bias) == 0
+
+
+@everywhere
+def test_kinetic_energy_is_half_the_quadratic_form_of_the_mass_matrix(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 2)
+    kinetic, _ = treesim.energy(robot, state.q, state.v)
+    form = state.v @ treesim.mass_matrix(robot, state.q) @ state.v / 2
+    assert kinetic == pytest.approx(form, rel=1e-13)
+
+
+@everywhere
+def test_energy_grows_by_the_power_of_the_forces(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 4)
+    a = treesim.forward_dynamics(robot, state.q, state.v, state.tau, f_ext=state.f_ext)
+    rate = central_difference(lambda *at: sum(treesim.energy(*at)), robot, state, a)
+    power = state.tau @ state.v + power_of(robot, state, state.f_ext)
+    assert rate == pytest.approx(power, abs=1e-6 * (1 + np.abs(state.tau * state.v).sum()))
+
+
+@everywhere
+def test_potential_energy_falls_by_the_work_of_gravity(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 5)
+    weight = treesim.bias_forces(robot, state.q, 0 * state.v)
+    rate = central_difference(lambda *at: treesim.energy(*at)[1], robot, state, 0 * state.a)
+    assert rate == pytest.approx(weight @ state.v, abs=1e-6 * (1 + np.abs(weight * state.v).sum()))
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_momentum_is_conserved_in_free_flight(name):
+    """No gravity, and forces only inside the robot: the momentum about the world's origin stays."""
+    robot = trees.tree(name)
+    state = random_state(robot, 6)
+    tau = state.tau.copy()
+    tau[:6] = 0
+    a = treesim.forward_dynamics(robot, state.q, state.v, tau, gravity=(0, 0, 0))
+    rate = central_difference(treesim.momentum, robot, state, a)
+    assert relative_error(rate, np.zeros(6), np.abs(treesim.momentum(robot, state.q, state.v)).max()) < 1e-6
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_momentum_changes_by_weight_and_its_moment(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 7)
+    tau = state.tau.copy()
+    tau[:6] = 0
+    a = treesim.forward_dynamics(robot, state.q, state.v, tau)
+    rate = central_difference(treesim.momentum, robot, state, a)
+    poses = treesim.body_poses(robot, state.q)[1:]
+    moment = sum(
+        np.cross(pose[:3, :3] @ body.inertia.com + pose[:3, 3], body.inertia.mass * robot.gravity)
+        for pose, body in zip(poses, robot.bodies, strict=True)
+    )
+    assert relative_error(rate, np.concatenate([robot.mass * robot.gravity, moment])) < 1e-6
+
+
+@everywhere
+def test_momentum_is_the_sum_over_bodies(name):
+    robot = trees.tree(name)
+    state = random_state(robot, 8)
+    total = np.zeros(6)
+    for i, body in enumerate(robot.bodies, start=1):
+        pose = treesim.body_poses(robot, state.q)[i]
+        twist = treesim.frame_velocity(robot, state.q, state.v, body.name, reference="world")
+        R, arm = pose[:3, :3], pose[:3, :3] @ body.inertia.com
+        linear = body.inertia.mass * (twist[:3] + np.cross(twist[3:], arm))
+        spin = R @ body.inertia.rotational @ R.T @ twist[3:]
+        total += np.concatenate([linear, spin + np.cross(pose[:3, 3] + arm, linear)])
+    assert relative_error(treesim.momentum(robot, state.q, state.v), total) < 1e-13
+
+
+@everywhere
+def test_gravity_is_a_constant_acceleration_of_the_base(name):
+    """Gravity of another direction and the same robot turned: the base does not know which way is down."""
+    robot = trees.tree(name)
+    state = random_state(robot, 9)
+    g = np.array([1.0, -2.0, 3.0])
+    pull = [treesim.inverse_dynamics(robot, state.q, state.v, state.a, gravity=k * g) for k in (0, 1, 2)]
+    assert relative_error(pull[1] - pull[0], pull[2] - pull[1]) < 1e-12
+    weights = np.zeros((robot.n_bodies, 6))
+    for i, body in enumerate(robot.bodies):
+        force = treesim.body_poses(robot, state.q)[i + 1, :3, :3].T @ (body.inertia.mass * g)
+        weights[i] = np.concatenate([force, np.cross(body.inertia.com, force)])
+    as_wrench = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=weights, gravity=(0, 0, 0))
+    assert relative_error(pull[1], as_wrench) < 1e-12
+
+
+@given(trees.random_trees(), seeds)
+def test_armature_adds_to_the_diagonal_of_the_mass_matrix(robot, seed):
+    state = random_state(robot, seed)
+    rotors = np.random.default_rng(seed).uniform(0, 1, robot.nv)
+    tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, armature=rotors)
+    bare = treesim.inverse_dynamics(robot, state.q, state.v, state.a, armature=np.zeros(robot.nv))
+    assert relative_error(tau, bare + rotors * state.a) < 1e-13
+    for backend in BACKENDS:
+        a = treesim.forward_dynamics(robot, state.q, state.v, tau, backend=backend, armature=rotors)
+        assert relative_error(a, state.a) < 1e-11

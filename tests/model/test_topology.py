@@ -1,0 +1,109 @@
+"""Topology: Tree 1 and its expansions as the papers print them, and the identities between λ, μ, κ and ν."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import golden
+from treesim import Topology
+from treesim.errors import ModelError
+
+pytestmark = pytest.mark.nojit
+
+
+@st.composite
+def topologies(draw):
+    n = draw(st.integers(0, 12))
+    parent = [draw(st.integers(0, i)) for i in range(n)]
+    return Topology(parent, draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)))
+
+
+def test_tree_1_sets():
+    tree = Topology(golden.TREE_1)
+    assert [tree.children(i) for i in range(8)] == [(1,), (2, 3), (4, 5), (6, 7), (), (), (), ()]
+    assert tree.support(4) == (1, 2, 4)
+    assert [tree.subtree(i) for i in range(4)] == [(1, 2, 3, 4, 5, 6, 7)] * 2 + [(2, 4, 5), (3, 6, 7)]
+    assert (tree.D1, tree.D2, tree.depth) == (10, 14, 3)
+
+
+def test_tree_1_pattern_of_the_mass_matrix():
+    pattern = Topology(golden.TREE_1).sparsity()
+    assert tuple(set((np.flatnonzero(row) + 1).tolist()) for row in pattern) == golden.TREE_1_PATTERN
+
+
+@pytest.mark.parametrize(
+    "dofs, dof_parent, counts",
+    [
+        ((2, 2, 1, 1, 1, 3, 1), (0, 1, 2, 3, 2, 4, 4, 5, 8, 9, 5), (31, 70)),  # F05 Figure 2
+        ((1, 3, 1, 1, 1, 1, 1), (0, 1, 2, 3, 1, 4, 4, 5, 5), None),  # F10 Figure 3
+    ],
+)
+def test_tree_1_expansions(dofs, dof_parent, counts):
+    tree = Topology(golden.TREE_1, dofs)
+    assert tuple(tree.dof_parent) == dof_parent
+    assert counts is None or (tree.D1, tree.D2) == counts
+
+
+def test_last_dof_of_bodies_is_the_papers_b_e():
+    last = Topology(golden.TREE_1, (1, 3, 1, 1, 1, 1, 1)).last_dof
+    assert (last[4], last[7]) == (6, 9)
+
+
+def test_joints_without_freedom_are_skipped():
+    assert tuple(Topology((0, 1, 2, 3), (1, 0, 1, 1)).dof_parent) == (0, 1, 2)
+
+
+@given(topologies())
+def test_support_and_subtree_are_one_relation(tree):
+    bodies = range(1, tree.n_bodies + 1)
+    for i in bodies:
+        assert all((j in tree.support(i)) == (i in tree.subtree(j)) for j in bodies)
+        assert tree.support(i)[-1] == i and len(tree.support(i)) == tree.body_depth[i - 1]
+        assert all(tree.parent[j - 1] == i for j in tree.children(i))
+    assert sum(tree.body_depth) == sum(len(tree.subtree(i)) for i in bodies)
+    assert sum(len(tree.children(i)) for i in range(tree.n_bodies + 1)) == tree.n_bodies
+
+
+@given(topologies(), st.data())
+def test_nearest_common_ancestor_is_the_end_of_the_common_path(tree, data):
+    p, q = (data.draw(st.integers(0, tree.n_bodies)) for _ in range(2))
+    common = set(tree.support(p)) & set(tree.support(q))
+    assert tree.nearest_common_ancestor(p, q) == max(common, default=0)
+
+
+@given(topologies())
+def test_pattern_counts_and_expansion_agree(tree):
+    expanded = Topology(tree.dof_parent)  # the expansion of an expansion is itself
+    assert tuple(expanded.dof_parent) == tuple(tree.dof_parent)
+    pattern = tree.sparsity()
+    assert pattern.sum() == 2 * tree.D1 + tree.n_dofs
+    assert (pattern == pattern.T).all()
+    rows = np.tril(pattern).sum(axis=1)
+    assert tree.D2 == sum(int(d) * (int(d) - 1) // 2 for d in rows)
+
+
+@given(topologies(), st.integers(0, 1000))
+def test_lower_triangular_matrices_of_the_tree_form_a_group(tree, seed):
+    rng, inside, n = np.random.default_rng(seed), np.tril(tree.sparsity()), tree.n_dofs
+    A, B = (np.where(inside, rng.uniform(-0.5, 0.5, (n, n)), 0.0) + 2 * np.eye(n) for _ in range(2))
+    assert not (A @ B)[~inside].any()
+    assert np.abs(np.linalg.inv(A)[~inside]).max(initial=0.0) < 1e-15
+
+
+@pytest.mark.parametrize("parent", [(1,), (0, 2), (0, -1), (0, 1, 3)])
+def test_numbering_that_is_not_regular_is_refused(parent):
+    with pytest.raises(ModelError, match="not regular"):
+        Topology(parent)
+
+
+def test_refusal_names_the_first_body_that_breaks_the_numbering():
+    with pytest.raises(ModelError, match=r"λ\(2\) = 3"):
+        Topology((0, 3, 1, 9))
+
+
+def test_dofs_must_fit():
+    with pytest.raises(ModelError, match="equal length"):
+        Topology((0, 1), (1,))
+    with pytest.raises(ModelError, match="negative"):
+        Topology((0, 1), (1, -1))

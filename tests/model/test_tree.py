@@ -1,0 +1,125 @@
+"""Tree: what it derives from its bodies, that it cannot be changed, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from tests import trees
+from treesim import Body, Frame, Inertia, Joint, Placement, Tree
+from treesim.errors import ModelError, UnknownNameError
+from treesim.model import generators as make
+from treesim.model.tree import axis_rotation
+
+pytestmark = pytest.mark.nojit
+
+
+def two_bodies(**second) -> Tree:
+    arguments = {"name": "b", "parent": 1, "joint": Joint("j2", "revolute")} | second
+    return Tree("pair", [Body("a", 0, Joint("j1", "revolute"), Inertia(1.0)), Body(**arguments)])
+
+
+def test_layout_follows_the_bodies():
+    robot = make.chain(6, trees.MIXED)  # revolute, spherical, prismatic, planar, continuous, floating
+    assert (robot.nq, robot.nv) == (1 + 4 + 1 + 3 + 1 + 7, 1 + 3 + 1 + 3 + 1 + 6)
+    assert [robot.q_index[name].start for name in robot.joint_names] == [0, 1, 5, 6, 9, 10]
+    assert [robot.v_index[name].start for name in robot.joint_names] == [0, 1, 4, 5, 8, 9]
+    assert robot.q_index["joint_6"] == slice(10, 17) and robot.v_index["joint_6"] == slice(9, 15)
+    assert robot.dof_name(2) == "joint_2[1]" and robot.dof_name(0) == "joint_1"
+    assert robot.mass == pytest.approx(sum(body.inertia.mass for body in robot.bodies))
+
+
+def test_a_tree_cannot_be_changed():
+    robot = make.tree_1()
+    with pytest.raises(AttributeError, match="immutable"):
+        robot.name = "other"
+    for array in (robot.parent, robot.dof_parent, robot.lower, robot.damping, robot.gravity, robot.reals, robot.ints):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(TypeError):
+        robot.q_index["joint_1"] = slice(0, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        robot.bodies[0].inertia.com[0] = 1.0
+
+
+def test_scalars_are_repeated_over_a_joints_coordinates():
+    joint = Joint("ball", "spherical", damping=0.5, upper=2.0)
+    assert joint.damping.tolist() == [0.5] * 3 and joint.upper.tolist() == [2.0] * 4
+
+
+def test_axes_are_normalised():
+    assert np.allclose(Joint("j", "revolute", axis=(0, 3, 4)).axis, (0, 0.6, 0.8), atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    "second, message",
+    [
+        ({"parent": 2}, r"λ\(2\) = 2"),
+        ({"name": "a"}, "body 'a' is defined twice"),
+        ({"joint": Joint("j1", "revolute")}, "joint 'j1' is defined twice"),
+        ({"name": ""}, "a body has no name"),
+    ],
+)
+def test_bodies_that_do_not_fit_are_refused(second, message):
+    with pytest.raises(ModelError, match=message):
+        two_bodies(**second)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"axis": (0, 0, 0)}, "axis is zero"),
+        ({"axis": (0, np.nan, 1)}, "three finite numbers"),
+        ({"lower": 1.0, "upper": 0.0}, "above the upper limit"),
+        ({"armature": -1.0}, "negative"),
+        ({"damping": np.nan}, "damping is not a number"),
+        ({"type": "hinge"}, "unknown type of joint 'j'"),
+    ],
+)
+def test_joints_that_cannot_be_meant_are_refused(arguments, message):
+    with pytest.raises(ModelError if "type" not in arguments else UnknownNameError, match=message):
+        Joint(**({"name": "j", "type": "revolute"} | arguments))
+
+
+@pytest.mark.parametrize(
+    "make_it, message",
+    [
+        (lambda: Inertia(-1.0), "mass must be a finite number >= 0"),
+        (lambda: Inertia(1.0, (0, 0, np.inf)), "com holds NaN or infinity"),
+        (lambda: Inertia(1.0, (0, 0)), r"com must have shape \(3,\)"),
+        (lambda: Inertia(1.0, rotational=np.array([[1, 0.5, 0], [0, 1, 0], [0, 0, 1]])), "not symmetric"),
+        (lambda: Placement(2 * np.eye(3)), "not a rotation"),
+        (lambda: Placement(np.diag([1, 1, -1])), "not a rotation"),
+    ],
+)
+def test_parameters_that_cannot_be_meant_are_refused(make_it, message):
+    with pytest.raises(ModelError, match=message):
+        make_it()
+
+
+def test_frames_are_found_by_name_and_their_errors_name_the_near_ones():
+    robot = Tree("t", make.tree_1().bodies, [Frame("tool", 7, Placement(translation=np.array([0.1, 0, 0])))])
+    assert robot.frame("tool").body == 7 and robot.frame("body_3").body == 3
+    with pytest.raises(UnknownNameError, match="did you mean 'tool'"):
+        robot.frame("tol")
+    with pytest.raises(UnknownNameError, match="did you mean 'joint_1'"):
+        robot.joint("joint1")
+
+
+@pytest.mark.parametrize("frame, message", [(Frame("x", 9), "sits on body 9"), (Frame("body_1", 1), "defined twice")])
+def test_frames_that_do_not_fit_are_refused(frame, message):
+    with pytest.raises(ModelError, match=message):
+        Tree("t", make.tree_1().bodies, [frame])
+
+
+def test_gravity_must_be_three_numbers():
+    with pytest.raises(ModelError, match="three finite numbers"):
+        Tree("t", make.tree_1().bodies, gravity=(0, 0))
+
+
+@pytest.mark.parametrize("z", [-1.0, -0.5, 0.0, 1.0])
+@pytest.mark.parametrize("x", [0.0, 1e-160, 1e-12, 1e-8, 1e-5, 1e-2, 1.0])
+def test_axis_rotation_takes_z_to_the_axis_and_is_a_rotation(x, z):
+    axis = np.array([x, -0.7 * x if z else -1.0, z])
+    axis /= np.linalg.norm(axis)
+    R = axis_rotation(axis)
+    assert np.abs(R[:, 2] - axis).max() < 1e-15
+    assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14 and np.linalg.det(R) > 0

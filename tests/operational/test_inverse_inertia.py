@@ -1,0 +1,65 @@
+"""Λ⁻¹ by every method against its definition J H⁻¹ Jᵀ."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treesim
+from tests import golden, trees
+from tests.trees import CATALOGUE, random_state, relative_error
+from treesim.errors import UnknownNameError
+
+METHODS = treesim.available("operational")
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def by_definition(robot, q, frames, reference):
+    J = np.concatenate([treesim.frame_jacobian(robot, q, frame, reference=reference) for frame in frames])
+    return J @ np.linalg.solve(treesim.mass_matrix(robot, q), J.T)
+
+
+def frames_of(robot):
+    """Leaves and inner bodies in no order, two of them on one path where the tree has such."""
+    names = robot.body_names
+    return [names[-1], names[0], robot.frame_names[-1], names[len(names) // 2]]
+
+
+@pytest.mark.parametrize("reference", ["world", "local"])
+@pytest.mark.parametrize("name", CATALOGUE)
+@every_method
+def test_inverse_inertia_is_what_the_mass_matrix_and_the_jacobian_say(method, name, reference):
+    robot = trees.tree(name)
+    q = random_state(robot).q
+    inverse = treesim.inverse_operational_inertia(robot, q, frames_of(robot), method=method, reference=reference)
+    assert relative_error(inverse, by_definition(robot, q, frames_of(robot), reference)) < 1e-12
+    assert np.allclose(inverse, inverse.T, atol=0, rtol=1e-15)
+
+
+@every_method
+@given(trees.random_trees(armature=0.5), st.integers(0, 1000), st.data())
+def test_inverse_inertia_on_random_trees_and_frames(method, robot, seed, data):
+    frames = data.draw(st.lists(st.sampled_from(robot.frame_names), min_size=1, max_size=4))
+    q = random_state(robot, seed).q
+    inverse = treesim.inverse_operational_inertia(robot, q, frames, method=method)
+    assert relative_error(inverse, by_definition(robot, q, frames, "world")) < 1e-11
+
+
+@pytest.mark.parametrize("first_joint, case", [("revolute", "tree_1_revolute"), ("floating", "tree_1_free")])
+@every_method
+def test_golden_inverse_inertia_of_bodies_4_and_7(method, first_joint, case):
+    expected, robot = golden.load(case), golden.worked_tree_1(first_joint)
+    q = robot.neutral()
+    q[-6:] = 0.1 * np.arange(2, 8)
+    q[0] = 0.1 if first_joint == "revolute" else 0.0
+    inverse = treesim.inverse_operational_inertia(robot, q, ["body_4", "body_7"], method=method, reference="local")
+    diagonal = np.diag(golden.swap_halves(inverse, first=12))
+    assert np.abs(diagonal - expected["LambdaInv_diag"]).max() < 6e-9  # printed to 8 digits
+    assert np.trace(inverse) == pytest.approx(expected["trace_LambdaInv_4_7"], rel=1e-12)
+
+
+@every_method
+def test_a_frame_that_does_not_exist_is_named(method):
+    robot = trees.tree("tree_1")
+    with pytest.raises(UnknownNameError, match="bod_7"):
+        treesim.inverse_operational_inertia(robot, robot.neutral(), ["bod_7"], method=method)

@@ -1,0 +1,137 @@
+"""Trajectories survive the disk bit for bit, are written whole or not at all, and are drawn legibly."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from treesim import trajectory as module
+from treesim.errors import ArgumentError
+from treesim.trajectory import Trajectory, load
+
+JOINTS = ("root_joint", "hip", "slide", "ball", "flat")
+TYPES = ("floating", "revolute", "prismatic", "spherical", "planar")
+NQ, NV = 7 + 1 + 1 + 4 + 3, 6 + 1 + 1 + 3 + 3
+
+
+def example(count: int = 50, **metadata: object) -> Trajectory:
+    rng = np.random.default_rng(1)
+    t = np.linspace(0, 1, count)
+    q = np.cumsum(rng.standard_normal((count, NQ)), axis=0)
+    for where in (slice(3, 7), slice(9, 13)):
+        q[:, where] /= np.linalg.norm(q[:, where], axis=1, keepdims=True)
+    v, tau = rng.standard_normal((2, count, NV))
+    return Trajectory("toy", t, q, v, tau, rng.standard_normal(count), JOINTS, TYPES, metadata)
+
+
+def assert_same(a: Trajectory, b: Trajectory) -> None:
+    for name in ("t", "q", "v", "tau", "energy"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    assert (a.robot_name, a.joint_names, a.joint_types) == (b.robot_name, b.joint_names, b.joint_types)
+    assert dict(a.metadata) == dict(b.metadata)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".CSV"])
+def test_disk_keeps_every_bit(tmp_path: Path, suffix: str) -> None:
+    before = example(dt=1e-3, backend="aba", stopped=None, seed=3)
+    assert_same(load(before.save(tmp_path / f"run{suffix}")), before)
+
+
+@given(arrays.arrays(float, (3, 1), elements=st.floats(allow_nan=True, allow_infinity=True)))
+def test_csv_keeps_any_number(tmp_path_factory: pytest.TempPathFactory, q: np.ndarray) -> None:
+    before = Trajectory("one", np.arange(3.0), q, q, q, q[:, 0], ("a",), ("revolute",))
+    assert_same(load(before.save(tmp_path_factory.mktemp("csv") / "run.csv")), before)
+
+
+def test_csv_names_every_column(tmp_path: Path) -> None:
+    with example().save(tmp_path / "run.csv").open(newline="") as stream:
+        assert stream.readline().startswith("# treesim trajectory: ")
+        header = next(csv.reader(stream))
+    assert header[:3] == ["t", "q.root_joint.x", "q.root_joint.y"]
+    assert header[1 + NQ : 4 + NQ] == ["v.root_joint.vx", "v.root_joint.vy", "v.root_joint.vz"]
+    assert {"q.hip", "v.slide", "tau.ball.wz", "q.flat.theta"} <= set(header)
+    assert len(header) == len(set(header)) == 2 + NQ + 2 * NV
+
+
+def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = example(10).save(tmp_path / "run.csv")
+    old = path.read_bytes()
+
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.csv, "writer", full_disk)
+    with pytest.raises(ArgumentError, match=r"run\.csv.*No space left"):
+        example(20).save(path)
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("run.txt", r"ends in '\.txt', but one of \.npz, \.csv"),
+        ("run", "has no suffix"),
+        ("nowhere/run.npz", "no folder"),
+    ],
+)
+def test_unwritable_place_is_named(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        example().save(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"t,q\n0,1\n", "first line"),
+        ("a.csv", b"# treesim trajectory: {}\nt\n", "robot_name"),
+        ("a.npz", b"no zip at all", "not a trajectory"),
+        ("a.npz", None, "No such file"),
+    ],
+)
+def test_foreign_file_is_refused(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ArgumentError, match=message):
+        load(path)
+
+
+def test_shapes_must_fit() -> None:
+    good = example(5)
+    with pytest.raises(ArgumentError, match=r"v has shape \(5, 16\), but \(5, 14\)"):
+        Trajectory("toy", good.t, good.q, good.q, good.tau, good.energy, JOINTS, TYPES)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_plot_writes_a_picture(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = example(stopped="interrupted").plot(tmp_path / f"run{suffix}")
+    start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
+    assert path.read_bytes().startswith(start)
+
+
+def test_plot_shows_what_moves_most(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    t = np.linspace(0, 1, 20)
+    q = np.outer(t, np.arange(12.0))
+    names = tuple(f"joint_{k}" for k in range(12))
+    path = Trajectory("many", t, q, q, q, t, names, ("revolute",) * 12).plot(tmp_path / "run.svg")
+    drawn = path.read_text()
+    assert "joint_11" in drawn and "joint_4" in drawn
+    assert "joint_3" not in drawn
+    assert "8 joints of 12" in drawn
+
+
+def test_plot_without_matplotlib_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ArgumentError, match=r"treesim\[plot\]"):
+        example().plot(tmp_path / "run.png")
+    assert not list(tmp_path.iterdir())

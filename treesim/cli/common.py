@@ -1,0 +1,153 @@
+"""What every command shares: options, the two output channels, and how errors end."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from ..errors import ArgumentError, TreesimError, unknown_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..model.tree import Tree
+
+P = ParamSpec("P")
+
+FAILED = 1  # the command ran and its result is a failure
+USER_ERROR = 2  # what was asked for cannot be done
+INTERRUPTED = 130  # as a shell reports Ctrl-C
+
+BASES = ("fixed", "floating")
+
+RobotArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="A URDF file, or the name of an installed robot (`treesim robots` lists them).",
+        show_default=False,
+    ),
+]
+BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (fixed) or let it fly (floating).")]
+MimicOption = Annotated[
+    str | None,
+    typer.Option(help="`free` treats mimic joints as independent ones; otherwise they are an error."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+
+def output() -> Console:
+    """Return the console for results (standard output)."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False)
+
+
+def messages() -> Console:
+    """Return the console for errors, warnings and progress (standard error)."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def print_json(value: Any) -> None:
+    """Write `value` as JSON, and nothing else, on standard output; NaN and infinity become null."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` with arrays as lists and numbers that JSON cannot hold as None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def print_error(text: str) -> None:
+    """Show an error on standard error."""
+    _print_labelled("error", "bold red", text)
+
+
+def print_warning(text: str) -> None:
+    """Show a warning on standard error."""
+    _print_labelled("warning", "yellow", text)
+
+
+def _print_labelled(label: str, style: str, text: str) -> None:
+    from rich.text import Text
+
+    messages().print(Text.assemble((f"{label}: ", style), text), soft_wrap=True)
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command: a user's mistake ends in one message and exit code 2, a state that left the numbers in exit
+    code 1, Ctrl-C in exit code 130."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            with _warnings_shown():
+                command(*args, **kwargs)
+        except TreesimError as error:
+            print_error(str(error))
+            raise typer.Exit(FAILED if isinstance(error, ArithmeticError) else USER_ERROR) from None
+        except MemoryError as error:
+            print_error(f"not enough memory: {error}; a shorter --duration or a larger --dt needs less")
+            raise typer.Exit(FAILED) from None
+        except KeyboardInterrupt:
+            print_error("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Show treesim's warnings as sentences, each once, instead of as lines of source."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in seen:
+            seen.add(str(message))
+            print_warning(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def load_robot(source: str, base: str, mimic: str | None) -> Tree:
+    """Return the robot that the command line names. Raises what `treesim.load` raises."""
+    import treesim
+
+    checked_name("base", base, BASES)
+    if mimic is not None:
+        checked_name("way to treat mimic joints", mimic, ("free",))
+    return treesim.load(source, base=base, mimic=mimic)
+
+
+def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
+    """Return `name` if it is one of `known`; raises UnknownNameError otherwise."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    return name
+
+
+def checked_positive(option: str, value: float) -> float:
+    """Return `value` if it is finite and above zero; raises ArgumentError naming the option otherwise."""
+    if not (math.isfinite(value) and value > 0):
+        raise ArgumentError(f"{option} must be a number above zero, got {value:g}")
+    return value

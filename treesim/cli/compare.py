@@ -1,0 +1,69 @@
+"""`treesim compare ROBOT`: this engine beside another one, on the same states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import FAILED, BaseOption, JsonOption, RobotArgument, guarded, output, print_json
+
+if TYPE_CHECKING:
+    from ..compare import Report, Row
+
+
+@guarded
+def compare(
+    robot: RobotArgument,
+    against: Annotated[str, typer.Option(help="The other engine (`treesim plugins` lists the referees).")] = "pybullet",
+    base: BaseOption = "floating",
+    states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
+    steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
+    dt: Annotated[float, typer.Option(help="Step of the trajectory [s].")] = 1e-3,
+    json: JsonOption = False,
+) -> None:
+    """Check this engine against another one: model, mass matrix, bias, dynamics, trajectory.
+
+    Exit code 1 if anything disagrees.
+    """
+    import treesim.compare
+
+    report = treesim.compare.compare(robot, against=against, base=base, seed=seed, states=states, steps=steps, dt=dt)
+    if json:
+        print_json(report.to_dict())
+    else:
+        _print_report(report)
+    if not report.passed:
+        raise typer.Exit(FAILED)
+
+
+def _print_report(report: Report) -> None:
+    from rich.table import Table
+
+    console = output()
+    versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    console.print(
+        f"{report.robot}, {report.base} base, gravity {list(report.gravity)} m/s^2, seed {report.seed}, "
+        f"dt {report.dt:g} s ({versions})"
+    )
+    table = Table("quantity", "tier", "states", "largest error", "median", "tolerance", "", "worst at, note")
+    for row in report.rows:
+        table.add_row(*_cells(row), style=None if row.passed else "red")
+    console.print(table)
+    for title, entries in (
+        ("changed for the comparison", [f"{tier}: {'; '.join(found)}" for tier, found in report.changes.items()]),
+        ("not compared", [f"{what.replace('_', ' ')}: {why}" for what, why in report.skipped.items()]),
+    ):
+        console.print(f"{title}:")
+        for entry in entries:
+            console.print(f"  {entry}")
+    console.print(report.verdict, style="green" if report.passed else "bold red")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    remark = ", ".join(part for part in (row.where, row.note) if part)
+    return (
+        row.quantity.replace("_", " "), row.tier, str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}",
+        f"{row.tolerance:.0e}", "ok" if row.passed else "FAIL", remark,
+    )  # fmt: skip

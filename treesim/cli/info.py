@@ -1,0 +1,116 @@
+"""`treesim info`: a robot's tree in numbers, and the sparsity that its branches bring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
+from .sparsity import picture
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..model.tree import Tree
+
+
+@guarded
+def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = None, json: JsonOption = False) -> None:
+    """Show ROBOT's bodies, joints, parents, depth, mass and sparsity."""
+    tree = load_robot(robot, base, mimic)
+    facts = robot_facts(tree)
+    if json:
+        print_json({**facts, "base": base})
+        return
+    console = output()
+    console.print(_overview(tree, facts))
+    console.print(_joint_table(tree))
+    console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)
+    console.print(picture(tree.topology.sparsity()), soft_wrap=True)
+    for note in tree.notes:
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+def robot_facts(robot: Tree) -> dict[str, Any]:
+    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n)."""
+    topology = robot.topology
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "n_bodies": robot.n_bodies,
+        "depth": topology.depth,
+        "mass": robot.mass,
+        "gravity": robot.gravity,
+        "parent": robot.parent,
+        "dof_parent": robot.dof_parent,
+        "D1": topology.D1,
+        "D2": topology.D2,
+        "mass_matrix_nonzeros": int(topology.sparsity().sum()),
+        "body_names": robot.body_names,
+        "frame_names": robot.frame_names,
+        "joints": [_joint_facts(robot, name) for name in robot.joint_names],
+        "notes": [str(note) for note in robot.notes],
+    }
+
+
+def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
+    joint, q, v = robot.joint(name), robot.q_index[name], robot.v_index[name]
+    return {
+        "name": name,
+        "type": joint.type,
+        "nq": joint.nq,
+        "nv": joint.nv,
+        "lower": robot.lower[q],
+        "upper": robot.upper[q],
+        "velocity_limit": robot.velocity_limit[v],
+        "effort_limit": robot.effort_limit[v],
+        "damping": robot.damping[v],
+        "friction": robot.friction[v],
+        "armature": robot.armature[v],
+    }
+
+
+def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    full = robot.nv**2
+    filled = 100.0 * facts["mass_matrix_nonzeros"] / full if full else 0.0
+    table = Table(title=robot.name, show_header=False, title_justify="left")
+    for label, value in (
+        ("bodies N, joints", f"{robot.n_bodies}"),
+        ("nq, nv", f"{robot.nq}, {robot.nv}"),
+        ("frames", f"{len(robot.frame_names)}"),
+        ("mass", f"{robot.mass:.6g} kg"),
+        ("depth", f"{facts['depth']} joints from the base to the farthest body"),
+        ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
+        ("mass matrix", f"{facts['mass_matrix_nonzeros']} of {full} entries can differ from zero ({filled:.0f} %)"),
+        ("λ", " ".join(map(str, robot.parent.tolist()))),
+        ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
+    ):
+        table.add_row(label, value)
+    return table
+
+
+def _joint_table(robot: Tree) -> Table:
+    from rich.table import Table
+
+    table = Table("i", "λ(i)", "joint", "type", "moves body", "mass [kg]", "limits [rad, m]", "effort")
+    for i, body in enumerate(robot.bodies, start=1):
+        joint = body.joint
+        q, v = robot.q_index[joint.name], robot.v_index[joint.name]
+        table.add_row(
+            str(i),
+            str(body.parent),
+            joint.name,
+            joint.type,
+            body.name,
+            f"{body.inertia.mass:.4g}",
+            _limits(robot.lower[q].tolist(), robot.upper[q].tolist()) if joint.nq == 1 else "",
+            " ".join(f"{effort:g}" for effort in robot.effort_limit[v] if effort < float("inf")),
+        )
+    return table
+
+
+def _limits(lower: list[float], upper: list[float]) -> str:
+    bounds = f"{lower[0]:.4g} ... {upper[0]:.4g}"
+    return "" if bounds == "-inf ... inf" else bounds

@@ -1,0 +1,48 @@
+"""The `treesim` program: one file per command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .bench import bench
+from .compare import compare
+from .info import info
+from .plugins import plugins
+from .robots import robots
+from .simulate import simulate
+from .view import view
+
+app = typer.Typer(
+    name="treesim",
+    help="Dynamics of kinematic trees: load a robot, look at it, move it, check it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (simulate, view, info, compare, bench, robots, plugins):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"treesim {version('treesim')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Dynamics of kinematic trees: load a robot, look at it, move it, check it."""
+
+
+def main() -> None:
+    """Run the program with the arguments of this process."""
+    app()

@@ -1,0 +1,34 @@
+"""`treesim robots`: the robots that can be named without a path."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .common import JsonOption, guarded, output, print_json
+
+
+@guarded
+def robots(
+    containing: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="Only names that contain this text.", show_default=False)
+    ] = "",
+    json: JsonOption = False,
+) -> None:
+    """List the robots of installed data packages, by the names that every command accepts."""
+    from ..urdf import installed_robots
+
+    entries = [entry for entry in installed_robots() if containing.lower() in entry.name.lower()]
+    if json:
+        print_json([{"name": entry.name, "package": entry.package, "path": str(entry.path)} for entry in entries])
+        return
+    console = output()
+    if not entries:
+        of = f" whose name contains {containing!r}" if containing else ""
+        console.print(f"no installed robot{of}; `pip install example-robot-data` brings some", soft_wrap=True)
+        return
+    for package in dict.fromkeys(entry.package for entry in entries):
+        names = [entry.name for entry in entries if entry.package == package]
+        console.print(f"{package} ({len(names)})", style="bold")
+        console.print(f"  {', '.join(names)}")

@@ -1,0 +1,78 @@
+"""What `simulate` and `view` share: the options that make a simulation, and making it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from ..errors import ArgumentError
+from .common import checked_positive, load_robot
+from .states import SPELLINGS, gravity_vector, initial_state
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..model.tree import Tree
+    from ..simulation import Simulation
+
+DtOption = Annotated[float, typer.Option(help="Time step (s).")]
+BackendOption = Annotated[str, typer.Option(help="Forward dynamics; `treesim plugins` lists them.")]
+IntegratorOption = Annotated[str, typer.Option(help="Integration rule; `treesim plugins` lists them.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Start at a random configuration drawn with it.")]
+Q0Option = Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.")]
+V0Option = Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.")]
+ControllerOption = Annotated[
+    str, typer.Option(help="none; hold (PD about the start); pd (PD towards neutral, within limits).")
+]
+KpOption = Annotated[float, typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).")]
+KdOption = Annotated[float, typer.Option(help="Damping of hold and pd (N m s/rad, N s/m).")]
+GravityOption = Annotated[
+    str | None, typer.Option(help="Gravity (m/s^2): its z component or x,y,z; the robot's own if not given.")
+]
+
+DT, BACKEND, INTEGRATOR = 1e-3, "aba", "semi_implicit_euler"
+KP, KD = 100.0, 10.0
+
+
+class Setup(NamedTuple):
+    """A simulation ready to run: the robot, its initial state q (nq,), v (nv,), and the simulation."""
+
+    robot: Tree
+    q: np.ndarray
+    v: np.ndarray
+    simulation: Simulation
+
+
+def set_up(
+    source: str,
+    *,
+    base: str,
+    mimic: str | None,
+    gravity: str | None,
+    seed: int | None,
+    q0: str | None,
+    v0: str | None,
+    dt: float,
+    backend: str,
+    integrator: str,
+    controller: str,
+    kp: float,
+    kd: float,
+) -> Setup:
+    """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if it is wrong."""
+    import treesim
+
+    from ..control import make_controller
+
+    checked_positive("--dt", dt)
+    field = None if gravity is None else gravity_vector(gravity)
+    robot = load_robot(source, base, mimic)
+    q, v = initial_state(robot, q0, v0, seed)
+    drive = make_controller(controller, robot, q, kp, kd)
+    if controller != "none" and not robot.effort_limit.any():
+        raise ArgumentError(
+            f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
+        )
+    simulation = treesim.Simulation(robot, backend, integrator, dt, drive, field)
+    return Setup(robot, q, v, simulation)

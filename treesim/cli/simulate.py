@@ -1,0 +1,201 @@
+"""`treesim simulate`: run a robot for some seconds, sum up, and keep the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import TreesimError
+from . import common
+from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .setup import (
+    BACKEND,
+    DT,
+    INTEGRATOR,
+    KD,
+    KP,
+    BackendOption,
+    ControllerOption,
+    DtOption,
+    GravityOption,
+    IntegratorOption,
+    KdOption,
+    KpOption,
+    Q0Option,
+    SeedOption,
+    V0Option,
+    set_up,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..model.tree import Tree
+    from ..simulation import Simulation
+    from ..trajectory import Trajectory
+
+FRAMES_PER_SECOND = 30.0
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that were asked for, checked before the run; None where none was."""
+
+    out: Path | None
+    plot: Path | None
+    html: Path | None
+
+    @classmethod
+    def checked(cls, out: Path | None, plot: Path | None, html: Path | None) -> Outputs:
+        """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
+        from .. import plugins
+        from ..plotting import require_matplotlib
+        from ..trajectory import PLOT_SUFFIXES, SUFFIXES, checked_output
+
+        for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
+            if path is not None:
+                checked_output(path, suffixes)
+        if plot is not None:
+            require_matplotlib()
+        if html is not None:
+            plugins.get("viewers", "meshcat")
+        return cls(out, plot, html)
+
+    def write(self, robot: Tree, trajectory: Trajectory) -> tuple[list[str], list[str]]:
+        """Write every file, the data first; return the paths written, and the messages of those that failed."""
+        written, failed = [], []
+        for path, write in (
+            (self.out, trajectory.save),
+            (self.plot, trajectory.plot),
+            (self.html, lambda path: _record(robot, trajectory, path)),
+        ):
+            if path is None:
+                continue
+            try:
+                write(path)
+                written.append(str(path))
+            except TreesimError as error:
+                failed.append(str(error))
+        return written, failed
+
+
+def _record(robot: Tree, trajectory: Trajectory, path: Path) -> None:
+    from .. import plugins
+
+    plugins.get("viewers", "meshcat").record(robot, trajectory, path, fps=FRAMES_PER_SECOND)
+
+
+@guarded
+def simulate(
+    robot: RobotArgument,
+    duration: Annotated[float, typer.Option(help="How long to simulate (s).")] = 5.0,
+    dt: DtOption = DT,
+    backend: BackendOption = BACKEND,
+    integrator: IntegratorOption = INTEGRATOR,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    seed: SeedOption = None,
+    q0: Q0Option = None,
+    v0: V0Option = None,
+    controller: ControllerOption = "none",
+    kp: KpOption = KP,
+    kd: KdOption = KD,
+    gravity: GravityOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file (needs meshcat).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
+    common.checked_positive("--duration", duration)
+    outputs = Outputs.checked(out, plot, html)
+    tree, q, v, simulation = set_up(
+        robot,
+        base=base,
+        mimic=mimic,
+        gravity=gravity,
+        seed=seed,
+        q0=q0,
+        v0=v0,
+        dt=dt,
+        backend=backend,
+        integrator=integrator,
+        controller=controller,
+        kp=kp,
+        kd=kd,
+    )
+    show = not (quiet or json)
+    first_call_s = _first_call(simulation, q, v, show)
+    with _progress(show) as progress:
+        began = time.perf_counter()
+        trajectory = simulation.run(duration, q, v, progress=progress)
+        wall_s = time.perf_counter() - began
+    trajectory = trajectory.with_metadata(base=base, seed=seed, controller=controller, source=robot)
+
+    written, failed = outputs.write(tree, trajectory)
+    _report(tree, trajectory, controller, (wall_s, first_call_s), written, quiet, json)
+    for message in failed:
+        common.print_error(message)
+    raise typer.Exit(_exit_code(trajectory.stopped, failed))
+
+
+def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
+    """Return the seconds that one step takes when kernels still have to be loaded or compiled."""
+    waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
+    began = time.perf_counter()
+    with waiting:
+        step = simulation.run(simulation.dt, q, v)
+    if step.stopped == "interrupted":
+        raise KeyboardInterrupt
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _progress(show: bool) -> Iterator[Progress | None]:
+    """Show a progress bar on standard error while the block runs; yields what to call with (done, total) steps."""
+    if not show:
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=common.messages(), transient=True) as bar:
+        task = bar.add_task("simulating")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _report(
+    robot: Tree,
+    trajectory: Trajectory,
+    controller: str,
+    seconds: tuple[float, float],
+    written: list[str],
+    quiet: bool,
+    json: bool,
+) -> None:
+    from .summary import summary, summary_table
+
+    if quiet and not json:
+        return
+    account: dict[str, Any] = summary(robot, trajectory, controller, *seconds)
+    if json:
+        common.print_json({**account, "files": written})
+    else:
+        common.output().print(summary_table(account, written))
+
+
+def _exit_code(stopped: str | None, failed: list[str]) -> int:
+    if stopped == "interrupted":
+        return common.INTERRUPTED
+    if stopped is not None:
+        common.print_error(f"the simulation stopped early: {stopped}")
+        return common.FAILED
+    return common.FAILED if failed else 0

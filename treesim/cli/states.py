@@ -1,0 +1,115 @@
+"""Initial states and gravity as the command line spells them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..model.tree import Tree
+
+SPELLINGS = "comma-separated numbers, name=value pairs, or @file.npy"
+
+
+def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the configuration (nq,) and velocity (nv,) to start from.
+
+    q0, v0: comma-separated numbers, name=value pairs on top of neutral or rest, or @file.npy. seed: a random
+    configuration instead of q0. Quaternions are normalised. Raises ArgumentError naming the option.
+    """
+    import numpy as np
+
+    from ..trajectory import configuration_names, velocity_names
+
+    if q0 is not None and seed is not None:
+        raise ArgumentError("--seed and --q0 both choose the initial configuration: give one of them")
+    types = [body.joint.type for body in robot.bodies]
+    start = robot.neutral() if seed is None else robot.random(np.random.default_rng(seed))
+    q = _vector("--q0", q0, configuration_names(robot.joint_names, types), start)
+    v = _vector("--v0", v0, velocity_names(robot.joint_names, types), np.zeros(robot.nv))
+    return _with_unit_quaternions(robot, q), v
+
+
+def gravity_vector(text: str) -> tuple[float, float, float]:
+    """Return gravity (3,) [m/s^2] from "x,y,z" or from one number, its component along z."""
+    values = [_number("--gravity", part) for part in text.split(",")]
+    if len(values) == 1:
+        return 0.0, 0.0, values[0]
+    if len(values) == 3:
+        return values[0], values[1], values[2]
+    raise ArgumentError(f"--gravity takes one number (along z) or three, got {text!r}")
+
+
+def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    if text is None:
+        return start
+    if text.startswith("@"):
+        values = _from_file(option, text[1:])
+    elif "=" in text:
+        return _from_pairs(option, text, names, start)
+    else:
+        values = np.array([_number(option, part) for part in text.split(",")])
+    if values.shape != (len(names),):
+        raise ArgumentError(f"{option} needs {len(names)} numbers ({_some(names)}), got {values.size}")
+    if not np.isfinite(values).all():
+        raise ArgumentError(f"{option}: {names[int(np.flatnonzero(~np.isfinite(values))[0])]} is not finite")
+    return values
+
+
+def _from_file(option: str, path: str) -> np.ndarray:
+    import numpy as np
+
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=float)
+    except OSError as error:
+        raise ArgumentError(f"{option}: cannot read {path!r}: {error.strerror or error}") from None
+    except (ValueError, EOFError, TypeError):
+        raise ArgumentError(f"{option}: {path!r} is not a .npy file of numbers") from None
+
+
+def _from_pairs(option: str, text: str, names: Sequence[str], start: np.ndarray) -> np.ndarray:
+    values = start.copy()
+    for pair in text.split(","):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise ArgumentError(f"{option}: {pair!r} is not a name=value pair")
+        if name not in names:
+            raise unknown_name(f"coordinate in {option}:", name, names)
+        values[names.index(name)] = _number(f"{option}: {name}", value)
+    return values
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ArgumentError(f"{option}: {text.strip()!r} is not a number ({SPELLINGS})") from None
+    if not math.isfinite(value):
+        raise ArgumentError(f"{option}: {text.strip()} is not finite")
+    return value
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])}, ..., {names[-1]}"
+
+
+def _with_unit_quaternions(robot: Tree, q: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    q = q.copy()
+    for body in robot.bodies:
+        if body.joint.type in ("spherical", "floating"):
+            where = robot.q_index[body.joint.name]
+            quaternion = q[where.stop - 4 : where.stop]  # a view: a joint's quaternion comes last
+            length = np.linalg.norm(quaternion)
+            if length < 1e-9:
+                raise ArgumentError(f"--q0: the quaternion of {body.joint.name!r} is zero; xyzw = 0,0,0,1 is no turn")
+            quaternion /= length
+    return q

@@ -1,0 +1,129 @@
+"""`treesim view`: a robot moving live in a viewer, at the pace of real time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import NonFiniteError
+from . import common
+from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .setup import (
+    BACKEND,
+    DT,
+    INTEGRATOR,
+    KD,
+    KP,
+    BackendOption,
+    ControllerOption,
+    DtOption,
+    GravityOption,
+    IntegratorOption,
+    KdOption,
+    KpOption,
+    Q0Option,
+    SeedOption,
+    V0Option,
+    set_up,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..simulation import Simulation
+
+FRAME_S = 1.0 / 30.0
+
+
+@guarded
+def view(
+    robot: RobotArgument,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    dt: DtOption = DT,
+    backend: BackendOption = BACKEND,
+    integrator: IntegratorOption = INTEGRATOR,
+    seed: SeedOption = None,
+    q0: Q0Option = None,
+    v0: V0Option = None,
+    controller: ControllerOption = "none",
+    kp: KpOption = KP,
+    kd: KdOption = KD,
+    gravity: GravityOption = None,
+    duration: Annotated[
+        float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
+    ] = None,
+    viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Open a viewer and play ROBOT's motion live until Ctrl-C."""
+    from .. import plugins
+
+    if duration is not None:
+        common.checked_positive("--duration", duration)
+    window = plugins.get("viewers", viewer)
+    tree, q, v, simulation = set_up(
+        robot,
+        base=base,
+        mimic=mimic,
+        gravity=gravity,
+        seed=seed,
+        q0=q0,
+        v0=v0,
+        dt=dt,
+        backend=backend,
+        integrator=integrator,
+        controller=controller,
+        kp=kp,
+        kd=kd,
+    )
+    try:
+        window.show(tree, q)
+        url = getattr(window, "url", None)
+        _announce(url, no_browser, json)
+        shown = _play(simulation, window, q, v, duration)
+    finally:
+        window.close()
+    if json:
+        common.print_json({"robot": tree.name, "url": url, "simulated_s": shown})
+
+
+def _announce(url: str | None, no_browser: bool, json: bool) -> None:
+    console = common.messages() if json else common.output()
+    console.print(f"watch at {url}  (Ctrl-C ends)" if url else "running (Ctrl-C ends)", soft_wrap=True)
+    if url and not no_browser:
+        import webbrowser
+
+        webbrowser.open(url)
+
+
+def _play(simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None) -> float:
+    """Advance and show frame by frame at the pace of real time until `duration` or Ctrl-C; return the simulated seconds.
+
+    A frame that takes longer than its time slows the motion down instead of letting a backlog grow.
+    Raises NonFiniteError when the state does.
+    """
+    dt = simulation.dt
+    wanted = None if duration is None else round(duration / dt)
+    steps_a_frame = max(1, round(FRAME_S / dt))
+    done = 0
+    due = time.perf_counter()
+    try:
+        while wanted is None or done < wanted:
+            steps = steps_a_frame if wanted is None else min(steps_a_frame, wanted - done)
+            chunk = simulation.run(steps * dt, q, v)
+            if chunk.stopped == "interrupted":
+                break
+            if chunk.stopped is not None:
+                raise NonFiniteError(f"after {done * dt:.3g} s: {chunk.stopped}")
+            q, v = chunk.q[-1], chunk.v[-1]
+            done += steps
+            window.update(q)
+            due = max(due + steps * dt, time.perf_counter())
+            time.sleep(max(0.0, due - time.perf_counter()))
+    except KeyboardInterrupt:  # the way to end; what was shown needs no saving
+        pass
+    return float(done * dt)

@@ -1,0 +1,7 @@
+"""Comparison with other engines: the referee protocol, the checks, and the report."""
+
+from .base import Answers, Question, Referee, RefereeError
+from .checks import compare
+from .report import Report, Row
+
+__all__ = ["Answers", "Question", "Referee", "RefereeError", "Report", "Row", "compare"]

@@ -1,0 +1,84 @@
+"""What a referee is asked and what it answers; treesim answers the same question, and the two are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ..errors import TreesimError
+from ..model.tree import Tree
+
+RAW = "raw"  # the user's own file: tests our reading of it
+CANONICAL = "canonical"  # our bodies, written out again: tests the dynamics alone
+
+
+class RefereeError(TreesimError):
+    """A referee could not answer: the message says what it stumbled over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """States at which a robot is to be evaluated, all in treesim's layout and units.
+
+    robot: without joint damping, friction and armature. tier: "raw" or "canonical". urdf: the robot's text.
+    q (K, nq), v, a, tau (K, nv): states for the single evaluations.
+    q0 (nq,), v0 (nv,), steps, dt [s]: a free motion under gravity; none if steps is 0.
+    """
+
+    robot: Tree
+    tier: str
+    urdf: str
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    q0: np.ndarray
+    v0: np.ndarray
+    steps: int = 0
+    dt: float = 1e-3
+
+    @property
+    def floating(self) -> bool:
+        """Whether the robot's base is free."""
+        return is_floating(self.robot)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Arrays by quantity, in treesim's layout; what was left out and why; what was changed for the referee's sake.
+
+    Quantities: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
+    pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
+    inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv).
+    """
+
+    values: Mapping[str, np.ndarray]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Referee(Protocol):
+    """Another engine that evaluates states of a robot; plugins register one in the group `treesim.referees`."""
+
+    name: str
+
+    def version(self) -> str:
+        """Return the engine's version."""
+        ...
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return why the engine cannot judge this robot, or None."""
+        ...
+
+    def answer(self, question: Question) -> Answers:
+        """Evaluate the states in the engine's own conventions and return treesim's; raises RefereeError."""
+        ...
+
+
+def is_floating(robot: Tree) -> bool:
+    """Return whether the robot hangs on one floating joint."""
+    return robot.n_bodies > 0 and robot.bodies[0].joint.type == "floating"

@@ -1,0 +1,58 @@
+"""From rows that fail to the likely cause: the quantities build on each other, so the first that fails says most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..model.tree import Tree
+from .measures import entry_sizes, worst
+from .report import Row
+
+# In order of dependence: what comes earlier, if wrong, spoils all that comes later.
+CAUSES = {
+    "mass": "the masses were read or merged differently",
+    "com": "a centre of mass was read or merged differently (inertial <origin xyz>)",
+    "inertia": "an inertia was read or merged differently (sign of an off-diagonal entry, inertial <origin rpy>)",
+    "pose": "a joint's place, axis or angle is meant differently (<origin>, <axis>, order of the joints)",
+    "mass_matrix": "bodies and poses agree, so the composite-inertia recursion or a joint's axis is wrong",
+    "inverse_mass_matrix": "a force acts besides those applied (a motor or damping left on), or the mass matrix is wrong",
+    "bias": "masses agree at rest, so a velocity term (Coriolis, gyroscopic), gravity or its direction is wrong",
+    "inverse_dynamics": "the bias agrees, so the accelerations are meant differently",
+    "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the referee",
+    "trajectory": "single states agree, so the stepping rule differs, or a force is left on in the referee",
+}
+
+
+def verdict(rows: Sequence[Row], referee: str) -> str:
+    """Return one sentence: agreement, or the first quantity that differs, where, by how much, and why in all
+    likelihood."""
+    failed = [row for row in rows if not row.passed]
+    if not rows:
+        return "nothing was compared"
+    if not failed:
+        return f"treesim and {referee} agree on all {len(rows)} rows"
+    order = list(CAUSES)
+    first = min(failed, key=lambda row: (order.index(row.quantity), row.tier != "raw"))
+    size = "is not a number" if np.isnan(first.largest) else f"{first.largest:.1e} > {first.tolerance:.0e}"
+    return (
+        f"treesim and {referee} disagree, first on {first.quantity.replace('_', ' ')} ({first.tier} tier) at "
+        f"{first.where}: {size}; likely cause: {CAUSES[first.quantity]}"
+    )
+
+
+def culprit(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:
+    """Return the body or joint to look at, given how much the entries of a quantity differ in one state.
+
+    A joint that is misplaced misplaces all that it carries: the first body tells. A wrong body shows in the forces of
+    the joints that carry it: the deepest tells. Accelerations mix everything: the largest is as good as any.
+    """
+    sizes = entry_sizes(difference)
+    beyond = np.flatnonzero(~(sizes <= allowed))
+    chosen = worst(sizes)
+    if quantity == "pose":
+        return f"body {robot.body_names[beyond[0] if len(beyond) else chosen]!r}"
+    if quantity in ("mass_matrix", "bias", "inverse_dynamics") and len(beyond):
+        chosen = int(beyond[np.argmax(robot.topology.dof_depth[beyond])])
+    return f"joint {robot.dof_name(chosen)!r}"

@@ -1,0 +1,48 @@
+"""The two texts that describe a robot to a referee: the user's own file, and our bodies written out again."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import cast
+
+import treesim
+
+from ..model.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A robot, the XML it came from (comments gone, xacro expanded; None for a hand-built one), and the SHA-256 of the
+    document itself."""
+
+    robot: Tree
+    urdf: str | None = None
+    sha256: str | None = None
+
+
+def read(source: object, base: str) -> Described:
+    """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
+
+    Raises what `treesim.load` raises.
+    """
+    if isinstance(source, Tree):
+        return Described(source)
+    from lxml import etree
+
+    from ..urdf.findings import Findings
+    from ..urdf.read import Source, parse
+    from ..urdf.resolve import open_source
+
+    findings = Findings("<source>", strict=False)
+    document = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
+    robot = treesim.load(document.path or document.data, base=base, mimic="free")
+    urdf = etree.tostring(parse(document, findings), encoding="unicode")
+    return Described(robot, urdf, hashlib.sha256(document.data).hexdigest())
+
+
+def canonical(robot: Tree) -> str:
+    """Return the robot's bodies as a URDF with principal inertias and unit axes: no referee has to round anything."""
+    from ..urdf import to_urdf
+
+    return to_urdf(robot, principal=True)

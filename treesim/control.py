@@ -1,0 +1,107 @@
+"""Controllers: what drives the joints during a simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    from .model.tree import Tree
+
+CONTROLLERS = ("none", "hold", "pd")
+
+
+class Controller(Protocol):
+    """Anything that turns a time and a state into generalised forces.
+
+    A controller may also carry `stiffness` and `damping`, both (nv,) [N m/rad, N m s/rad]: the derivatives of its
+    torque with respect to position and velocity, sign reversed. An integrator that sees them may add
+    dt * damping + dt^2 * stiffness to the mass matrix's diagonal, which keeps stiff gains stable at large steps.
+    """
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
+        ...
+
+
+class Zero:
+    """No torque at all: the robot moves under gravity and its own friction."""
+
+    def __init__(self, robot: Tree) -> None:
+        self._torque = np.zeros(robot.nv)
+        self._torque.setflags(write=False)
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return zeros (nv,)."""
+        return self._torque
+
+
+class PD:
+    """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
+
+    The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
+    is not actuated. The torque stays within the robot's effort limits.
+
+    robot: the tree. target: (nq,) configuration. kp, kd: gains [N m/rad, N m s/rad; N/m, N s/m], one for all degrees
+    of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
+    """
+
+    def __init__(self, robot: Tree, target: np.ndarray, kp: float | np.ndarray, kd: float | np.ndarray) -> None:
+        self.target = np.array(target, dtype=float)
+        if self.target.shape != (robot.nq,) or not np.isfinite(self.target).all():
+            raise ArgumentError(f"target must be {robot.nq} finite numbers (nq), got shape {self.target.shape}")
+        actuated = _actuated(robot)
+        self.stiffness = _gain("kp", kp, robot.nv) * actuated
+        self.damping = _gain("kd", kd, robot.nv) * actuated
+        self._effort = robot.effort_limit
+        self._robot = robot
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""
+        error = self._robot.difference(q, self.target)
+        return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
+
+
+class Hold(PD):
+    """PD control about the configuration at which the robot starts."""
+
+    def __init__(self, robot: Tree, q0: np.ndarray, kp: float | np.ndarray = 100.0, kd: float | np.ndarray = 10.0):
+        super().__init__(robot, q0, kp, kd)
+
+
+def make_controller(
+    name: str,
+    robot: Tree,
+    q0: np.ndarray,
+    kp: float | np.ndarray = 100.0,
+    kd: float | np.ndarray = 10.0,
+) -> Zero | PD:
+    """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
+    or the nearest one within the position limits).
+
+    q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name.
+    """
+    if name == "none":
+        return Zero(robot)
+    if name == "hold":
+        return Hold(robot, q0, kp, kd)
+    if name == "pd":
+        return PD(robot, np.clip(robot.neutral(), robot.lower, robot.upper), kp, kd)
+    raise unknown_name("controller", name, CONTROLLERS)
+
+
+def _gain(label: str, value: float | np.ndarray, nv: int) -> np.ndarray:
+    gain = np.asarray(value, dtype=float)
+    if gain.shape not in ((), (nv,)):
+        raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
+    if not (np.isfinite(gain).all() and (gain >= 0).all()):
+        raise ArgumentError(f"{label} must be finite and not negative, got {value}")
+    return np.broadcast_to(gain, (nv,))
+
+
+def _actuated(robot: Tree) -> np.ndarray:
+    """Return 1 for each degree of freedom that has an actuator, 0 for those of floating joints (nv,)."""
+    return np.concatenate([np.full(body.joint.nv, float(body.joint.type != "floating")) for body in robot.bodies])

@@ -1,0 +1,14 @@
+"""Articulated-body algorithm, O(N); the default."""
+
+from __future__ import annotations
+
+from ..kernels.aba import forward_dynamics_states
+from .base import Capabilities, CompiledBackend
+
+
+class Aba(CompiledBackend):
+    """Articulated-body algorithm, O(N); the default."""
+
+    name = "aba"
+    capabilities = Capabilities(cost="O(N)", source="RBDA Table 7.1; Jain 1991, Lemma 6.5")
+    entry = forward_dynamics_states

@@ -1,0 +1,135 @@
+"""What a forward-dynamics backend is, and the part that all compiled backends share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..engine.evaluate import Argument, evaluate
+from ..engine.generic import compiled
+from ..errors import SingularInertiaError, UnsupportedError
+from ..kernels.status import FINE
+from ..model.tree import Tree
+from .tables import constants_of, kernel_wrenches
+
+NO_FORCES = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend supports: joint types, external forces, armature, leading batch axes; its cost, and its source."""
+
+    joint_types: tuple[str, ...] = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")
+    external_forces: bool = True
+    armature: bool = True
+    batches: bool = True
+    cost: str = ""
+    source: str = ""
+
+
+@runtime_checkable
+class DynamicsBackend(Protocol):
+    """A forward-dynamics backend: registered under its name in the entry-point group `treesim.dynamics`.
+
+    The class is called without arguments, once; the object must be safe to share between threads.
+    """
+
+    name: str
+    capabilities: Capabilities
+
+    def forward_dynamics(
+        self,
+        robot: Tree,
+        q: Any,
+        v: Any,
+        tau: Any,
+        f_ext: Any = None,
+        gravity: Any = None,
+        armature: Any = None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv) with the arguments and errors of `treesim.forward_dynamics`."""
+        ...
+
+
+class CompiledBackend:
+    """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`."""
+
+    name: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
+    entry: ClassVar[Callable[..., int]]
+
+    def __init__(self) -> None:
+        self._code: Callable[..., int] | None = None
+
+    def forward_dynamics(
+        self,
+        robot: Tree,
+        q: Any,
+        v: Any,
+        tau: Any,
+        f_ext: Any = None,
+        gravity: Any = None,
+        armature: Any = None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        if f_ext is None and gravity is None and armature is None:
+            if self._code is None:
+                self._code = compiled(type(self).entry)
+            # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
+            # whatever it turns down is coerced, broadcast, or explained below
+            qdd = np.empty(robot.nv)
+            try:
+                if self._code(robot.ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+                    return qdd
+            except (TypeError, AttributeError, IndexError, ZeroDivisionError):
+                pass
+        arguments = (
+            Argument("q", q, (robot.nq,)),
+            Argument("v", v, (robot.nv,)),
+            Argument("tau", tau, (robot.nv,)),
+            Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+        )
+        constants = constants_of(robot, gravity, armature)
+        return evaluate(
+            type(self).entry, constants, arguments, [(robot.nv,)], lambda named: explain_failure(robot, named, armature)
+        )[0]
+
+
+def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
+    """Raise UnsupportedError naming the first joint whose type the backend does not support."""
+    for body in robot.bodies:
+        if body.joint.type not in backend.capabilities.joint_types:
+            raise UnsupportedError(
+                f"backend {backend.name!r} does not support the {body.joint.type} joint {body.joint.name!r}; "
+                f"it supports {', '.join(backend.capabilities.joint_types)}"
+            )
+
+
+def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = None) -> Exception:
+    """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
+    from .functions import mass_matrix
+
+    q = named["q"].reshape(-1, robot.nq)
+    for one in q:
+        M = mass_matrix(robot, one, armature=armature)
+        k = first_massless_dof(M, robot)
+        if k is not None:
+            return SingularInertiaError(
+                f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
+                f"give the links it carries a mass, fix the joint, or add armature to it"
+            )
+    return SingularInertiaError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
+
+
+def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:
+    """Return the last degree of freedom whose LTDL pivot vanishes against its own diagonal, or None."""
+    H = M.copy()
+    scale = np.abs(np.diag(M)).max(initial=0.0)
+    for k in range(robot.nv - 1, -1, -1):
+        if not H[k, k] > 1e-14 * max(M[k, k], 1e-12 * scale):
+            return k
+        H[:k, :k] -= np.outer(H[k, :k], H[k, :k]) / H[k, k]
+    return None

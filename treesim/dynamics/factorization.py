@@ -1,0 +1,143 @@
+"""Sparse factors of a symmetric positive definite matrix with the pattern of a tree: H = L' D L or H = L' L."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine.evaluate import Argument, coerce
+from ..engine.generic import compiled
+from ..errors import ArgumentError, SingularInertiaError
+from ..kernels import factored
+from ..model.topology import Topology
+
+
+class Factorization:
+    """The factors of one matrix; make it with `ltdl` or `ltl`.
+
+    L: (n, n) lower triangular, with ones on the diagonal for LTDL. D: (n,) diagonal of LTDL, ones for LTL.
+    Vectors may be (n,) or a matrix (n, k) of columns. Costs (multiply-adds): products and triangular solves D1 each,
+    `solve` 2 D1, D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
+    """
+
+    def __init__(self, topology: Topology, H: Any, unit: bool) -> None:
+        self._tree = topology
+        self._unit = unit
+        self._parent = topology.dof_parent - 1
+        self._depth = topology.dof_depth - 1
+        self._start = np.concatenate([[0], np.cumsum(self._depth + 1)[:-1]]).astype(np.int64)
+        self._packed = self._pack(H)
+        factorize = factored.factorize_ltdl if unit else factored.factorize_ltl
+        with np.errstate(all="ignore"):
+            self._run(factorize)
+        self._check()
+
+    @property
+    def L(self) -> np.ndarray:
+        """(n, n) lower triangular factor with the pattern of the tree."""
+        L = self._unpack()
+        if self._unit:
+            np.fill_diagonal(L, 1.0)
+        return L
+
+    @property
+    def D(self) -> np.ndarray:
+        """(n,) diagonal factor; ones for LTL."""
+        return self._diagonal().copy() if self._unit else np.ones(len(self._parent))
+
+    def multiply(self, x: Any) -> np.ndarray:
+        """Return L x."""
+        return self._apply(factored.MULTIPLY, x)
+
+    def multiply_transposed(self, x: Any) -> np.ndarray:
+        """Return L' x."""
+        return self._apply(factored.MULTIPLY_TRANSPOSED, x)
+
+    def solve_lower(self, x: Any) -> np.ndarray:
+        """Return L^-1 x."""
+        return self._apply(factored.SOLVE_LOWER, x)
+
+    def solve_lower_transposed(self, x: Any) -> np.ndarray:
+        """Return L'^-1 x."""
+        return self._apply(factored.SOLVE_LOWER_TRANSPOSED, x)
+
+    def solve(self, x: Any) -> np.ndarray:
+        """Return H^-1 x."""
+        return self._apply(factored.SOLVE, x)
+
+    def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
+        try:
+            compiled(entry)(self._parent, self._depth, self._start, self._packed, *arguments)
+        except ValueError:  # the square root of a negative pivot, when kernels run as plain Python
+            self._packed[:] = np.nan
+
+    def _apply(self, operation: int, x: Any) -> np.ndarray:
+        n = len(self._parent)
+        try:
+            vectors = np.array(x, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"x must be an array of real numbers: {error}") from None
+        if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
+            raise ArgumentError(f"x has shape {vectors.shape}, but ({n},) or ({n}, k) is needed")
+        rows = np.ascontiguousarray(vectors.T)  # one vector after the other
+        self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, rows.reshape(-1))
+        return np.ascontiguousarray(rows.T)
+
+    def _pack(self, H: Any) -> np.ndarray:
+        n = len(self._parent)
+        matrix = coerce(Argument("H", H, (n, n)))
+        if matrix.ndim != 2:
+            raise ArgumentError(f"H must be one ({n}, {n}) matrix, got shape {matrix.shape}")
+        if not np.isfinite(matrix).all():
+            raise ArgumentError("H holds NaN or infinity")
+        outside = np.argwhere(~self._tree.sparsity() & (matrix != 0))
+        if len(outside):
+            i, j = (int(k) + 1 for k in outside[0])
+            raise ArgumentError(f"H[{i}, {j}] (counting from 1) is not zero, but {i} and {j} lie on no common path")
+        packed = np.zeros(int((self._depth + 1).sum()))
+        for k in range(n):
+            j = k
+            while j >= 0:
+                packed[self._start[k] + self._depth[j]] = matrix[k, j]
+                j = int(self._parent[j])
+        return packed
+
+    def _unpack(self) -> np.ndarray:
+        n = len(self._parent)
+        matrix = np.zeros((n, n))
+        for k in range(n):
+            j = k
+            while j >= 0:
+                matrix[k, j] = self._packed[self._start[k] + self._depth[j]]
+                j = int(self._parent[j])
+        return matrix
+
+    def _diagonal(self) -> np.ndarray:
+        return self._packed[self._start + self._depth]
+
+    def _check(self) -> None:
+        good = self._diagonal() > 0
+        if not good.all():
+            k = int(np.flatnonzero(~good)[-1]) + 1  # pivots are taken from the last to the first
+            raise SingularInertiaError(f"H is not positive definite: the pivot of degree of freedom {k} is not positive")
+
+
+def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:
+    """Return the factors H = L' D L, L unit lower triangular, without fill-in.
+
+    dof_parent: (n,) λe(1..n) in the papers' counting, as `Tree.dof_parent`. H: (n, n), symmetric positive definite,
+    non-zero only along the tree's paths; its lower triangle is read. Raises ModelError (not a regular numbering),
+    ArgumentError (shape, NaN, an entry off the pattern), SingularInertiaError naming the degree of freedom.
+    Cost D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 4.
+    """
+    return Factorization(Topology(dof_parent), H, unit=True)
+
+
+def ltl(dof_parent: Sequence[int], H: Any) -> Factorization:
+    """Return the factor H = L' L, L lower triangular, without fill-in.
+
+    Arguments, errors and source as in `ltdl`. Cost n square roots, D1 divisions and D2 multiply-adds.
+    """
+    return Factorization(Topology(dof_parent), H, unit=False)

@@ -1,0 +1,113 @@
+"""The dynamics of a tree as plain functions of state; every array may carry leading batch axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..engine.evaluate import Argument, evaluate
+from ..engine.generic import compiled
+from ..kernels.crba import mass_matrix_states
+from ..kernels.kinematics import energy_states
+from ..kernels.rnea import inverse_dynamics_states
+from ..kernels.status import FINE
+from ..model.tree import Tree
+from .tables import constants_of, kernel_wrenches
+
+NO_FORCES = np.empty(0)
+
+
+def forward_dynamics(
+    robot: Tree,
+    q: Any,
+    v: Any,
+    tau: Any,
+    f_ext: Any = None,
+    backend: str = "aba",
+    gravity: Any = None,
+    armature: Any = None,
+) -> np.ndarray:
+    """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
+
+    q (..., nq): configuration [m, rad, unit quaternions xyzw]. v (..., nv): velocity [m/s, rad/s].
+    tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m],
+    along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
+    gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
+    qdd is the derivative of v as stored, in body axes for multi-DoF joints.
+    Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),
+    UnknownNameError (backend). Cost: the backend's; `aba` is O(N).
+    """
+    return plugins.get("dynamics", backend).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
+
+
+def inverse_dynamics(
+    robot: Tree, q: Any, v: Any, a: Any, f_ext: Any = None, gravity: Any = None, armature: Any = None
+) -> np.ndarray:
+    """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
+
+    Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler (RBDA Table 5.1), O(N).
+    """
+    if f_ext is None and gravity is None and armature is None:
+        tau = np.empty(robot.nv)
+        try:
+            if compiled(inverse_dynamics_states)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+                return tau
+        except (TypeError, AttributeError, IndexError, ZeroDivisionError):
+            pass  # not one state in float arrays: coerced, broadcast, or explained below
+    arguments = (
+        Argument("q", q, (robot.nq,)),
+        Argument("v", v, (robot.nv,)),
+        Argument("a", a, (robot.nv,)),
+        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+    )
+    return evaluate(inverse_dynamics_states, constants_of(robot, gravity, armature), arguments, [(robot.nv,)])[0]
+
+
+def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
+    """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
+
+    Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
+    """
+    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
+
+
+def mass_matrix(robot: Tree, q: Any, armature: Any = None) -> np.ndarray:
+    """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths.
+
+    q (..., nq): configuration. Raises ArgumentError, NonFiniteError. Composite-rigid-body algorithm (RBDA Table 6.2),
+    O(n d) for depth d, plus O(n^2) to write the full matrix.
+    """
+    nv = robot.nv
+    if armature is None:
+        M = np.empty((nv, nv))
+        try:
+            if compiled(mass_matrix_states)(robot.ints, robot.reals, q, M.reshape(-1)) == FINE:
+                return M
+        except (TypeError, AttributeError, IndexError, ZeroDivisionError):
+            pass  # not one state in a float array: coerced, broadcast, or explained below
+    constants = constants_of(robot, None, armature)
+    return evaluate(mass_matrix_states, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
+
+
+def energy(robot: Tree, q: Any, v: Any, gravity: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
+
+    Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
+    """
+    out = _energy_and_momentum(robot, q, v, gravity)
+    return out[..., 0], out[..., 1]
+
+
+def momentum(robot: Tree, q: Any, v: Any) -> np.ndarray:
+    """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
+
+    World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
+    """
+    return _energy_and_momentum(robot, q, v, None)[..., 2:]
+
+
+def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any) -> np.ndarray:
+    arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
+    return evaluate(energy_states, constants_of(robot, gravity), arguments, [(8,)])[0]

@@ -1,0 +1,44 @@
+"""Dense reference: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization; slow and plain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.evaluate import Argument, coerce
+from ..model.tree import Tree
+from .base import Capabilities, explain_failure
+from .functions import bias_forces, mass_matrix
+
+
+class Reference:
+    """Dense reference: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization."""
+
+    name = "reference"
+    capabilities = Capabilities(cost="O(n^3)", source="Walker and Orin 1982; dense Cholesky")
+
+    def forward_dynamics(
+        self,
+        robot: Tree,
+        q: Any,
+        v: Any,
+        tau: Any,
+        f_ext: Any = None,
+        gravity: Any = None,
+        armature: Any = None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+        bias = bias_forces(robot, q, v, f_ext, gravity)
+        M = mass_matrix(robot, q, armature=armature)
+        right = coerce(Argument("tau", tau, (robot.nv,))) - bias
+        qdd = np.empty_like(right)
+        M = np.broadcast_to(M, (*right.shape[:-1], robot.nv, robot.nv))
+        for state in np.ndindex(right.shape[:-1]):
+            try:
+                qdd[state] = cho_solve(cho_factor(M[state]), right[state])
+            except LinAlgError:
+                raise explain_failure(robot, {"q": np.asarray(q, dtype=float)}, armature) from None
+        return qdd

@@ -1,0 +1,146 @@
+"""The generic engine: compiles a kernel's text with numba, once for all robots, and keeps the result on disk.
+
+A kernel stays a plain Python function. Compiling one makes a copy of it in a namespace in which every kernel that it
+calls is compiled too and `treesim.kernels.numbers` is replaced by `math`; the entry (the function that Python calls)
+gets a fixed signature from its annotations, so a call costs well below a microsecond and no argument can set off a
+second compilation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+KERNELS = "treesim.kernels"
+MATH = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2}
+# contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
+# nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
+HONEST = {"contract", "nsz", "arcp"}
+FAST = HONEST | {"nnan", "ninf"}
+
+_lock = threading.RLock()
+_compiled: dict[FunctionType, Any] = {}
+
+
+def compiled(entry: Callable[..., int]) -> Callable[..., int]:
+    """Return the machine code of a kernel entry, compiling it and all it calls on first use.
+
+    With NUMBA_DISABLE_JIT=1 the entry itself is returned and runs as plain Python. Cost: seconds when the disk cache
+    holds nothing for these sources, milliseconds when it does.
+    """
+    found = _compiled.get(entry)
+    if found is not None:
+        return found
+    with _lock:
+        if entry not in _compiled:
+            _compiled[entry] = _compile_entry(entry)
+        return _compiled[entry]
+
+
+def _compile_entry(entry: Any) -> Any:
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        return entry
+    with _cache_directory(), _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
+        return numba.njit(_signature(entry), cache=True, nogil=True, error_model="numpy", fastmath=FAST)(
+            _linked(entry)
+        )
+
+
+def _signature(entry: Any) -> Any:
+    from numba import types
+
+    kinds = {
+        "Integer": types.int64,
+        "TableOfIntegers": types.Array(types.int64, 1, "C", readonly=True),
+        "TableOfReals": types.Array(types.float64, 1, "C", readonly=True),
+        "Reals": types.float64[::1],
+        "Integers": types.int64[::1],
+    }
+    arguments = [kinds[kind] for label, kind in entry.__annotations__.items() if label != "return"]
+    return types.int64(*arguments)
+
+
+def _linked(function: Any) -> FunctionType:
+    """A copy of a kernel whose globals are compiled kernels."""
+    namespace = dict(function.__globals__)
+    for label in function.__code__.co_names:
+        value = namespace.get(label)
+        if isinstance(value, FunctionType) and value.__module__.startswith(KERNELS):
+            namespace[label] = _compile_part(value)
+    copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy
+
+
+def _compile_part(function: Any) -> Any:
+    import numba
+
+    if function.__module__ == f"{KERNELS}.numbers":
+        return MATH[function.__name__]
+    if function not in _compiled:
+        flags = HONEST if function.__module__ == f"{KERNELS}.status" else FAST
+        # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
+        options = {"nogil": True, "error_model": "numpy", "fastmath": flags, "forceinline": True}
+        _compiled[function] = numba.njit(**options)(_linked(function))
+    return _compiled[function]
+
+
+@lru_cache(maxsize=1)
+def kernel_hash() -> str:
+    """Return a hash of all kernel sources: numba's own cache does not see an edit in a called function's file."""
+    digest = hashlib.sha256()
+    package: ModuleType = sys.modules[KERNELS]
+    for path in sorted(Path(package.__path__[0]).glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """Return where machine code is kept: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources."""
+    root = os.environ.get("TREESIM_CACHE_DIR")
+    if not root:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        root = os.path.join(home, "treesim")
+    return Path(root) / kernel_hash()
+
+
+@contextmanager
+def _cache_directory() -> Any:
+    """numba reads its cache directory from a global setting: set it for treesim's own compilations only."""
+    from numba.core import config
+
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(cache_directory())
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+@contextmanager
+def _announced(name: str) -> Any:
+    """Say on stderr that a kernel is being compiled, if the disk cache has nothing for it."""
+    directory = cache_directory()
+    module, _, entry = name.partition(".")
+    known = directory.is_dir() and any(directory.rglob(f"{module}.{entry}-*.nbi"))
+    if known or os.environ.get("TREESIM_QUIET"):
+        yield
+        return
+    print(f"treesim: compiling {name} (once for all robots) ...", end="", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,65 @@
+"""What an integrator is, and what it sees of the system that it steps."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..engine.evaluate import Argument, evaluate
+from ..kernels.configuration import chart_rate_states, semi_implicit_states
+from ..model.tree import Tree
+
+Vector = np.ndarray
+
+
+class System(Protocol):
+    """A robot under control: what an integrator may ask."""
+
+    robot: Tree
+
+    def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Return qdd (nv,) at time t [s], with joint damping taken at the velocity v."""
+        ...
+
+    def implicit_acceleration(self, t: float, q: Vector, v: Vector, dt: float) -> Vector:
+        """Return qdd (nv,) with damping, Coulomb friction and a controller's gains taken at the end of a step dt."""
+        ...
+
+
+@runtime_checkable
+class Integrator(Protocol):
+    """A fixed-step method, registered under its name in the entry-point group `treesim.integrators`.
+
+    order: of convergence in dt. friction: whether Coulomb friction of the joints is simulated.
+    The class is called without arguments, once; the object must hold no state of its own.
+    """
+
+    name: str
+    order: int
+    friction: bool
+
+    def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+        """Return (q, v) at t + dt; the arguments must not be changed."""
+        ...
+
+
+def chart_rate(robot: Tree, displacement: Vector, v: Vector) -> Vector:
+    """Return d/dt of the displacement d of a motion q0 (+) d whose velocity is v, all (nv,), exact to fourth order."""
+    arguments = (Argument("displacement", displacement, (robot.nv,)), Argument("v", v, (robot.nv,)))
+    return evaluate(chart_rate_states, (robot.ints, robot.reals), arguments, [(robot.nv,)])[0]
+
+
+def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, points: Vector) -> Any:
+    """Return (q, v) after v += dt a, q (+)= dt v, stepping the velocity of `points` (n_bodies + 1, 3) on freely moving
+    bodies (own axes [m]) in axes that do not turn during the step."""
+    arguments = (
+        Argument("q", q, (robot.nq,)),
+        Argument("v", v, (robot.nv,)),
+        Argument("a", a, (robot.nv,)),
+        Argument("dt", [dt], (1,)),
+        Argument("points", points, points.shape),
+    )
+    return evaluate(
+        semi_implicit_states, (robot.ints, robot.reals), arguments, [(robot.nq,), (robot.nv,)]
+    )

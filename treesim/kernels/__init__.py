@@ -1,0 +1,25 @@
+"""The numeric floor: one file per algorithm, plain functions on small tuples and arrays, no classes with state, no I/O.
+
+A *step* is the mathematics of one body, written on the tuples of `spatial`. A *sweep* is a loop over bodies (outward:
+parents first; inward: children first) or along a body's path to the base, and is the only place that knows memory.
+Functions named `*_states` are entries: they lay out scratch memory and run a sweep for each of `count` states held
+back to back in flat arrays, and return how it went (see `status`). Every function runs on any number type; the generic
+engine compiles the same text.
+
+Notation (RBDA = Featherstone, Rigid Body Dynamics Algorithms, 2008; F05, F10 = Featherstone 2005, 2010; J91 = Jain):
+
+| name | symbol | meaning |
+|---|---|---|
+| parent[i] | λ(i) | parent of body i; body 0 is the fixed base |
+| dof_parent[k] | λe(k) | parent of degree of freedom k in the expanded graph, -1 = none |
+| X | iXλ(i) | transform between body i and its parent; R, p: child's axes and origin in the parent |
+| screw[k] | S | unit screw of degree of freedom k; every joint is a run of unit screws fixed in its body |
+| v, a, c | v, a, c | velocity, acceleration, velocity-product acceleration v x S qd, in body coordinates |
+| I, Ic, IA | I, I^c, I^A | rigid, composite and articulated inertia |
+| pA, U, D, u | p^A, U, D, u | bias force, IA S, S' U, tau - S' pA |
+| L, D | L, D | factors H = L' D L or H = L' L, rows packed by ancestor depth |
+| W | 0Xi | placement of body i in the world |
+| Omega | Ω | S H^-1 S', the inverse inertia between bodies (F10, appendix B) |
+
+Coordinates are Featherstone's: angular part first, each body in a frame whose z axis is its joint's axis.
+"""

@@ -1,0 +1,118 @@
+"""Articulated-body algorithm: qdd = FD(q, qd, tau) in O(N), without precomputed bias (RBDA Table 7.1; J91 Lemma 6.5).
+
+A joint with several degrees of freedom is eliminated one unit screw at a time, last first, which equals the block
+elimination with D = S' IA S and needs no inverse of a matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .spatial import (
+    articulated,
+    articulated_add,
+    articulated_apply,
+    articulated_column,
+    articulated_downdate,
+    articulated_to_parent,
+    cross_force,
+    force_add,
+    force_component,
+    force_dot,
+    force_scale,
+    force_sub,
+    force_to_parent,
+    motion_add,
+    motion_to_child,
+    rigid_apply,
+    unit_cross,
+    unit_scaled_add,
+)
+from .status import WRONG_SIZE, status_of
+from .tables import (
+    articulated_at,
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_articulated,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    transform_at,
+    tree_tables,
+)
+
+
+def eliminate_screw(IA, pA, screw, armature, tau):
+    """Free one screw: U = IA S, D = S' U, u = tau - S' pA; what is left of IA and pA beyond it (RBDA eq. 7.43-7.47)."""
+    U = articulated_column(IA, screw)
+    D_inv = 1 / (force_component(U, screw) + armature)
+    nu = (tau - force_component(pA, screw)) * D_inv  # D^-1 u
+    return U, D_inv, nu, articulated_downdate(IA, U, D_inv), force_add(pA, force_scale(U, nu))
+
+
+def velocity_product(tree, i, velocity, v):
+    """c_i = v_i x S qd, for the first screw and the others of joint i."""
+    first = tree.v_start[i]
+    c = unit_cross(velocity, tree.screw[first], v[first])
+    for k in range(first + 1, tree.v_start[i + 1]):
+        c = motion_add(c, unit_cross(velocity, tree.screw[k], v[k]))
+    return c
+
+
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu):
+    """qdd = FD(q, v, tau): velocities outward, articulated inertias inward, accelerations outward."""
+    put_motion(V, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        Xi = body_transform(tree, i, q)
+        velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
+        inertia = rigid_at(tree.inertia, i)
+        put_transform(X, i, Xi)
+        put_motion(V, i, velocity)
+        put_motion(C, i, velocity_product(tree, i, velocity, v))
+        put_articulated(IA, i, articulated(inertia))
+        put_force(pA, i, cross_force(velocity, rigid_apply(inertia, velocity)))
+    for i in range(1, f_ext.shape[0] + 1):
+        put_force(pA, i, force_sub(force_at(pA, i), force_at(f_ext, i - 1)))
+    for i in range(tree.n_bodies, 0, -1):
+        inertia, bias = articulated_at(IA, i), force_at(pA, i)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            Uk, D_inv[k], nu[k], inertia, bias = eliminate_screw(inertia, bias, tree.screw[k], tree.armature[k], tau[k])
+            put_force(U, k, Uk)
+        p = tree.parent[i]
+        if p > 0:
+            bias = force_add(bias, articulated_apply(inertia, motion_at(C, i)))  # pa = pA + Ia c + U D^-1 u
+            Xi = transform_at(X, i)
+            put_articulated(IA, p, articulated_add(articulated_at(IA, p), articulated_to_parent(Xi, inertia)))
+            put_force(pA, p, force_add(force_at(pA, p), force_to_parent(Xi, bias)))
+    put_motion(V, 0, base_acceleration(tree))  # V now holds accelerations
+    for i in range(1, tree.n_bodies + 1):
+        a = motion_add(motion_to_child(transform_at(X, i), motion_at(V, tree.parent[i])), motion_at(C, i))  # a'
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            qdd[k] = nu[k] - D_inv[k] * force_dot(force_at(U, k), a)  # qdd = D^-1 (u - U' a')
+            a = unit_scaled_add(a, tree.screw[k], qdd[k])
+        put_motion(V, i, a)
+
+
+def forward_dynamics_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    X, V, C = np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
+    IA, pA = np.empty((B, 21), q.dtype), np.empty((B, 6), q.dtype)
+    U, D_inv, nu = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype), np.empty(nv, q.dtype)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    for s in range(count):
+        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
+        fs = forces[s * rows : (s + 1) * rows]
+        forward_dynamics(tree, q[y], v[w], tau[w], fs, qdd[w], X, V, C, IA, pA, U, D_inv, nu)
+    return status_of(qdd)

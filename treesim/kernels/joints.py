@@ -1,0 +1,48 @@
+"""What a joint does to the frame of its body, by joint type."""
+
+from __future__ import annotations
+
+from .numbers import cos, sin
+from .spatial import Matrix, Transform, Vector, add, matmul, rotate
+
+REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FLOATING = 0, 1, 2, 3, 4
+
+
+def turned_about_z(R, c, s):
+    """R Rz, for the rotation Rz about z with cosine c and sine s."""
+    return Matrix(
+        c * R.xx + s * R.xy, c * R.xy - s * R.xx, R.xz,
+        c * R.yx + s * R.yy, c * R.yy - s * R.yx, R.yz,
+        c * R.zx + s * R.zy, c * R.zy - s * R.zx, R.zz,
+    )  # fmt: skip
+
+
+def quaternion_matrix(x, y, z, w):
+    """The rotation of a unit quaternion."""
+    return Matrix(
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    )  # fmt: skip
+
+
+def joint_transform(code, fixed, q, k):
+    """The body's frame in its parent: `fixed` (the placement on the parent) times the joint's own displacement.
+
+    q[k:] holds the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
+    """
+    if code == REVOLUTE:
+        return Transform(turned_about_z(fixed.R, cos(q[k]), sin(q[k])), fixed.p)
+    if code == PRISMATIC:
+        R = fixed.R
+        return Transform(R, Vector(fixed.p.x + R.xz * q[k], fixed.p.y + R.yz * q[k], fixed.p.z + R.zz * q[k]))
+    if code == SPHERICAL:
+        return Transform(matmul(fixed.R, quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])), fixed.p)
+    if code == PLANAR:
+        shift = Vector(q[k], q[k + 1], q[k] * 0)
+        return Transform(
+            turned_about_z(fixed.R, cos(q[k + 2]), sin(q[k + 2])), add(fixed.p, rotate(fixed.R, shift))
+        )
+    shift = Vector(q[k], q[k + 1], q[k + 2])
+    R = quaternion_matrix(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
+    return Transform(matmul(fixed.R, R), add(fixed.p, rotate(fixed.R, shift)))

@@ -1,0 +1,223 @@
+"""Rodriguez, Jain and Kreutz-Delgado: articulated quantities, forward dynamics from them, and Omega = S H^-1 S'.
+
+Source: F10, appendix B (Figures 12-15) and J91, eq. 45, 46, 55. Figure 15 is used with the order of every index pair
+corrected: the block (λ(i), λ(j)) may lie below the diagonal although i < j, and then its mirror image is meant.
+Joints with several degrees of freedom are treated one unit screw at a time, as in `aba`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .aba import eliminate_screw
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .kinematics import body_transform
+from .rnea import inverse_dynamics
+from .spatial import (
+    Force,
+    Vector,
+    articulated,
+    articulated_add,
+    articulated_to_parent,
+    force_add,
+    force_component,
+    force_dot,
+    force_scale,
+    force_to_parent,
+    motion_to_child,
+    unit_scaled_add,
+)
+from .status import WRONG_SIZE, status_of
+from .tables import (
+    articulated_at,
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_articulated,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    transform_at,
+    tree_tables,
+)
+
+
+def zero_force(tree):
+    """No force."""
+    zero = tree.gravity[0] * 0
+    return Force(Vector(zero, zero, zero), Vector(zero, zero, zero))
+
+
+def articulated_quantities(tree, q, X, P, U, D_inv):
+    """P, U = P S and D^-1 of every degree of freedom, inward (F10 Figure 12); G = U D^-1, tau-bar = 1 - G S'."""
+    nothing = tree.gravity[0] * 0
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(X, i, body_transform(tree, i, q))
+        put_articulated(P, i, articulated(rigid_at(tree.inertia, i)))
+    for i in range(tree.n_bodies, 0, -1):
+        inertia = articulated_at(P, i)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            Uk, D_inv[k], _, inertia, _ = eliminate_screw(
+                inertia, zero_force(tree), tree.screw[k], tree.armature[k], nothing
+            )
+            put_force(U, k, Uk)
+        p = tree.parent[i]
+        if p > 0:
+            put_articulated(
+                P, p, articulated_add(articulated_at(P, p), articulated_to_parent(transform_at(X, i), inertia))
+            )
+
+
+def articulated_solve(tree, X, U, D_inv, x, Z, A):
+    """x <- H^-1 x from the articulated quantities, in place (J91 eq. 45, 46): forces inward, accelerations outward."""
+    for i in range(tree.n_bodies + 1):
+        put_force(Z, i, zero_force(tree))
+    for i in range(tree.n_bodies, 0, -1):
+        z = force_at(Z, i)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            x[k] = (x[k] - force_component(z, tree.screw[k])) * D_inv[k]  # nu = D^-1 eps
+            z = force_add(z, force_scale(force_at(U, k), x[k]))  # z + G eps
+        p = tree.parent[i]
+        if p > 0:
+            put_force(Z, p, force_add(force_at(Z, p), force_to_parent(transform_at(X, i), z)))
+    for c in range(6):
+        A[0, c] = tree.gravity[0] * 0
+    for i in range(1, tree.n_bodies + 1):
+        a = motion_to_child(transform_at(X, i), motion_at(A, tree.parent[i]))
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            x[k] = x[k] - D_inv[k] * force_dot(force_at(U, k), a)  # nu - G' a+
+            a = unit_scaled_add(a, tree.screw[k], x[k])
+        put_motion(A, i, a)
+
+
+def forward_dynamics_rjk_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of each state: bias by RNEA, then the articulated quantities (J91 eq. 55)."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    X, P = np.empty((B, 12), q.dtype), np.empty((B, 21), q.dtype)
+    V, A, F = np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
+    U, D_inv = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype)
+    C, at_rest = np.empty(nv, q.dtype), np.zeros(nv, q.dtype)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    for s in range(count):
+        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
+        inverse_dynamics(tree, q[y], v[w], at_rest, forces[s * rows : (s + 1) * rows], C, X, V, A, F)
+        articulated_quantities(tree, q[y], X, P, U, D_inv)
+        for k in range(nv):
+            qdd[s * nv + k] = tau[s * nv + k] - C[k]
+        articulated_solve(tree, X, U, D_inv, qdd[w], F, A)
+    return status_of(qdd)
+
+
+def nearest_common_ancestor(parent, p, q):
+    """The body at which the paths to p and q part (0: the base)."""
+    while p != q:
+        if p > q:
+            p = parent[p]
+        else:
+            q = parent[q]
+    return p
+
+
+def mark_needed(parent, bodies, need):
+    """need[i, j], i <= j: the blocks of Omega that the blocks between `bodies` are made from (F10 Figure 15,
+    corrected: indices are ordered before they are marked)."""
+    N = parent.size - 1
+    for r in bodies:
+        for s in bodies:
+            need[min(r, s), max(r, s)] = 1
+    for i in range(N, 0, -1):
+        for j in range(N, i - 1, -1):
+            if need[i, j] == 1:
+                k = nearest_common_ancestor(parent, i, j)
+                p = i if k == i and i != j else parent[i]
+                q = parent[j]
+                if k > 0 and min(p, q) > 0:
+                    need[min(p, q), max(p, q)] = 1
+
+
+def free_rows(tree, i, U, D_inv, B):
+    """B <- tau-bar' B: what joint i lets through of the motions in the columns of the 6x6 block B.
+
+    For each unit screw, first to last: row S of B loses G' B.
+    """
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        for c in range(6):
+            through = B[0, c] * 0
+            for r in range(6):
+                through += U[k, r] * B[r, c]
+            B[tree.screw[k], c] -= D_inv[k] * through
+
+
+def transform_rows(X, B):
+    """B <- X B, column by column."""
+    for c in range(6):
+        m = motion_to_child(X, motion_at(B.T, c))
+        put_motion(B.T, c, m)
+
+
+def propagate_rows(tree, i, X, U, D_inv, B):
+    """B <- tau-bar_i' X_i B."""
+    transform_rows(transform_at(X, i), B)
+    free_rows(tree, i, U, D_inv, B)
+
+
+def diagonal_block(tree, i, X, U, D_inv, B):
+    """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 eq. 65), screw by screw."""
+    transform_rows(transform_at(X, i), B)
+    transform_rows(transform_at(X, i), B.T)
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        screw = tree.screw[k]
+        for c in range(6):
+            through = B[0, c] * 0
+            for r in range(6):
+                through += U[k, r] * B[r, c]
+            B[screw, c] -= D_inv[k] * through
+        for r in range(6):
+            through = B[0, 0] * 0
+            for c in range(6):
+                through += U[k, c] * B[r, c]
+            B[r, screw] -= D_inv[k] * through
+        B[screw, screw] += D_inv[k]
+
+
+def load_block(Omega, p, q, B):
+    """B <- Omega_pq, from the upper triangle of blocks; 0 if p or q is the base."""
+    for r in range(6):
+        for c in range(6):
+            if p == 0 or q == 0:
+                B[r, c] = 0
+            elif p <= q:
+                B[r, c] = Omega[p, q, r, c]
+            else:
+                B[r, c] = Omega[q, p, c, r]
+
+
+def inverse_inertia_blocks(tree, need, X, U, D_inv, B, Omega):
+    """The needed blocks of Omega, outward (F10 Figure 14)."""
+    for i in range(1, tree.n_bodies + 1):
+        for j in range(i, tree.n_bodies + 1):
+            if need[i, j] == 1:
+                k = nearest_common_ancestor(tree.parent, i, j)
+                if i == j:
+                    load_block(Omega, tree.parent[i], tree.parent[i], B)
+                    diagonal_block(tree, i, X, U, D_inv, B)
+                elif k == i:
+                    load_block(Omega, i, tree.parent[j], B)
+                    propagate_rows(tree, j, X, U, D_inv, B.T)
+                elif k > 0:
+                    load_block(Omega, tree.parent[i], tree.parent[j], B)
+                    propagate_rows(tree, i, X, U, D_inv, B)
+                    propagate_rows(tree, j, X, U, D_inv, B.T)
+                else:
+                    load_block(Omega, 0, 0, B)
+                for r in range(6):
+                    for c in range(6):
+                        Omega[i, j, r, c] = B[r, c]

@@ -1,0 +1,88 @@
+"""Recursive Newton-Euler algorithm: tau = ID(q, qd, qdd) (RBDA Table 5.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .spatial import (
+    cross_force,
+    force_add,
+    force_component,
+    force_sub,
+    force_to_parent,
+    motion_add,
+    motion_to_child,
+    rigid_apply,
+    unit_cross,
+    unit_scaled_add,
+)
+from .status import WRONG_SIZE, status_of
+from .tables import (
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    transform_at,
+    tree_tables,
+)
+
+
+def body_acceleration(tree, i, X, a_parent, velocity, v, a):
+    """a_i = X a_λ(i) + S qdd + v x S qd (RBDA eq. 4.7)."""
+    acceleration = motion_to_child(X, a_parent)
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        acceleration = motion_add(acceleration, unit_cross(velocity, tree.screw[k], v[k]))
+        acceleration = unit_scaled_add(acceleration, tree.screw[k], a[k])
+    return acceleration
+
+
+def net_force(inertia, velocity, acceleration):
+    """I a + v x* I v (RBDA eq. 5.9)."""
+    return force_add(rigid_apply(inertia, acceleration), cross_force(velocity, rigid_apply(inertia, velocity)))
+
+
+def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
+    """tau = ID(q, v, a): accelerations outward, forces inward. f_ext has N rows of six numbers, or none."""
+    put_motion(V, 0, zero_motion(tree))
+    put_motion(A, 0, base_acceleration(tree))
+    for i in range(1, tree.n_bodies + 1):
+        Xi = body_transform(tree, i, q)
+        velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
+        acceleration = body_acceleration(tree, i, Xi, motion_at(A, tree.parent[i]), velocity, v, a)
+        put_transform(X, i, Xi)
+        put_motion(V, i, velocity)
+        put_motion(A, i, acceleration)
+        put_force(F, i, net_force(rigid_at(tree.inertia, i), velocity, acceleration))
+    for i in range(1, f_ext.shape[0] + 1):
+        put_force(F, i, force_sub(force_at(F, i), force_at(f_ext, i - 1)))
+    for i in range(tree.n_bodies, 0, -1):
+        f = force_at(F, i)
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
+        p = tree.parent[i]
+        if p > 0:
+            put_force(F, p, force_add(force_at(F, p), force_to_parent(transform_at(X, i), f)))  # f_λ += X' f
+
+
+def inverse_dynamics_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, f_ext: Reals, tau: Reals
+) -> int:
+    """Inverse dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, a, f_ext, tau):
+        return WRONG_SIZE
+    X, V = np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
+    A, F = np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    for s in range(count):
+        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
+        inverse_dynamics(tree, q[y], v[w], a[w], forces[s * rows : (s + 1) * rows], tau[w], X, V, A, F)
+    return status_of(tau)

@@ -1,0 +1,460 @@
+"""Spatial algebra on small tuples: angular part first, every object in one body's coordinates (RBDA ch. 2).
+
+Plain functions of `+ - * /` on named tuples: the same text runs on floats, is compiled by the generic engine, and
+runs on any other number type.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+Number = Any
+
+# the six unit screws, in the order of a spatial vector's components
+WX, WY, WZ, VX, VY, VZ = 0, 1, 2, 3, 4, 5
+
+
+class Vector(NamedTuple):
+    """A 3-vector."""
+
+    x: Number
+    y: Number
+    z: Number
+
+
+class Matrix(NamedTuple):
+    """A 3x3 matrix, by rows."""
+
+    xx: Number
+    xy: Number
+    xz: Number
+    yx: Number
+    yy: Number
+    yz: Number
+    zx: Number
+    zy: Number
+    zz: Number
+
+
+class Symmetric(NamedTuple):
+    """A symmetric 3x3 matrix."""
+
+    xx: Number
+    yy: Number
+    zz: Number
+    xy: Number
+    xz: Number
+    yz: Number
+
+
+class Motion(NamedTuple):
+    """A motion vector: angular and linear part."""
+
+    ang: Vector
+    lin: Vector
+
+
+class Force(NamedTuple):
+    """A force vector: moment n about the frame's origin, and force f."""
+
+    n: Vector
+    f: Vector
+
+
+class RigidInertia(NamedTuple):
+    """A rigid-body inertia [I hx; -hx m]: I about the frame's origin, h = m c, mass m."""
+
+    I: Symmetric  # noqa: E741 - the field's symbol
+    h: Vector
+    m: Number
+
+
+class ArticulatedInertia(NamedTuple):
+    """An articulated-body inertia [I H; H' M]."""
+
+    I: Symmetric  # noqa: E741 - the field's symbol
+    H: Matrix
+    M: Symmetric
+
+
+class Transform(NamedTuple):
+    """A child frame in its parent: R takes child to parent coordinates, p is the child's origin in the parent."""
+
+    R: Matrix
+    p: Vector
+
+
+# ---- vectors and matrices
+
+
+def add(a, b):
+    """a + b."""
+    return Vector(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+def sub(a, b):
+    """a - b."""
+    return Vector(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+def scale(a, s):
+    """a s."""
+    return Vector(a.x * s, a.y * s, a.z * s)
+
+
+def dot(a, b):
+    """a . b."""
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+def cross(a, b):
+    """a x b."""
+    return Vector(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+def rotate(R, a):
+    """R a."""
+    return Vector(
+        R.xx * a.x + R.xy * a.y + R.xz * a.z,
+        R.yx * a.x + R.yy * a.y + R.yz * a.z,
+        R.zx * a.x + R.zy * a.y + R.zz * a.z,
+    )
+
+
+def rotate_back(R, a):
+    """R' a."""
+    return Vector(
+        R.xx * a.x + R.yx * a.y + R.zx * a.z,
+        R.xy * a.x + R.yy * a.y + R.zy * a.z,
+        R.xz * a.x + R.yz * a.y + R.zz * a.z,
+    )
+
+
+def matmul(A, B):
+    """A B."""
+    return Matrix(
+        A.xx * B.xx + A.xy * B.yx + A.xz * B.zx,
+        A.xx * B.xy + A.xy * B.yy + A.xz * B.zy,
+        A.xx * B.xz + A.xy * B.yz + A.xz * B.zz,
+        A.yx * B.xx + A.yy * B.yx + A.yz * B.zx,
+        A.yx * B.xy + A.yy * B.yy + A.yz * B.zy,
+        A.yx * B.xz + A.yy * B.yz + A.yz * B.zz,
+        A.zx * B.xx + A.zy * B.yx + A.zz * B.zx,
+        A.zx * B.xy + A.zy * B.yy + A.zz * B.zy,
+        A.zx * B.xz + A.zy * B.yz + A.zz * B.zz,
+    )
+
+
+def matmul_transposed(A, B):
+    """A B'."""
+    return Matrix(
+        A.xx * B.xx + A.xy * B.xy + A.xz * B.xz,
+        A.xx * B.yx + A.xy * B.yy + A.xz * B.yz,
+        A.xx * B.zx + A.xy * B.zy + A.xz * B.zz,
+        A.yx * B.xx + A.yy * B.xy + A.yz * B.xz,
+        A.yx * B.yx + A.yy * B.yy + A.yz * B.yz,
+        A.yx * B.zx + A.yy * B.zy + A.yz * B.zz,
+        A.zx * B.xx + A.zy * B.xy + A.zz * B.xz,
+        A.zx * B.yx + A.zy * B.yy + A.zz * B.yz,
+        A.zx * B.zx + A.zy * B.zy + A.zz * B.zz,
+    )
+
+
+def full(S):
+    """A symmetric matrix with all nine entries."""
+    return Matrix(S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz)
+
+
+def symmetric_add(A, B):
+    """A + B of symmetric matrices."""
+    return Symmetric(A.xx + B.xx, A.yy + B.yy, A.zz + B.zz, A.xy + B.xy, A.xz + B.xz, A.yz + B.yz)
+
+
+def symmetric_apply(S, a):
+    """S a."""
+    return Vector(
+        S.xx * a.x + S.xy * a.y + S.xz * a.z,
+        S.xy * a.x + S.yy * a.y + S.yz * a.z,
+        S.xz * a.x + S.yz * a.y + S.zz * a.z,
+    )
+
+
+def rotate_matrix(R, A):
+    """R A R'."""
+    return matmul_transposed(matmul(R, A), R)
+
+
+def rotate_symmetric(R, S):
+    """R S R'."""
+    T = matmul(R, full(S))
+    return Symmetric(
+        T.xx * R.xx + T.xy * R.xy + T.xz * R.xz,
+        T.yx * R.yx + T.yy * R.yy + T.yz * R.yz,
+        T.zx * R.zx + T.zy * R.zy + T.zz * R.zz,
+        T.xx * R.yx + T.xy * R.yy + T.xz * R.yz,
+        T.xx * R.zx + T.xy * R.zy + T.xz * R.zz,
+        T.yx * R.zx + T.yy * R.zy + T.yz * R.zz,
+    )
+
+
+def cross_symmetric(p, S):
+    """px S."""
+    return Matrix(
+        p.y * S.xz - p.z * S.xy, p.y * S.yz - p.z * S.yy, p.y * S.zz - p.z * S.yz,
+        p.z * S.xx - p.x * S.xz, p.z * S.xy - p.x * S.yz, p.z * S.xz - p.x * S.zz,
+        p.x * S.xy - p.y * S.xx, p.x * S.yy - p.y * S.xy, p.x * S.yz - p.y * S.xz,
+    )  # fmt: skip
+
+
+# ---- motions and forces
+
+
+def motion_add(a, b):
+    """a + b of motions."""
+    return Motion(add(a.ang, b.ang), add(a.lin, b.lin))
+
+
+def force_add(a, b):
+    """a + b of forces."""
+    return Force(add(a.n, b.n), add(a.f, b.f))
+
+
+def force_sub(a, b):
+    """a - b of forces."""
+    return Force(sub(a.n, b.n), sub(a.f, b.f))
+
+
+def force_scale(a, s):
+    """a s of a force."""
+    return Force(scale(a.n, s), scale(a.f, s))
+
+
+def force_dot(a, m):
+    """Power of force a on motion m."""
+    return dot(a.n, m.ang) + dot(a.f, m.lin)
+
+
+def motion_to_child(X, m):
+    """X m: a motion from the parent's to the child's coordinates (RBDA eq. 2.24)."""
+    return Motion(rotate_back(X.R, m.ang), rotate_back(X.R, sub(m.lin, cross(X.p, m.ang))))
+
+
+def force_to_parent(X, f):
+    """X' f: a force from the child's to the parent's coordinates (RBDA eq. 2.25)."""
+    force = rotate(X.R, f.f)
+    return Force(add(rotate(X.R, f.n), cross(X.p, force)), force)
+
+
+def motion_to_parent(X, m):
+    """inverse of X on a motion: from the child's to the parent's coordinates."""
+    ang = rotate(X.R, m.ang)
+    return Motion(ang, add(rotate(X.R, m.lin), cross(X.p, ang)))
+
+
+def cross_motion(v, m):
+    """v x m (RBDA eq. 2.33)."""
+    return Motion(cross(v.ang, m.ang), add(cross(v.ang, m.lin), cross(v.lin, m.ang)))
+
+
+def cross_force(v, f):
+    """v x* f (RBDA eq. 2.34)."""
+    return Force(add(cross(v.ang, f.n), cross(v.lin, f.f)), cross(v.ang, f.f))
+
+
+def transform_compose(X, Y):
+    """The placement of a grandchild (Y in the child) in the parent (child X)."""
+    return Transform(matmul(X.R, Y.R), add(rotate(X.R, Y.p), X.p))
+
+
+# ---- unit screws: S = e_k, so that S q is one component and S'f is one component
+
+
+def unit_scaled_add(m, k, s):
+    """m + e_k s."""
+    if k == WZ:
+        return Motion(Vector(m.ang.x, m.ang.y, m.ang.z + s), m.lin)
+    if k == WX:
+        return Motion(Vector(m.ang.x + s, m.ang.y, m.ang.z), m.lin)
+    if k == WY:
+        return Motion(Vector(m.ang.x, m.ang.y + s, m.ang.z), m.lin)
+    if k == VX:
+        return Motion(m.ang, Vector(m.lin.x + s, m.lin.y, m.lin.z))
+    if k == VY:
+        return Motion(m.ang, Vector(m.lin.x, m.lin.y + s, m.lin.z))
+    return Motion(m.ang, Vector(m.lin.x, m.lin.y, m.lin.z + s))
+
+
+def unit_cross(v, k, s):
+    """v x e_k s."""
+    w, u = v.ang, v.lin
+    o = s * 0
+    if k == WZ:
+        return Motion(Vector(w.y * s, -w.x * s, o), Vector(u.y * s, -u.x * s, o))
+    if k == WX:
+        return Motion(Vector(o, w.z * s, -w.y * s), Vector(o, u.z * s, -u.y * s))
+    if k == WY:
+        return Motion(Vector(-w.z * s, o, w.x * s), Vector(-u.z * s, o, u.x * s))
+    zero = Vector(o, o, o)
+    if k == VX:
+        return Motion(zero, Vector(o, w.z * s, -w.y * s))
+    if k == VY:
+        return Motion(zero, Vector(-w.z * s, o, w.x * s))
+    return Motion(zero, Vector(w.y * s, -w.x * s, o))
+
+
+def force_component(f, k):
+    """e_k' f."""
+    if k == WZ:
+        return f.n.z
+    if k == WX:
+        return f.n.x
+    if k == WY:
+        return f.n.y
+    if k == VX:
+        return f.f.x
+    if k == VY:
+        return f.f.y
+    return f.f.z
+
+
+# ---- rigid-body inertias
+
+
+def rigid_apply(inertia, v):
+    """I v (RBDA eq. 2.63)."""
+    return Force(
+        add(symmetric_apply(inertia.I, v.ang), cross(inertia.h, v.lin)),
+        sub(scale(v.lin, inertia.m), cross(inertia.h, v.ang)),
+    )
+
+
+def rigid_add(a, b):
+    """a + b of rigid-body inertias."""
+    return RigidInertia(symmetric_add(a.I, b.I), add(a.h, b.h), a.m + b.m)
+
+
+def rigid_to_parent(X, inertia):
+    """X' I X of a rigid-body inertia (RBDA eq. 2.66)."""
+    p = X.p
+    h = rotate(X.R, inertia.h)
+    q = add(h, h)
+    g = Vector(q.x + inertia.m * p.x, q.y + inertia.m * p.y, q.z + inertia.m * p.z)  # 2 h + m p
+    # I' = R I R' - (px hx + hx px) - m px px, the last terms as the symmetric part of (p.g) 1 - p g'
+    xx, yy, zz = p.x * g.x, p.y * g.y, p.z * g.z
+    rotated = rotate_symmetric(X.R, inertia.I)
+    shift = Symmetric(
+        yy + zz,
+        xx + zz,
+        xx + yy,
+        -(p.x * h.y + p.y * h.x + inertia.m * p.x * p.y),
+        -(p.x * h.z + p.z * h.x + inertia.m * p.x * p.z),
+        -(p.y * h.z + p.z * h.y + inertia.m * p.y * p.z),
+    )
+    return RigidInertia(symmetric_add(rotated, shift), add(h, scale(p, inertia.m)), inertia.m)
+
+
+def rigid_column(inertia, k):
+    """I e_k: the force that gives a rigid body the unit acceleration e_k."""
+    S, h, m = inertia.I, inertia.h, inertia.m
+    o = m * 0
+    if k == WZ:
+        return Force(Vector(S.xz, S.yz, S.zz), Vector(-h.y, h.x, o))
+    if k == WX:
+        return Force(Vector(S.xx, S.xy, S.xz), Vector(o, -h.z, h.y))
+    if k == WY:
+        return Force(Vector(S.xy, S.yy, S.yz), Vector(h.z, o, -h.x))
+    if k == VX:
+        return Force(Vector(o, h.z, -h.y), Vector(m, o, o))
+    if k == VY:
+        return Force(Vector(-h.z, o, h.x), Vector(o, m, o))
+    return Force(Vector(h.y, -h.x, o), Vector(o, o, m))
+
+
+# ---- articulated-body inertias
+
+
+def articulated(inertia):
+    """A rigid-body inertia as an articulated one: H = hx, M = m 1."""
+    h, m = inertia.h, inertia.m
+    o = m * 0
+    return ArticulatedInertia(inertia.I, Matrix(o, -h.z, h.y, h.z, o, -h.x, -h.y, h.x, o), Symmetric(m, m, m, o, o, o))
+
+
+def articulated_apply(inertia, a):
+    """IA a."""
+    H = inertia.H
+    return Force(
+        add(symmetric_apply(inertia.I, a.ang), rotate(H, a.lin)),
+        add(rotate_back(H, a.ang), symmetric_apply(inertia.M, a.lin)),
+    )
+
+
+def articulated_add(a, b):
+    """a + b of articulated-body inertias."""
+    A, B = a.H, b.H
+    H = Matrix(
+        A.xx + B.xx, A.xy + B.xy, A.xz + B.xz,
+        A.yx + B.yx, A.yy + B.yy, A.yz + B.yz,
+        A.zx + B.zx, A.zy + B.zy, A.zz + B.zz,
+    )  # fmt: skip
+    return ArticulatedInertia(symmetric_add(a.I, b.I), H, symmetric_add(a.M, b.M))
+
+
+def articulated_column(inertia, k):
+    """U = IA e_k."""
+    S, H, M = inertia.I, inertia.H, inertia.M
+    if k == WZ:
+        return Force(Vector(S.xz, S.yz, S.zz), Vector(H.zx, H.zy, H.zz))
+    if k == WX:
+        return Force(Vector(S.xx, S.xy, S.xz), Vector(H.xx, H.xy, H.xz))
+    if k == WY:
+        return Force(Vector(S.xy, S.yy, S.yz), Vector(H.yx, H.yy, H.yz))
+    if k == VX:
+        return Force(Vector(H.xx, H.yx, H.zx), Vector(M.xx, M.xy, M.xz))
+    if k == VY:
+        return Force(Vector(H.xy, H.yy, H.zy), Vector(M.xy, M.yy, M.yz))
+    return Force(Vector(H.xz, H.yz, H.zz), Vector(M.xz, M.yz, M.zz))
+
+
+def articulated_downdate(inertia, U, D_inv):
+    """IA - U U' / D: the inertia felt through a joint that is free along its screw (RBDA eq. 7.21)."""
+    S, H, M = inertia.I, inertia.H, inertia.M
+    n, f = U.n, U.f
+    g = scale(n, D_inv)
+    e = scale(f, D_inv)
+    return ArticulatedInertia(
+        Symmetric(S.xx - g.x * n.x, S.yy - g.y * n.y, S.zz - g.z * n.z,
+                  S.xy - g.x * n.y, S.xz - g.x * n.z, S.yz - g.y * n.z),
+        Matrix(H.xx - g.x * f.x, H.xy - g.x * f.y, H.xz - g.x * f.z,
+               H.yx - g.y * f.x, H.yy - g.y * f.y, H.yz - g.y * f.z,
+               H.zx - g.z * f.x, H.zy - g.z * f.y, H.zz - g.z * f.z),
+        Symmetric(M.xx - e.x * f.x, M.yy - e.y * f.y, M.zz - e.z * f.z,
+                  M.xy - e.x * f.y, M.xz - e.x * f.z, M.yz - e.y * f.z),
+    )  # fmt: skip
+
+
+def articulated_to_parent(X, inertia):
+    """X' IA X: rotate each block, then move the origin by p (RBDA Table 2.2's congruence, for a general IA)."""
+    p = X.p
+    I = rotate_symmetric(X.R, inertia.I)  # noqa: E741
+    H = rotate_matrix(X.R, inertia.H)
+    M = rotate_symmetric(X.R, inertia.M)
+    P = cross_symmetric(p, M)
+    G = Matrix(
+        H.xx + P.xx, H.xy + P.xy, H.xz + P.xz,
+        H.yx + P.yx, H.yy + P.yy, H.yz + P.yz,
+        H.zx + P.zx, H.zy + P.zy, H.zz + P.zz,
+    )  # H + px M  # fmt: skip
+    # I + px H' - (H + px M) px, whose six distinct entries are written out
+    return ArticulatedInertia(
+        Symmetric(
+            I.xx + p.y * H.xz - p.z * H.xy - (G.xy * p.z - G.xz * p.y),
+            I.yy + p.z * H.yx - p.x * H.yz - (G.yz * p.x - G.yx * p.z),
+            I.zz + p.x * H.zy - p.y * H.zx - (G.zx * p.y - G.zy * p.x),
+            I.xy + p.y * H.yz - p.z * H.yy - (G.xz * p.x - G.xx * p.z),
+            I.xz + p.y * H.zz - p.z * H.zy - (G.xx * p.y - G.xy * p.x),
+            I.yz + p.z * H.zx - p.x * H.zz - (G.yx * p.y - G.yy * p.x),
+        ),
+        G,
+        M,
+    )

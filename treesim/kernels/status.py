@@ -1,0 +1,13 @@
+"""What an entry reports: whether its arguments fitted and its results are numbers."""
+
+from __future__ import annotations
+
+FINE, NOT_FINITE, WRONG_SIZE = 0, 1, 2
+
+
+def status_of(results):
+    """FINE, or NOT_FINITE if any result is NaN or infinite (x * 0 is 0 only for finite x)."""
+    residue = results[0] * 0 if results.size > 0 else 0
+    for k in range(1, results.size):
+        residue += results[k] * 0
+    return FINE if residue == 0 else NOT_FINITE

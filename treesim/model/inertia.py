@@ -1,0 +1,119 @@
+"""Placements (rigid displacements) and rigid-body inertias, as the model holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ModelError
+
+
+def _frozen(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
+    array = np.array(value, dtype=float)
+    if array.shape != shape:
+        raise ModelError(f"{label} must have shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{label} holds NaN or infinity: {array.tolist()}")
+    array.setflags(write=False)
+    return array
+
+
+def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
+    """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
+    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ])
+
+
+def cross_matrix(r: np.ndarray) -> np.ndarray:
+    """Return the 3x3 matrix rx with rx @ a = r x a."""
+    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
+    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6)."""
+
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        rotation = _frozen(self.rotation, (3, 3), "rotation")
+        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+            raise ModelError(f"not a rotation matrix: {rotation.tolist()}")
+        object.__setattr__(self, "rotation", rotation)
+        object.__setattr__(self, "translation", _frozen(self.translation, (3,), "translation"))
+
+    @classmethod
+    def from_xyz_rpy(cls, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)) -> Placement:
+        """Return the placement of a URDF `<origin xyz rpy>` [m, rad]."""
+        return cls(rotation_from_rpy(rpy), np.asarray(xyz, dtype=float))
+
+    def __matmul__(self, other: Placement) -> Placement:
+        return Placement(
+            self.rotation @ other.rotation, self.rotation @ other.translation + self.translation
+        )
+
+    def inverse(self) -> Placement:
+        """Return the placement of the other frame in this one."""
+        return Placement(self.rotation.T, -self.rotation.T @ self.translation)
+
+    def matrix(self) -> np.ndarray:
+        """Return the (4, 4) homogeneous matrix."""
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = self.rotation, self.translation
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
+    [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
+
+    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; physical plausibility beyond that is the
+    business of whoever reads the numbers (see treesim.urdf)."""
+
+    mass: float = 0.0
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotational: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.mass) or self.mass < 0:
+            raise ModelError(f"mass must be a finite number >= 0, got {self.mass}")
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "com", _frozen(self.com, (3,), "com"))
+        rotational = _frozen(self.rotational, (3, 3), "rotational")
+        if np.abs(rotational - rotational.T).max() > 1e-9 * max(1e-300, np.abs(rotational).max()):
+            raise ModelError(f"rotational inertia is not symmetric: {rotational.tolist()}")
+        object.__setattr__(self, "rotational", rotational)
+
+    def in_frame(self, placement: Placement) -> Inertia:
+        """Return the same inertia in the frame in which this one's frame has the given placement."""
+        R = placement.rotation
+        return Inertia(self.mass, R @ self.com + placement.translation, _symmetric(R @ self.rotational @ R.T))
+
+    def about_origin(self) -> np.ndarray:
+        """Return the (3, 3) rotational inertia about the frame's origin."""
+        cx = cross_matrix(self.com)
+        return self.rotational - self.mass * cx @ cx
+
+    def __add__(self, other: Inertia) -> Inertia:
+        mass = self.mass + other.mass
+        if mass == 0:
+            return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)
+        com = (self.mass * self.com + other.mass * other.com) / mass
+        rotational = self.rotational + other.rotational
+        for part in (self, other):
+            dx = cross_matrix(part.com - com)
+            rotational = rotational - part.mass * dx @ dx
+        return Inertia(mass, com, _symmetric(rotational))
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return 0.5 * (matrix + matrix.T)

@@ -1,0 +1,118 @@
+"""Joint types: each joint is a run of unit screws that stay fixed in the frame of the body it moves.
+
+A revolute joint is one rotation about z, a spherical joint the rotations about x, y, z, a floating joint three
+translations and three rotations. Since the screws of one joint share one frame, treating them one after the other
+gives the multi-DoF joint exactly; no kernel needs a block of its own for any joint type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ModelError, unknown_name
+from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
+from .inertia import Placement
+
+
+@dataclass(frozen=True)
+class JointType:
+    """A joint type: `code` as the kernels know it, coordinates `nq`, and the unit screws of its degrees of freedom."""
+
+    name: str
+    code: int
+    nq: int
+    screws: tuple[int, ...]
+    has_axis: bool
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.screws)
+
+
+JOINT_TYPES: dict[str, JointType] = {
+    kind.name: kind
+    for kind in (
+        JointType("revolute", REVOLUTE, 1, (WZ,), has_axis=True),
+        JointType("continuous", REVOLUTE, 1, (WZ,), has_axis=True),
+        JointType("prismatic", PRISMATIC, 1, (VZ,), has_axis=True),
+        JointType("planar", PLANAR, 3, (VX, VY, WZ), has_axis=True),
+        JointType("spherical", SPHERICAL, 4, (WX, WY, WZ), has_axis=False),
+        JointType("floating", FLOATING, 7, (VX, VY, VZ, WX, WY, WZ), has_axis=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint: where it sits on the parent body, how it moves, and its limits.
+
+    placement: frame of the child body in the frame of the parent body when the joint is at its neutral configuration.
+    axis: unit vector in the child's frame; of rotation, translation, or the plane's normal; unused otherwise.
+    lower, upper: (nq,) position limits [rad, m]; infinite when there are none.
+    velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
+    damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
+    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
+    """
+
+    name: str
+    type: str
+    placement: Placement = field(default_factory=Placement)
+    axis: Sequence[float] = (0.0, 0.0, 1.0)
+    lower: float | Sequence[float] = -np.inf
+    upper: float | Sequence[float] = np.inf
+    velocity: float | Sequence[float] = np.inf
+    effort: float | Sequence[float] = np.inf
+    damping: float | Sequence[float] = 0.0
+    friction: float | Sequence[float] = 0.0
+    armature: float | Sequence[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.type not in JOINT_TYPES:
+            raise unknown_name(f"type of joint {self.name!r}:", self.type, JOINT_TYPES)
+        kind = JOINT_TYPES[self.type]
+        for label, size in (("lower", kind.nq), ("upper", kind.nq), ("velocity", kind.nv), ("effort", kind.nv),
+                            ("damping", kind.nv), ("friction", kind.nv), ("armature", kind.nv)):
+            object.__setattr__(self, label, self._vector(label, size))
+        object.__setattr__(self, "axis", self._unit_axis(kind))
+        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+            raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
+        if np.any(np.asarray(self.armature) < 0):
+            raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
+
+    @property
+    def kind(self) -> JointType:
+        """The joint's type as an object."""
+        return JOINT_TYPES[self.type]
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.kind.nv
+
+    def _vector(self, label: str, size: int) -> np.ndarray:
+        value = np.array(np.broadcast_to(np.asarray(getattr(self, label), dtype=float), (size,)))
+        if np.isnan(value).any():
+            raise ModelError(f"joint {self.name!r}: {label} is not a number")
+        value.setflags(write=False)
+        return value
+
+    def _unit_axis(self, kind: JointType) -> np.ndarray:
+        axis = np.array(self.axis, dtype=float)
+        if axis.shape != (3,) or not np.isfinite(axis).all():
+            raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
+        length = np.linalg.norm(axis)
+        if kind.has_axis and length < 1e-12:
+            raise ModelError(f"joint {self.name!r}: axis is zero; a {self.type} joint needs a direction")
+        axis = axis / length if length > 0 else axis
+        axis.setflags(write=False)
+        return axis

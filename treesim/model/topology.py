@@ -1,0 +1,133 @@
+"""The connectivity of a kinematic tree as the papers describe it: λ, μ, κ, ν, depths, and the expansion λe.
+
+Body 0 is the fixed base; bodies and degrees of freedom are numbered from 1 in the papers' notation, which this module
+keeps: `parent[i - 1]` is λ(i).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError
+
+
+class Topology:
+    """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
+
+    Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
+    that breaks it. Cost O(N + n); κ, ν and the counts cost what they return.
+    Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
+    degrees of freedom, which the expansion skips.
+    """
+
+    def __init__(self, parent: Sequence[int], dofs: Sequence[int] | None = None) -> None:
+        self.parent = np.array(parent, dtype=np.int64)
+        self.dofs = np.ones(len(self.parent), np.int64) if dofs is None else np.array(dofs, dtype=np.int64)
+        if self.parent.ndim != 1 or self.dofs.shape != self.parent.shape:
+            raise ModelError(f"parent {self.parent.shape} and dofs {self.dofs.shape} must be lists of equal length")
+        for i, p in enumerate(self.parent.tolist(), start=1):
+            if not 0 <= p < i:
+                raise ModelError(
+                    f"numbering is not regular: λ({i}) = {p}, but a parent must come before its child (0 <= λ(i) < i)"
+                )
+        if (self.dofs < 0).any():
+            raise ModelError("a joint cannot have a negative number of degrees of freedom")
+        self.dof_parent = self._expand()
+        for array in (self.parent, self.dofs, self.dof_parent):
+            array.setflags(write=False)
+
+    def _expand(self) -> np.ndarray:
+        """λe(1..n): inside a joint each degree of freedom hangs on the one before; the first on the parent's last."""
+        last = [0] * (self.n_bodies + 1)  # last DoF on the path from the base to each body
+        expanded: list[int] = []
+        for i, (p, count) in enumerate(zip(self.parent.tolist(), self.dofs.tolist(), strict=True), start=1):
+            last[i] = last[p]
+            for _ in range(count):
+                expanded.append(last[i])
+                last[i] = len(expanded)
+        self.last_dof = tuple(last)
+        return np.array(expanded, dtype=np.int64)
+
+    @property
+    def n_bodies(self) -> int:
+        """N, the number of moving bodies."""
+        return len(self.parent)
+
+    @property
+    def n_dofs(self) -> int:
+        """n, the number of degrees of freedom."""
+        return len(self.dof_parent)
+
+    def children(self, i: int) -> tuple[int, ...]:
+        """Return μ(i), the bodies whose parent is i (0 = base)."""
+        return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == i))
+
+    def support(self, i: int) -> tuple[int, ...]:
+        """Return κ(i), the joints on the path from the base to body i, in increasing order."""
+        path = []
+        while i:
+            path.append(i)
+            i = int(self.parent[i - 1])
+        return tuple(reversed(path))
+
+    def subtree(self, i: int) -> tuple[int, ...]:
+        """Return ν(i), the bodies that joint i supports; ν(0) is all of them."""
+        inside = [j == i for j in range(self.n_bodies + 1)]
+        for j in range(i + 1, self.n_bodies + 1):
+            inside[j] = inside[int(self.parent[j - 1])]
+        return tuple(j for j in range(1, self.n_bodies + 1) if inside[j])
+
+    def nearest_common_ancestor(self, p: int, q: int) -> int:
+        """Return the body at which the paths to p and q part; 0 if only the base is common."""
+        while p != q:
+            if p > q:
+                p = int(self.parent[p - 1])
+            else:
+                q = int(self.parent[q - 1])
+        return p
+
+    @cached_property
+    def body_depth(self) -> np.ndarray:
+        """(N,) depths |κ(i)|."""
+        return _depths(self.parent)
+
+    @cached_property
+    def dof_depth(self) -> np.ndarray:
+        """(n,) depths in the expanded graph."""
+        return _depths(self.dof_parent)
+
+    @property
+    def depth(self) -> int:
+        """Greatest number of joints between the base and a body."""
+        return int(self.body_depth.max(initial=0))
+
+    @property
+    def D1(self) -> int:
+        """Σ (d_i - 1) over the expanded graph (Featherstone 2005, Table 1)."""
+        return int((self.dof_depth - 1).sum())
+
+    @property
+    def D2(self) -> int:
+        """Σ d_i (d_i - 1) / 2 over the expanded graph (Featherstone 2005, Table 1)."""
+        d = self.dof_depth
+        return int((d * (d - 1) // 2).sum())
+
+    def sparsity(self) -> np.ndarray:
+        """Return the (n, n) boolean pattern of the mass matrix: H_ij may differ from 0 only along a path."""
+        pattern = np.zeros((self.n_dofs, self.n_dofs), dtype=bool)
+        for i in range(self.n_dofs):
+            j = i + 1
+            while j:
+                pattern[i, j - 1] = pattern[j - 1, i] = True
+                j = int(self.dof_parent[j - 1])
+        return pattern
+
+
+def _depths(parent: np.ndarray) -> np.ndarray:
+    depth = [0] * (len(parent) + 1)
+    for i, p in enumerate(parent.tolist(), start=1):
+        depth[i] = depth[p] + 1
+    return np.array(depth[1:], dtype=np.int64)

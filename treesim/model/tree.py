@@ -1,0 +1,284 @@
+"""The kinematic tree: bodies, joints, frames and limits, immutable, with the flat tables that kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..engine.evaluate import Argument, evaluate
+from ..errors import ModelError, unknown_name
+from ..kernels.configuration import difference_states, integrate_states
+from .inertia import Inertia, Placement
+from .joints import Joint
+from .topology import Topology
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
+    its own frame (the frame that the joint places)."""
+
+    name: str
+    parent: int
+    joint: Joint
+    inertia: Inertia = field(default_factory=Inertia)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame."""
+
+    name: str
+    body: int
+    placement: Placement = field(default_factory=Placement)
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
+    "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
+    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given."""
+
+    body: int
+    placement: Placement
+    kind: str
+    size: tuple[float, ...]
+    file: str | None = None
+    color: tuple[float, float, float, float] | None = None
+
+
+class Tree:
+    """A kinematic tree of rigid bodies, immutable and safe to share between threads.
+
+    name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
+    before children. frames: operational frames besides each body's own, which carries the body's name.
+    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
+
+    Attributes: n_bodies, nq, nv, mass [kg], parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology,
+    q_index and v_index (joint name -> slice), lower and upper (nq,), velocity_limit, effort_limit, damping, friction,
+    armature (nv,). All arrays are read-only. Raises ModelError naming the body, joint or frame that does not fit.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bodies: Sequence[Body],
+        frames: Sequence[Frame] = (),
+        visuals: Sequence[Visual] = (),
+        gravity: Sequence[float] = STANDARD_GRAVITY,
+        notes: Sequence[Any] = (),
+    ) -> None:
+        self.name = name
+        self.bodies = tuple(bodies)
+        self.visuals = tuple(visuals)
+        self.notes = tuple(notes)
+        joints = [body.joint for body in self.bodies]
+        self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
+        self.body_names = _unique("body", [body.name for body in self.bodies])
+        self.joint_names = _unique("joint", [joint.name for joint in joints])
+        self.n_bodies = len(self.bodies)
+        q_ends = np.cumsum([0] + [joint.nq for joint in joints])
+        v_ends = np.cumsum([0] + [joint.nv for joint in joints])
+        self.nq, self.nv = int(q_ends[-1]), int(v_ends[-1])
+        self.q_index = _slices(self.joint_names, q_ends)
+        self.v_index = _slices(self.joint_names, v_ends)
+        self.frames: Mapping[str, Frame] = MappingProxyType(self._all_frames(frames))
+        self.frame_names = tuple(self.frames)
+        self.mass = float(sum(body.inertia.mass for body in self.bodies))
+        self.gravity = _read_only(np.array(gravity, dtype=float))
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity}")
+        for label, source in (
+            ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
+            ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
+        ):  # fmt: skip
+            parts = [getattr(joint, source) for joint in joints]
+            setattr(self, label, _read_only(np.concatenate(parts) if parts else np.zeros(0)))
+        self.ints, self.reals, self.body_rotations = pack(self)
+        self._frozen = True
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity_limit: np.ndarray
+    effort_limit: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    armature: np.ndarray
+
+    def __setattr__(self, label: str, value: object) -> None:
+        if getattr(self, "_frozen", False):
+            raise AttributeError(f"a Tree is immutable: cannot set {label!r}; build a new one")
+        super().__setattr__(label, value)
+
+    def __repr__(self) -> str:
+        return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"
+
+    @property
+    def parent(self) -> np.ndarray:
+        """(N,) λ(1..N)."""
+        return self.topology.parent
+
+    @property
+    def dof_parent(self) -> np.ndarray:
+        """(n,) λe(1..n)."""
+        return self.topology.dof_parent
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame called `name`; raises UnknownNameError with near misses."""
+        try:
+            return self.frames[name]
+        except (KeyError, TypeError):
+            raise unknown_name(f"frame of {self.name!r}", name, self.frames) from None
+
+    def joint(self, name: str) -> Joint:
+        """Return the joint called `name`; raises UnknownNameError with near misses."""
+        if name not in self.q_index:
+            raise unknown_name(f"joint of {self.name!r}", name, self.joint_names)
+        return self.bodies[self.joint_names.index(name)].joint
+
+    def dof_name(self, k: int) -> str:
+        """Return the joint that owns degree of freedom k (from 0), with its place in the joint if it has several."""
+        for joint, where in self.v_index.items():
+            if where.start <= k < where.stop:
+                return joint if where.stop - where.start == 1 else f"{joint}[{k - where.start}]"
+        raise unknown_name("degree of freedom", k, [f"0 ... {self.nv - 1}"])
+
+    def neutral(self) -> np.ndarray:
+        """Return the neutral configuration (nq,): every joint at zero, quaternions at the identity; limits are not
+        looked at."""
+        q = np.zeros(self.nq)
+        for body in self.bodies:
+            if body.joint.type in ("spherical", "floating"):
+                q[self.q_index[body.joint.name].stop - 1] = 1.0
+        return q
+
+    def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
+        """Return a random configuration (nq,): uniform within finite limits, else within pi rad or 1 m of zero;
+        uniform rotations. rng: a numpy generator or a seed."""
+        rng = np.random.default_rng(rng)
+        q = np.empty(self.nq)
+        for body in self.bodies:
+            joint, where = body.joint, self.q_index[body.joint.name]
+            reach = np.full(joint.nq, np.pi if joint.type in ("revolute", "continuous") else 1.0)
+            if joint.type == "planar":
+                reach[2] = np.pi
+            bounded = np.isfinite(joint.lower) & np.isfinite(joint.upper)
+            q[where] = rng.uniform(
+                np.where(bounded, joint.lower, -reach), np.where(bounded, joint.upper, reach)
+            )
+            if joint.type in ("spherical", "floating"):
+                quaternion = rng.normal(size=4)
+                q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)
+        return q
+
+    def integrate(self, q: Any, displacement: Any) -> np.ndarray:
+        """Return the configuration (..., nq) reached from q (..., nq) by a displacement (..., nv): velocity times time.
+
+        Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
+        NonFiniteError.
+        """
+        return self._on_manifold(
+            integrate_states, Argument("q", q, (self.nq,)), Argument("displacement", displacement, (self.nv,)), self.nq
+        )
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        """Return the displacement (..., nv) from q0 to q1 (..., nq): integrate(q0, difference(q0, q1)) is q1.
+
+        Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
+        """
+        return self._on_manifold(
+            difference_states, Argument("q0", q0, (self.nq,)), Argument("q1", q1, (self.nq,)), self.nv
+        )
+
+    def _on_manifold(self, entry: Any, first: Argument, second: Argument, size: int) -> np.ndarray:
+        return evaluate(entry, (self.ints, self.reals), (first, second), [(size,)])[0]
+
+    def _all_frames(self, frames: Sequence[Frame]) -> dict[str, Frame]:
+        table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}
+        for frame in frames:
+            if not 0 <= frame.body <= self.n_bodies:
+                raise ModelError(f"frame {frame.name!r} sits on body {frame.body}, but there are {self.n_bodies}")
+            if frame.name in table:
+                raise ModelError(f"frame {frame.name!r} is defined twice (each body's own frame has the body's name)")
+            table[frame.name] = frame
+        return table
+
+
+def _unique(kind: str, names: list[str]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            raise ModelError(f"a {kind} has no name")
+        if name in seen:
+            raise ModelError(f"{kind} {name!r} is defined twice")
+        seen.add(name)
+    return tuple(names)
+
+
+def _slices(names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
+    edges = ends.tolist()
+    return MappingProxyType({name: slice(edges[i], edges[i + 1]) for i, name in enumerate(names)})
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def axis_rotation(axis: np.ndarray) -> np.ndarray:
+    """Return the smallest rotation that takes z to the unit vector `axis`; exact for the six coordinate directions."""
+    x, y, z = axis
+    across = x * x + y * y
+    if z < 0 and across < 1e-300:  # opposite to z: half a turn about x
+        return np.diag([1.0, -1.0, -1.0])
+    k = 1 / (1 + z) if z >= 0 else (1 - z) / across  # equal; each form where it does not cancel
+    return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, 1 - k * (x * x + y * y)]])
+
+
+def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the flat integer and real tables that kernels read, and the (N+1, 3, 3) rotations of kernel frames.
+
+    Kernels see every body in a frame turned so that its joint's axis is z: then a joint's screws are unit vectors and
+    a column of an inertia is just a column. Rotation i takes kernel coordinates of body i to the body's own.
+    """
+    N, topology = tree.n_bodies, tree.topology
+    turns = np.broadcast_to(np.eye(3), (N + 1, 3, 3)).copy()
+    placement = np.zeros((N + 1, 12))
+    inertia = np.zeros((N + 1, 10))
+    placement[0, [0, 4, 8]] = 1.0
+    for i, body in enumerate(tree.bodies, start=1):
+        joint = body.joint
+        if joint.kind.has_axis:
+            turns[i] = axis_rotation(joint.axis)
+        B, B_parent = turns[i], turns[body.parent]
+        placement[i, :9] = (B_parent.T @ joint.placement.rotation @ B).ravel()
+        placement[i, 9:] = B_parent.T @ joint.placement.translation
+        I = B.T @ body.inertia.about_origin() @ B  # noqa: E741 - the field's symbol
+        inertia[i, :6] = I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
+        inertia[i, 6:9] = body.inertia.mass * (B.T @ body.inertia.com)
+        inertia[i, 9] = body.inertia.mass
+    kinds = [body.joint.kind for body in tree.bodies]
+    starts_q = np.cumsum([0] + [kind.nq for kind in kinds])[:-1]
+    starts_v = np.cumsum([0, 0] + [kind.nv for kind in kinds])
+    depth = topology.dof_depth - 1
+    row_start = np.cumsum(np.concatenate([[0], depth + 1]))
+    ints = np.concatenate([
+        [N, tree.nq, tree.nv, row_start[-1]],
+        [0], topology.parent,
+        [-1], [kind.code for kind in kinds],
+        [0], starts_q,
+        starts_v,
+        np.array(topology.last_dof) - 1,
+        [screw for kind in kinds for screw in kind.screws],
+        topology.dof_parent - 1,
+        depth,
+        row_start[:-1],
+    ]).astype(np.int64)  # fmt: skip
+    reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])
+    return _read_only(ints), _read_only(reals), _read_only(turns)

@@ -1,0 +1,91 @@
+"""Frames of a tree: poses, velocities and Jacobians; every array may carry leading batch axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.tables import constants_of
+from ..engine.evaluate import Argument, evaluate
+from ..errors import unknown_name
+from ..kernels.kinematics import body_poses_states, frame_pose_states
+from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
+from ..model.tree import Tree
+
+REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
+
+
+def reference_code(reference: str) -> int:
+    """Return the kernels' code of "world" or "local"; raises UnknownNameError for anything else."""
+    if reference not in REFERENCES:
+        raise unknown_name("reference", reference, REFERENCES)
+    return REFERENCES[reference]
+
+
+def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bodies (k,) of frames and their placements (12 k,) in kernel coordinates of those bodies.
+
+    Raises UnknownNameError for a frame the robot does not have.
+    """
+    if isinstance(frames, str):
+        frames = (frames,)
+    found = [robot.frame(name) for name in frames]
+    offsets = np.empty((len(found), 12))
+    for row, frame in zip(offsets, found, strict=True):
+        turn = robot.body_rotations[frame.body].T
+        row[:9] = (turn @ frame.placement.rotation).ravel()
+        row[9:] = turn @ frame.placement.translation
+    return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
+
+
+def _configuration(robot: Tree, q: Any) -> Argument:
+    return Argument("q", q, (robot.nq,))
+
+
+def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
+    """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
+
+    q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
+    """
+    bodies, offset = frame_tables(robot, (frame,))
+    if robot.nq == 0:
+        return robot.frame(frame).placement.matrix()
+    constants = (*constants_of(robot), int(bodies[0]), offset)
+    return evaluate(frame_pose_states, constants, (_configuration(robot, q),), [(4, 4)])[0]
+
+
+def body_poses(robot: Tree, q: Any) -> np.ndarray:
+    """Return the poses (..., n_bodies + 1, 4, 4) of all bodies' own frames in the world; row 0 is the world itself.
+
+    q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
+    """
+    if robot.nq == 0:
+        return np.eye(4)[None]
+    shape = (robot.n_bodies + 1, 4, 4)
+    poses = evaluate(body_poses_states, constants_of(robot), (_configuration(robot, q),), [shape])[0]
+    poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)
+    return poses
+
+
+def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") -> np.ndarray:
+    """Return the Jacobian J (..., 6, nv) of a frame: J v is the velocity of its origin, then its angular velocity.
+
+    reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
+    reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
+    """
+    bodies, offset = frame_tables(robot, (frame,))
+    constants = (*constants_of(robot), bodies, offset, reference_code(reference))
+    return evaluate(jacobian_states, constants, (_configuration(robot, q),), [(6, robot.nv)])[0]
+
+
+def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "world") -> np.ndarray:
+    """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
+
+    Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
+    """
+    bodies, offset = frame_tables(robot, (frame,))
+    constants = (*constants_of(robot), int(bodies[0]), offset, reference_code(reference))
+    arguments = (_configuration(robot, q), Argument("v", v, (robot.nv,)))
+    return evaluate(frame_velocity_states, constants, arguments, [(6,)])[0]

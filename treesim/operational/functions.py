@@ -1,0 +1,26 @@
+"""The operational space as plain functions of configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..model.tree import Tree
+
+
+def inverse_operational_inertia(
+    robot: Tree, q: Any, frames: str | Sequence[str], method: str = "ltdl", reference: str = "world"
+) -> np.ndarray:
+    """Return Λ^-1 = J M^-1 J' (..., 6k, 6k) of k frames, with rows ordered as the frames' Jacobians.
+
+    q (..., nq): configuration. frames: names of frames. method: a name of `available("operational")`.
+    reference: "world" or "local" as in `frame_jacobian`. Symmetric, positive semi-definite; a frame fixed to the base
+    has zero rows. Raises UnknownNameError (frame, method, reference), ArgumentError, NonFiniteError,
+    SingularInertiaError.
+    Sources: Featherstone 2010, section 4 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk).
+    """
+    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    return plugins.get("operational", method).inverse_inertia(robot, q, names, reference)

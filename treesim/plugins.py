@@ -1,0 +1,127 @@
+"""Names to implementations: built-ins first, then the entry points of installed packages, loaded on use."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from .errors import PluginError, unknown_name
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "dynamics": {
+        "aba": "treesim.dynamics.aba:Aba",
+        "crba_ltdl": "treesim.dynamics.crba_ltdl:CrbaLtdl",
+        "crba_ltl": "treesim.dynamics.crba_ltl:CrbaLtl",
+        "rjk": "treesim.dynamics.rjk:Rjk",
+        "reference": "treesim.dynamics.reference:Reference",
+    },
+    "operational": {
+        "ltdl": "treesim.operational.ltdl:SparseLtdl",
+        "ltl": "treesim.operational.ltl:SparseLtl",
+        "rjk": "treesim.operational.rjk:Rjk",
+    },
+    "integrators": {
+        "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",
+        "explicit_euler": "treesim.integrators.explicit_euler:ExplicitEuler",
+        "midpoint": "treesim.integrators.midpoint:Midpoint",
+        "rk4": "treesim.integrators.rk4:RungeKutta4",
+        "bullet": "treesim.integrators.bullet:BulletRule",
+    },
+    "viewers": {},
+    "referees": {},
+}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One listed implementation: its kind, name, where it comes from, and why it is unusable, if it is."""
+
+    kind: str
+    name: str
+    origin: str
+    target: str
+    problem: str | None = None
+
+
+def _kind(kind: str) -> dict[str, str]:
+    if kind not in BUILT_IN:
+        raise unknown_name("kind of plugin", kind, BUILT_IN)
+    return BUILT_IN[kind]
+
+
+@lru_cache(maxsize=None)
+def _entry_points(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Entry points of the group `treesim.<kind>` by name; one distribution listed twice counts once."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=f"treesim.{kind}"):
+        found.setdefault(point.name, {}).setdefault(_origin(point), point)
+    return {name: tuple(points.values()) for name, points in found.items()}
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "unknown distribution"
+
+
+def available(kind: str) -> tuple[str, ...]:
+    """Return the names registered for `kind` ("dynamics", "operational", "integrators", "viewers", "referees").
+
+    Built-ins come first in their order of presentation, then the names of installed plugins, sorted.
+    Nothing is imported. Raises UnknownNameError for another kind.
+    """
+    built_in = _kind(kind)
+    return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
+
+
+@lru_cache(maxsize=None)
+def get(kind: str, name: str) -> Any:
+    """Return the one instance of the implementation `name` of `kind`, importing it on first use.
+
+    Raises UnknownNameError for a name nobody registered, and PluginError when its package cannot be
+    imported or when several distributions own the name.
+    """
+    target = _kind(kind).get(name)
+    if target is not None:
+        module, attribute = target.split(":")
+        return getattr(importlib.import_module(module), attribute)()
+    points = _entry_points(kind).get(name)
+    if points is None:
+        raise unknown_name(f"{kind} plugin", name, available(kind))
+    if len(points) > 1:
+        owners = " and ".join(sorted(_origin(point) for point in points))
+        raise PluginError(f"{kind} plugin {name!r} is claimed by {owners}: uninstall one of them")
+    try:
+        return points[0].load()()
+    except Exception as error:
+        raise PluginError(
+            f"{kind} plugin {name!r} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
+        ) from error
+
+
+def listing() -> list[Plugin]:
+    """Return every registered implementation of every kind, with the problem of each that cannot be used.
+
+    A plugin that hides behind a built-in's name, that fails to import, or whose name two distributions own is
+    listed with its problem instead of raising. Cost: imports every plugin once.
+    """
+    rows = []
+    for kind, built_in in BUILT_IN.items():
+        rows += [Plugin(kind, name, "treesim", target) for name, target in built_in.items()]
+        for name, points in sorted(_entry_points(kind).items()):
+            for point in points:
+                rows.append(Plugin(kind, name, _origin(point), point.value, _problem(kind, name, len(points))))
+    return rows
+
+
+def _problem(kind: str, name: str, owners: int) -> str | None:
+    if name in BUILT_IN[kind]:
+        return "hidden: treesim has a built-in of this name"
+    if owners > 1:
+        return f"ambiguous: {owners} distributions claim this name"
+    try:
+        get(kind, name)
+    except PluginError as error:
+        return f"broken: {error.__cause__ or error}"
+    return None

@@ -1,0 +1,262 @@
+"""What a simulation leaves behind: states over time, written whole to .npz or .csv, and plotted."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from .model.tree import Tree
+
+SUFFIXES = (".npz", ".csv")
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+_ARRAYS = ("t", "q", "v", "tau", "energy")
+_HEADING = "# treesim trajectory: "
+
+# Names of a joint's coordinates and velocities where it has more than one of either.
+_Q_PARTS = {
+    "planar": ("x", "y", "theta"),
+    "spherical": ("qx", "qy", "qz", "qw"),
+    "floating": ("x", "y", "z", "qx", "qy", "qz", "qw"),
+}
+_V_PARTS = {
+    "planar": ("vx", "vy", "wz"),
+    "spherical": ("wx", "wy", "wz"),
+    "floating": ("vx", "vy", "vz", "wx", "wy", "wz"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The states of one simulation, K of them, the first at the start.
+
+    t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
+    during the step that starts there [N m, N]. energy: (K,) kinetic plus potential [J]. joint_names, joint_types:
+    the robot's joints in the order of their coordinates. metadata: plain values that tell how it was made, such as
+    dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
+    Raises ArgumentError if the arrays do not fit together.
+    """
+
+    robot_name: str
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    energy: np.ndarray
+    joint_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = (len(self.t),)
+        nq, nv = len(self.q_names), len(self.v_names)
+        wanted = {"t": count, "q": (*count, nq), "v": (*count, nv), "tau": (*count, nv), "energy": count}
+        for name, shape in wanted.items():
+            array = np.asarray(getattr(self, name), dtype=float)
+            if array.shape != shape:
+                raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of(
+        cls,
+        robot: Tree,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        energy: np.ndarray,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Trajectory:
+        """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
+        types = tuple(body.joint.type for body in robot.bodies)
+        return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the simulation ended early, or None if it ran to its end."""
+        return self.metadata.get("stopped")
+
+    def with_metadata(self, **entries: Any) -> Trajectory:
+        """Return the same trajectory with `entries` added to its metadata."""
+        return replace(self, metadata={**self.metadata, **entries})
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """One name for each coordinate: the joint's, with the coordinate's after a dot if it has several."""
+        return configuration_names(self.joint_names, self.joint_types)
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        """One name for each degree of freedom: the joint's, with the direction's after a dot if it has several."""
+        return velocity_names(self.joint_names, self.joint_types)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything to `path`, by its suffix .npz or .csv, whole or not at all; return the path.
+
+        A CSV begins with one comment line of metadata, then the header; numbers keep every digit.
+        Raises ArgumentError for another suffix or a place that cannot be written.
+        """
+        path = checked_output(path, SUFFIXES)
+        write = self._write_npz if path.suffix.lower() == ".npz" else self._write_csv
+        return _write_whole(path, write)
+
+    def plot(self, path: str | os.PathLike[str]) -> Path:
+        """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
+
+        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib, which
+        `pip install 'treesim[plot]'` brings; raises ArgumentError if it is missing or the place cannot be written.
+        """
+        from .plotting import draw
+
+        path = checked_output(path, PLOT_SUFFIXES)
+        return _write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
+
+    def _description(self) -> str:
+        return json.dumps(
+            {
+                "robot_name": self.robot_name,
+                "joint_names": self.joint_names,
+                "joint_types": self.joint_types,
+                "metadata": dict(self.metadata),
+            }
+        )
+
+    def _write_npz(self, stream: IO[bytes]) -> None:
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        np.savez(stream, description=np.array(self._description()), **arrays)
+
+    def _write_csv(self, stream: IO[bytes]) -> None:
+        header = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
+        header += [*(f"tau.{n}" for n in self.v_names), "energy"]
+        columns = (self.t[:, None], self.q, self.v, self.tau, self.energy[:, None])
+        stream.write((_HEADING + self._description() + "\r\n").encode())
+        text = _Encoded(stream)
+        writer = csv.writer(text)
+        writer.writerow(header)
+        writer.writerows(np.hstack(columns).tolist())  # Python's float repr is exact
+
+
+class _Encoded:
+    """The text side of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode())
+
+
+def load(path: str | os.PathLike[str]) -> Trajectory:
+    """Return the trajectory that `Trajectory.save` wrote to `path` (.npz or .csv), bit for bit.
+
+    Raises ArgumentError if the file is missing, has another suffix, or was not written by treesim.
+    """
+    path = Path(path)
+    _check_suffix(path, SUFFIXES)
+    read = _read_npz if path.suffix.lower() == ".npz" else _read_csv
+    try:
+        description, arrays = read(path)
+        return Trajectory(
+            robot_name=description["robot_name"],
+            joint_names=tuple(description["joint_names"]),
+            joint_types=tuple(description["joint_types"]),
+            metadata=description["metadata"],
+            **arrays,
+        )
+    except OSError as error:
+        raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise ArgumentError(f"{path} is not a trajectory that treesim wrote: {error}") from error
+
+
+def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with np.load(path, allow_pickle=False) as archive:
+        return json.loads(str(archive["description"])), {name: archive[name] for name in _ARRAYS}
+
+
+def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        heading = stream.readline()
+        if not heading.startswith(_HEADING):
+            raise ValueError(f"its first line does not begin with {_HEADING!r}")
+        description = json.loads(heading[len(_HEADING) :])
+        rows = csv.reader(stream)
+        header = next(rows)
+        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
+
+    def block(label: str) -> np.ndarray:
+        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".")]]
+
+    return description, {
+        "t": table[:, 0], "q": block("q"), "v": block("v"), "tau": block("tau"), "energy": table[:, -1],
+    }  # fmt: skip
+
+
+def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
+    """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
+
+    Called before a long computation, so that its result is not lost for want of a folder.
+    """
+    path = Path(path)
+    _check_suffix(path, suffixes)
+    if path.is_dir():
+        raise ArgumentError(f"cannot write {path}: it is a folder")
+    if not path.parent.is_dir():
+        raise ArgumentError(f"cannot write {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise ArgumentError(f"cannot write {path}: permission denied")
+    return path
+
+
+def _check_suffix(path: Path, suffixes: Iterable[str]) -> None:
+    known = tuple(suffixes)
+    if path.suffix.lower() not in known:
+        ending = f"it ends in {path.suffix!r}" if path.suffix else "it has no suffix"
+        raise ArgumentError(
+            f"cannot tell the format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed"
+        )
+
+
+def _write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
+    """Write beside `path`, then rename: whoever reads `path` sees the old file or the whole new one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as stream:
+            write(stream)
+        os.replace(beside, path)
+    except OSError as error:
+        raise ArgumentError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return path
+
+
+def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each of the nq coordinates: "elbow", or "root_joint.qw" in a joint that has several."""
+    return _part_names(joints, types, _Q_PARTS)
+
+
+def velocity_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each of the nv degrees of freedom: "elbow", or "root_joint.wx" in a joint that has several."""
+    return _part_names(joints, types, _V_PARTS)
+
+
+def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    names: list[str] = []
+    for joint, kind in zip(joints, types, strict=True):
+        names += [f"{joint}.{part}" for part in parts[kind]] if kind in parts else [joint]
+    return tuple(names)

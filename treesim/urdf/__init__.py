@@ -1,0 +1,44 @@
+"""Robot descriptions: URDF read strictly, with every doubt reported, into a Tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentError
+from .build import build_tree
+from .export import to_urdf
+from .findings import Finding, Findings, UrdfWarning
+from .installed import RobotEntry, installed_robots
+from .resolve import open_source
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+    from .read import Source
+
+__all__ = ["Finding", "RobotEntry", "UrdfWarning", "installed_robots", "load", "to_urdf"]
+
+
+def load(source: Source, base: str = "fixed", mimic: str | None = None, strict: bool = False) -> Tree:
+    """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
+
+    source: a path, an open file, XML text (a str that holds "<", or bytes), or the short name of an installed robot
+    (see installed_robots). base: "fixed" welds the root link to the world, "floating" lets it move by a joint called
+    "root_joint". mimic: joints that mimic another are refused unless "free", which lets them move on their own.
+    strict: doubtful physics is an error rather than a warning.
+
+    Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
+    the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
+    `<dynamics armature="...">` gives rotor inertia. Links without `<inertial>` have no mass.
+
+    Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. Doubts are kept
+    in the tree's `notes` and emitted as one UrdfWarning.
+    """
+    for name, value, allowed in (("base", base, ("fixed", "floating")), ("mimic", mimic, (None, "free"))):
+        if value not in allowed:
+            raise ArgumentError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+    findings = Findings("<source>", strict)
+    document = open_source(source, findings)
+    findings.file = document.label
+    tree = build_tree(document, base, mimic, findings)
+    findings.warn(stacklevel=2)
+    return tree

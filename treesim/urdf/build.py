@@ -1,0 +1,174 @@
+"""From a checked robot description to a Tree: fixed joints merged, every link kept as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model.inertia import Inertia, Placement
+from ..model.joints import JOINT_TYPES, Joint
+from ..model.tree import Body, Frame, Tree, Visual
+from .findings import Findings
+from .inertias import clipped
+from .read import Document, parse, typed_model
+from .resolve import MeshResolver
+from .schema import clean
+from .validate import validate
+from .visuals import MeshFinder, clean_visuals, named_colors, placement_of, shapes_of
+
+if TYPE_CHECKING:
+    import yourdfpy
+    from lxml.etree import _Element
+
+ROOT_JOINT = "root_joint"
+
+
+def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
+    """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
+    root = parse(document, findings)
+    clean(root, findings)
+    validate(root, findings, mimic)
+    capsules = clean_visuals(root, findings)
+    findings.stop_on_errors()
+    return Builder(typed_model(root), root, capsules, MeshResolver(document.path).find, findings).build(base)
+
+
+@dataclass
+class _Body:
+    """A body under construction: what is welded to it so far."""
+
+    name: str
+    parent: int
+    joint: Joint
+    inertia: Inertia = field(default_factory=Inertia)
+
+
+class Builder:
+    """Walks a robot depth-first in file order and collects bodies, frames and shapes.
+
+    robot: yourdfpy's model. root: the checked document, for lines and for what yourdfpy does not read. capsules: see
+    clean_visuals. find_mesh: name -> (file, whether it exists). findings: receives what only shows here.
+    """
+
+    def __init__(
+        self,
+        robot: yourdfpy.Robot,
+        root: _Element,
+        capsules: set[tuple[str, int]],
+        find_mesh: MeshFinder,
+        findings: Findings,
+    ) -> None:
+        self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
+        self.links = {link.name: link for link in robot.links}
+        self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
+        self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
+        self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
+        for joint in robot.joints:
+            self.children[joint.parent].append(joint)
+        self.colors = named_colors(robot)
+        self.bodies: list[_Body] = []
+        self.frames: list[Frame] = []
+        self.visuals: list[Visual] = []
+        self.missing_meshes: list[str] = []
+
+    def build(self, base: str) -> Tree:
+        """Return the tree with its root link fixed to the world, or carried by a floating joint called root_joint."""
+        carried = {joint.child for joint in self.robot.joints}
+        root_link = next(name for name in self.links if name not in carried)
+        root_body = 0
+        if base == "floating":
+            if ROOT_JOINT in self.joint_elements:
+                hint = f'rename it, or load with base="fixed" if {ROOT_JOINT!r} already is the floating base'
+                element = self.joint_elements[ROOT_JOINT]
+                raise self.findings.fail("U410", f"the file has a joint {ROOT_JOINT!r} of its own", element, hint)
+            root_body = self._new_body(root_link, 0, Joint(ROOT_JOINT, "floating"))
+        self._walk(root_link, root_body)
+        self._report_missing_meshes()
+        self._report_massless()
+        self.findings.stop_on_errors()
+        bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
+        return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=tuple(self.findings))
+
+    def _walk(self, root_link: str, root_body: int) -> None:
+        """Visit all links depth-first in file order; a stack instead of recursion, since chains may be long."""
+        self._weld(self.links[root_link], root_body, Placement())
+        pending = [(joint, root_body, Placement()) for joint in reversed(self.children[root_link])]
+        while pending:
+            joint, parent_body, parent_placement = pending.pop()
+            body, placement = self._follow(joint, parent_body, parent_placement)
+            self._weld(self.links[joint.child], body, placement)
+            pending.extend((child, body, placement) for child in reversed(self.children[joint.child]))
+
+    def _follow(self, joint: yourdfpy.Joint, body: int, placement: Placement) -> tuple[int, Placement]:
+        """The body that a joint's child link belongs to, and the link's place in it."""
+        place = placement @ placement_of(joint.origin)
+        if joint.type == "fixed":
+            return body, place
+        return self._new_body(joint.child, body, make_joint(joint, place, self._armature(joint))), Placement()
+
+    def _new_body(self, name: str, parent: int, joint: Joint) -> int:
+        self.bodies.append(_Body(name, parent, joint))
+        return len(self.bodies)
+
+    def _armature(self, joint: yourdfpy.Joint) -> float:
+        dynamics = self.joint_elements[joint.name].find("dynamics")
+        return 0.0 if dynamics is None else float(dynamics.get("armature", 0.0))
+
+    def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
+        """Add a link's inertia, frame and shapes to the body it is part of."""
+        if body and link.inertial is not None:
+            self.bodies[body - 1].inertia += inertia_of(link.inertial).in_frame(placement)
+        if not body or self.bodies[body - 1].name != link.name:
+            self.frames.append(Frame(link.name, body, placement))
+        for shape, found in shapes_of(link, self.capsules, self.colors, self.find_mesh):
+            place = placement @ shape.placement
+            self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color))
+            if not found:
+                self.missing_meshes.append(str(shape.file))
+
+    def _report_missing_meshes(self) -> None:
+        missing = list(dict.fromkeys(self.missing_meshes))
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            hint = "viewers draw a placeholder; ROS_PACKAGE_PATH tells where packages are"
+            self.findings.add("U502", f"mesh {missing[0]!r}{more} not found", None, hint)
+
+    def _report_massless(self) -> None:
+        """Note joints whose whole subtree has no inertia: dynamics will find the mass matrix singular there."""
+        loaded = [bool(body.inertia.mass or body.inertia.rotational.any()) for body in self.bodies]
+        for i in range(len(self.bodies), 0, -1):
+            body = self.bodies[i - 1]
+            if loaded[i - 1] and body.parent:
+                loaded[body.parent - 1] = True
+            if not loaded[i - 1] and not np.all(body.joint.armature):
+                text = f"joint {body.joint.name!r} moves nothing that has inertia (link {body.name!r})"
+                element = self.joint_elements.get(body.joint.name)
+                self.findings.add("U310", text, element, "dynamics will refuse it: give the link an <inertial>")
+
+
+def inertia_of(inertial: yourdfpy.Inertial) -> Inertia:
+    """Return a link's inertia in the link's frame."""
+    own = Inertia(float(inertial.mass), np.zeros(3), clipped(np.asarray(inertial.inertia, dtype=float)))
+    return own if inertial.origin is None else own.in_frame(placement_of(inertial.origin))
+
+
+def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:
+    """Return the model's joint. Position limits belong to revolute and prismatic joints only; effort and velocity
+    limits, damping and friction hold for each degree of freedom of the joint."""
+    limits: dict[str, float] = {}
+    if joint.limit is not None:
+        bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
+        limits = _given(joint.limit, (*bounds, "effort", "velocity"))
+    resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "friction"))
+    has_axis = JOINT_TYPES[joint.type].has_axis
+    axis: Mapping[str, np.ndarray] = {"axis": joint.axis} if has_axis else {}
+    return Joint(joint.name, joint.type, placement, armature=armature, **axis, **limits, **resistance)  # type: ignore[arg-type]
+
+
+def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
+    """The values that the file gives, as numbers: yourdfpy leaves damping and friction as text."""
+    values = {name: getattr(source, name) for name in names}
+    return {name: float(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,175 @@
+"""A Tree written out as canonical URDF: one link per body, exact numbers, unit axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..model.inertia import Inertia, Placement
+from ..model.joints import Joint
+from .build import ROOT_JOINT
+
+if TYPE_CHECKING:
+    from ..model.tree import Body, Frame, Tree
+
+
+def to_urdf(tree: Tree, principal: bool = False) -> str:
+    """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
+
+    One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame; numbers
+    are written so that they are read back exactly. Joints without position limits are written as continuous, which
+    is what that means. Gravity and shapes are not written. A tree whose only child of the world hangs on a floating
+    joint "root_joint" is written with that body as root link, to be loaded with base="floating".
+    principal: turn inertial frames to the principal axes, so that products of inertia are zero.
+
+    Raises UnsupportedError for limits, damping, friction or rotor inertia that differ between the degrees of freedom
+    of one joint, which URDF cannot say.
+    """
+    floating = _has_floating_base(tree)
+    base = tree.body_names[0] if floating else _base_name(tree)
+    lines = [f"<robot name={quoteattr(tree.name)}>"]
+    if not floating:
+        lines.append(f"  <link name={quoteattr(base)}/>")
+    for body in tree.bodies:
+        lines += _link(body, principal)
+    names = (base, *tree.body_names)
+    for body in tree.bodies[1:] if floating else tree.bodies:
+        lines += _joint(body.joint, names[body.parent], body.name)
+    joint_names = set(tree.joint_names)
+    for frame in tree.frames.values():
+        if frame.name not in names:
+            lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names))
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _has_floating_base(tree: Tree) -> bool:
+    on_world = [body.joint for body in tree.bodies if body.parent == 0]
+    return (
+        len(on_world) == 1
+        and (on_world[0].name, on_world[0].type) == (ROOT_JOINT, "floating")
+        and _is_identity(on_world[0].placement)
+        and not any(frame.body == 0 for frame in tree.frames.values())
+    )
+
+
+def _base_name(tree: Tree) -> str:
+    """A frame that sits where the world is, or a name that is free."""
+    for frame in tree.frames.values():
+        if frame.body == 0 and _is_identity(frame.placement):
+            return frame.name
+    return _unused("world", set(tree.frame_names))
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _is_identity(placement: Placement) -> bool:
+    return bool(np.array_equal(placement.matrix(), np.eye(4)))
+
+
+def _link(body: Body, principal: bool) -> list[str]:
+    inertia = body.inertia
+    if not inertia.mass and not inertia.rotational.any():
+        return [f"  <link name={quoteattr(body.name)}/>"]
+    rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
+    entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
+    return [
+        f"  <link name={quoteattr(body.name)}>",
+        "    <inertial>",
+        f"      {_origin(Placement(rotation, inertia.com))}",
+        f'      <mass value="{_number(inertia.mass)}"/>',
+        f"      {_element('inertia', entries)}",
+        "    </inertial>",
+        "  </link>",
+    ]
+
+
+def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
+    """The principal moments as a diagonal matrix and the rotation to their axes; unturned where it is diagonal."""
+    rotational = inertia.rotational
+    if np.array_equal(rotational, np.diag(np.diag(rotational))):
+        return rotational, np.eye(3)
+    moments, axes = np.linalg.eigh(rotational)
+    return np.diag(moments), axes * np.sign(np.linalg.det(axes))
+
+
+def _joint(joint: Joint, parent: str, child: str) -> list[str]:
+    limits = _limits(joint)
+    kind = joint.type
+    if kind == "revolute" and not {"lower", "upper"} & limits.keys():
+        kind = "continuous"
+    resistance = {name: _uniform(joint, name) for name in ("damping", "friction", "armature")}
+    resistance = {name: value for name, value in resistance.items() if value}
+    lines = [
+        f'  <joint name={quoteattr(joint.name)} type="{kind}">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(child)}/>",
+        f"    {_origin(joint.placement)}",
+    ]
+    if joint.kind.has_axis:
+        lines.append(f'    <axis xyz="{_numbers(np.asarray(joint.axis))}"/>')
+    lines += [f"    {_element(tag, values)}" for tag, values in (("limit", limits), ("dynamics", resistance)) if values]
+    return [*lines, "  </joint>"]
+
+
+def _limits(joint: Joint) -> dict[str, float]:
+    """What `<limit>` says: finite values only."""
+    names = ("lower", "upper", "effort", "velocity") if joint.nq == 1 else ("effort", "velocity")
+    limits = {name: _uniform(joint, name) for name in names}
+    return {name: value for name, value in limits.items() if np.isfinite(value)}
+
+
+def _uniform(joint: Joint, name: str) -> float:
+    values = np.asarray(getattr(joint, name))
+    if (values != values[0]).any():
+        raise UnsupportedError(f"URDF has one {name} per joint, but joint {joint.name!r} has {values.tolist()}")
+    return float(values[0])
+
+
+def _frame(frame: Frame, parent: str, joint_name: str) -> list[str]:
+    return [
+        f"  <link name={quoteattr(frame.name)}/>",
+        f'  <joint name={quoteattr(joint_name)} type="fixed">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(frame.name)}/>",
+        f"    {_origin(frame.placement)}",
+        "  </joint>",
+    ]
+
+
+def _origin(placement: Placement) -> str:
+    return f'<origin xyz="{_numbers(placement.translation)}" rpy="{_numbers(rpy_from_rotation(placement.rotation))}"/>'
+
+
+def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
+    """Return the roll, pitch, yaw [rad] of a rotation matrix, Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 at pitch ±90°.
+
+    Roll is taken after yaw is undone, which keeps the three exact together however near the pitch is to ±90°.
+    """
+    R = rotation
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[1, 0], R[0, 0]))
+    s, c = np.sin(yaw), np.cos(yaw)
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return float(roll), float(pitch), float(yaw)
+
+
+def _element(tag: str, values: dict[str, float]) -> str:
+    words = (f'{name}="{_number(value)}"' for name, value in values.items())
+    return f"<{tag} {' '.join(words)}/>"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(map(_number, values))
+
+
+def _number(value: float) -> str:
+    return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0

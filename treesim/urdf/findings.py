@@ -1,0 +1,164 @@
+"""What the reader of a robot description has to say: findings with stable codes, the place, and what would be right."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ..errors import UrdfError
+
+Severity = Literal["error", "warning", "info"]
+
+
+class UrdfWarning(UserWarning):
+    """A robot description was read rightly, but says something doubtful: one warning lists all of it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One remark on a robot description: stable `code`, `severity`, `message`, `file` and `line` (None when the
+    remark has no single place), and a `hint` at what would be right (may be empty)."""
+
+    code: str
+    severity: Severity
+    message: str
+    file: str
+    line: int | None = None
+    hint: str = ""
+
+    @property
+    def remark(self) -> str:
+        """The finding without its file: line, code, message and hint."""
+        line = "" if self.line is None else f"line {self.line}: "
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{line}{self.code}: {self.message}{hint}"
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.remark}"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A stable code: how severe it is, whether `strict` makes it an error, and what it stands for."""
+
+    severity: Severity
+    summary: str
+    strict: bool = False
+
+
+CODES: dict[str, Code] = {
+    # the document
+    "U100": Code("error", "the source cannot be read"),
+    "U101": Code("error", "malformed XML"),
+    "U102": Code("error", "not a URDF"),
+    "U103": Code("error", "unexpanded xacro"),
+    "U104": Code("error", "entity declarations, which are never expanded"),
+    "U105": Code("info", "expanded by the installed xacro"),
+    "U106": Code("info", "odd XML declaration, read as XML 1.0"),
+    # its structure
+    "U201": Code("error", "element without a name"),
+    "U202": Code("error", "name used twice"),
+    "U203": Code("error", "required element or attribute missing"),
+    "U204": Code("error", "joint names a link that does not exist"),
+    "U205": Code("error", "link with two parents"),
+    "U206": Code("error", "cycle of joints"),
+    "U207": Code("error", "no root link, or several"),
+    "U208": Code("error", "element given twice"),
+    "U209": Code("info", "ignored: has no meaning for rigid-body dynamics"),
+    "U210": Code("warning", "ignored: unknown element", strict=True),
+    "U211": Code("warning", "ignored: attribute that looks misspelt", strict=True),
+    "U212": Code("info", "ignored: unknown attribute"),
+    "U213": Code("info", "ignored: mimic of a joint that does not move"),
+    # numbers and inertias
+    "U301": Code("error", "not a number"),
+    "U302": Code("error", "wrong count of numbers"),
+    "U303": Code("error", "NaN or infinity"),
+    "U304": Code("error", "negative mass"),
+    "U305": Code("error", "indefinite inertia"),
+    "U306": Code("info", "rounding in an inertia clipped"),
+    "U307": Code("warning", "inertia that no rigid body has (triangle inequality)", strict=True),
+    "U308": Code("warning", "rotational inertia without mass", strict=True),
+    "U309": Code("info", "no <inertial>: mass 0"),
+    "U310": Code("warning", "moving leaf without inertia: the mass matrix is singular", strict=True),
+    # joints
+    "U401": Code("error", "unknown type of joint"),
+    "U402": Code("error", "zero axis"),
+    "U403": Code("warning", "axis is not a unit vector: normalised", strict=True),
+    "U404": Code("error", "lower limit above upper limit"),
+    "U405": Code("warning", "no position limits: unlimited", strict=True),
+    "U406": Code("warning", "negative damping, friction, effort or velocity limit", strict=True),
+    "U407": Code("error", "mimic of an unknown joint, of itself, or in a cycle"),
+    "U408": Code("error", "mimic joint, not supported as a constraint"),
+    "U409": Code("warning", "mimic joint left free, as asked"),
+    "U410": Code("error", "the name of the floating base's joint is taken"),
+    "U411": Code("info", "position limits of a joint with several degrees of freedom: ignored"),
+    # shapes, which never stop a load
+    "U501": Code("warning", "visual without usable geometry: not drawn"),
+    "U502": Code("warning", "mesh not found"),
+    "U503": Code("warning", "unusable colour or material"),
+}
+
+
+class _Element(Protocol):
+    sourceline: int | None
+
+
+class Findings:
+    """Collects what is found in one source, so that one error lists everything.
+
+    file: the source's name in messages. strict: doubtful physics (see CODES) is an error instead of a warning.
+    """
+
+    def __init__(self, file: str, strict: bool = False) -> None:
+        self.file = file
+        self.strict = strict
+        self._found: list[Finding] = []
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._found)
+
+    def add(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> None:
+        """Record a finding with a `code` of CODES, at an XML element or a line."""
+        kind = CODES[code]
+        severity: Severity = "error" if self.strict and kind.strict else kind.severity
+        line = at if isinstance(at, int) or at is None else at.sourceline
+        self._found.append(Finding(code, severity, message, self.file, line, hint))
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """Return the findings of one severity, in order."""
+        return tuple(found for found in self._found if found.severity == severity)
+
+    def stop_on_errors(self) -> None:
+        """Raise one UrdfError with all errors found so far, if there are any."""
+        errors = self.of("error")
+        if len(errors) == 1:
+            raise UrdfError(str(errors[0]), errors)
+        if errors:
+            lines = "\n".join(f"  {error.remark}" for error in errors)
+            raise UrdfError(f"{self.file}: {len(errors)} errors\n{lines}", errors)
+
+    def fail(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> UrdfError:
+        """Record an error and return the UrdfError to raise at once, for when nothing more can be read."""
+        self.add(code, message, at, hint)
+        errors = self.of("error")
+        return UrdfError("\n".join(map(str, errors)), errors)
+
+    def warn(self, stacklevel: int) -> None:
+        """Emit one UrdfWarning that groups all warnings by code; nothing when there are none."""
+        found = self.of("warning")
+        if found:
+            warnings.warn(f"{self.file}: {grouped(found)}", UrdfWarning, stacklevel=stacklevel + 1)
+
+
+def grouped(findings: tuple[Finding, ...]) -> str:
+    """Return a text with one line per code: the first finding in full, and how many more there are like it."""
+    by_code: dict[str, list[Finding]] = {}
+    for found in findings:
+        by_code.setdefault(found.code, []).append(found)
+    lines = []
+    for code, group in by_code.items():
+        more = f" [and {len(group) - 1} more: {CODES[code].summary}]" if len(group) > 1 else ""
+        lines.append(f"  {group[0].remark}{more}")
+    return f"{len(findings)} warning{'s' * (len(findings) > 1)}\n" + "\n".join(lines)

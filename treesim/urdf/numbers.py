@@ -1,0 +1,72 @@
+"""Strict reading of the numbers in a robot description: what is not plainly a finite number is an error."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from .findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+def attribute_text(element: _Element, attribute: str) -> str:
+    """Return `<tag attribute="value">` as it stands in the file, for messages."""
+    return f'<{element.tag} {attribute}="{element.get(attribute)}">'
+
+
+class BadNumberError(ValueError):
+    """An attribute does not hold the numbers it must: `code` is that of the finding."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def parse_numbers(element: _Element, attribute: str, count: int) -> tuple[float, ...]:
+    """Return the `count` finite numbers of an attribute; raises BadNumberError when that is not what it holds."""
+    words = element.attrib[attribute].split()
+    where = attribute_text(element, attribute)
+    if len(words) != count and not (count == 1 and not words):
+        raise BadNumberError("U302", f"{where} needs {count} number{'s' * (count > 1)}, found {len(words)}")
+    for word in words or [""]:
+        if not _NUMBER.fullmatch(word) and not _NOT_FINITE.fullmatch(word):
+            raise BadNumberError("U301", f"{where} holds {word!r}, which is not a number")
+        if not math.isfinite(float(word)):
+            raise BadNumberError("U303", f"{where} is NaN or infinite")
+    return tuple(map(float, words))
+
+
+def read_numbers(element: _Element, attribute: str, count: int, findings: Findings) -> tuple[float, ...] | None:
+    """Return the `count` finite numbers of an attribute; None, with a finding, when that is not what it holds."""
+    try:
+        return parse_numbers(element, attribute, count)
+    except BadNumberError as problem:
+        findings.add(problem.code, f"{_owner(element)}{problem}", element, "write decimal numbers such as 1.5 or 2e-3")
+        return None
+
+
+def read_number(element: _Element, attribute: str, findings: Findings) -> float | None:
+    """Return the one finite number of an attribute; None, with a finding, when that is not what it holds."""
+    values = read_numbers(element, attribute, 1, findings)
+    return None if values is None else values[0]
+
+
+def required_number(element: _Element, attribute: str, findings: Findings) -> float | None:
+    """Return the number of an attribute that must be there; None, with a finding, otherwise."""
+    if attribute in element.attrib:
+        return read_number(element, attribute, findings)
+    findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
+    return None
+
+
+def _owner(element: _Element) -> str:
+    """The link or joint that an element belongs to, as a prefix for messages."""
+    for ancestor in element.iterancestors("link", "joint"):
+        return f"{ancestor.tag} {ancestor.get('name')!r}: "
+    return ""

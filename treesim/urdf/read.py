@@ -1,0 +1,178 @@
+"""From a source to a strictly parsed document, and from a checked document to yourdfpy's typed model."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from .findings import Findings
+
+if TYPE_CHECKING:
+    import yourdfpy
+    from lxml.etree import _Element
+
+Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
+
+_UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
+_XACRO_EXPRESSION = re.compile(r"\$[({]")
+_XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The bytes of a robot description, its name in messages, and its path when it comes from a file."""
+
+    data: bytes
+    label: str
+    path: Path | None = None
+
+
+def document_of_text(text: str | bytes, label: str = "<text>", path: Path | None = None) -> Document:
+    """Return the document of XML text; a string is taken as it is, whatever encoding its declaration names."""
+    if isinstance(text, str):
+        declaration = re.compile(r"""^(\ufeff?<\?xml[^>]*?)\s+encoding\s*=\s*(["'])[^"']*\2""")
+        return Document(declaration.sub(r"\1", text).encode(), label, path)
+    return Document(bytes(text), label, path)
+
+
+def document_of_file(path: Path, findings: Findings) -> Document:
+    """Return the document in a file; raises UrdfError when it cannot be read."""
+    try:
+        return Document(path.read_bytes(), str(path), path)
+    except OSError as error:
+        raise findings.fail("U100", f"cannot read {path}: {error.strerror or error}") from None
+
+
+def document_of_stream(stream: IO[str] | IO[bytes]) -> Document:
+    """Return the document in an open text or binary file; its name, if it has one, locates meshes."""
+    name = getattr(stream, "name", None)
+    path = Path(name) if isinstance(name, str) and os.path.isfile(name) else None
+    return document_of_text(stream.read(), str(path or "<stream>"), path)
+
+
+def parse(document: Document, findings: Findings) -> _Element:
+    """Return the root of a well-formed URDF document, without comments, with line numbers.
+
+    Nothing is recovered, fetched or expanded. A xacro file is expanded by the installed xacro if there is one.
+    Raises UrdfError for malformed XML, a root other than `<robot>`, entity declarations, and xacro.
+    """
+    data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
+    root = _parse_xml(data, findings)
+    xacro = _find_xacro(root)
+    if xacro is None:
+        return root
+    expanded = _parse_xml(_expand_xacro(document, xacro, findings), findings)
+    xacro = _find_xacro(expanded)
+    if xacro is not None:
+        raise findings.fail("U103", "xacro left macros or expressions unexpanded", xacro)
+    return expanded
+
+
+def _without_trailing_nuls(data: bytes) -> bytes:
+    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return data if is_utf16 else data.rstrip(b"\0 \t\r\n")
+
+
+def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
+    """Drop a declaration that follows blank lines or claims version 0.0 (PyBullet's data has both); lines are kept."""
+    odd = re.match(rb"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>""", data)
+    if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
+        return data
+    findings.add("U106", "odd XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
+    return b"\n" * odd[0].count(b"\n") + data[odd.end() :]
+
+
+def _parse_xml(data: bytes, findings: Findings) -> _Element:
+    from lxml import etree
+
+    if not data.strip():
+        raise findings.fail("U102", "not a URDF (the source is empty)")
+    parser = etree.XMLParser(
+        recover=False, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise _syntax_error(error, data, findings) from None
+    subset = root.getroottree().docinfo.internalDTD
+    if subset is not None and (subset.system_url or any(True for _ in subset.iterentities())):
+        raise findings.fail("U104", "the document declares entities or an external DTD", 1, "remove the <!DOCTYPE ...>")
+    _drop_default_namespace(root)
+    if root.tag != "robot":
+        raise findings.fail("U102", f"not a URDF (found <{root.tag}>)", root, "the root element must be <robot>")
+    if root.find("link") is None and root.find("group") is not None:
+        raise findings.fail("U102", "not a URDF (found an SRDF: groups, no links)", root)
+    return root
+
+
+def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Exception:
+    line, column = error.position  # type: ignore[attr-defined]
+    if b"<" not in data:
+        return findings.fail("U102", "not a URDF (no XML in it)", line)
+    if error.code == _UNDECLARED_PREFIX and "xacro" in str(error):  # type: ignore[attr-defined]
+        return findings.fail("U103", "unexpanded xacro", line, _XACRO_HINT)
+    text = re.sub(r", line \d+, column \d+.*$", "", str(error.msg), flags=re.DOTALL)
+    return findings.fail("U101", f"malformed XML at line {line}, column {column}: {text}", line)
+
+
+def _drop_default_namespace(root: _Element) -> None:
+    """URDF has no namespace; a file that declares a default one means the same elements."""
+    default = root.nsmap.get(None)
+    if default is None:
+        return
+    prefix = f"{{{default}}}"
+    for element in root.iter(f"{prefix}*"):
+        element.tag = element.tag.removeprefix(prefix)
+
+
+def _find_xacro(root: _Element) -> _Element | None:
+    """The first element that belongs to xacro or holds an unexpanded expression."""
+    for element in root.iter("{*}*"):
+        if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
+            return element
+    for child in root.iter("link", "joint", "material"):
+        for part in child.iter():
+            if any(_XACRO_EXPRESSION.search(value) for value in part.attrib.values()):
+                return part
+    return None
+
+
+def _expand_xacro(document: Document, element: _Element, findings: Findings) -> bytes:
+    program = shutil.which("xacro")
+    if program is None or document.path is None:
+        raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, _XACRO_HINT)
+    try:
+        result = subprocess.run([program, str(document.path)], capture_output=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
+    if result.returncode:
+        complaint = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise findings.fail("U103", f"xacro failed on this file: {complaint[-1]}", 1)
+    findings.add("U105", f"expanded by {program}: lines are those of its output")
+    return result.stdout
+
+
+def _plain(element: _Element) -> str:
+    """An element's name as the file writes it."""
+    name = str(element.tag).rpartition("}")[2]
+    return f"{element.prefix}:{name}" if element.prefix else name
+
+
+def typed_model(root: _Element) -> yourdfpy.Robot:
+    """Return yourdfpy's model of a checked and cleaned document: its links, joints and materials in file order.
+
+    yourdfpy reads files only, and recovers a partial robot from broken ones: it is handed the checked document as
+    a file in memory. It builds no scene and opens no mesh.
+    """
+    import yourdfpy
+    from lxml import etree
+
+    checked = io.BytesIO(etree.tostring(root))
+    return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

@@ -1,0 +1,103 @@
+"""The elements of a URDF: which are honoured where, which are ignored with notice, and which are unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from .findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+@dataclass(frozen=True)
+class Element:
+    """What an element may hold: attributes, children given at most once, children given any number of times."""
+
+    attributes: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+    many: tuple[str, ...] = ()
+
+
+HONOURED: dict[str, Element] = {
+    "robot": Element(("name", "version"), many=("link", "joint", "material")),
+    "link": Element(("name", "type"), once=("inertial",), many=("visual",)),
+    "inertial": Element(once=("origin", "mass", "inertia")),
+    "mass": Element(("value",)),
+    "inertia": Element(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
+    "origin": Element(("xyz", "rpy")),
+    "joint": Element(("name", "type"), once=("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")),
+    "parent": Element(("link",)),
+    "child": Element(("link",)),
+    "axis": Element(("xyz",)),
+    "limit": Element(("lower", "upper", "effort", "velocity")),
+    "dynamics": Element(("damping", "friction", "armature")),
+    "mimic": Element(("joint", "multiplier", "offset")),
+}
+
+# Looked into by the reader of shapes, which never stops a load.
+SHAPES = ("visual", "material")
+
+# Known to URDF or its users, without meaning for the dynamics of rigid bodies.
+IGNORED = frozenset({
+    "audio_source", "calibration", "capability", "collision", "collision_capsule", "collision_checking", "contact",
+    "contact_coefficients", "disable_collisions", "gazebo", "hardwareInterface", "joint_properties", "mujoco", "plugin",
+    "ros2_control", "safety_controller", "self_collision", "self_collision_checking", "self_filter", "sensor",
+    "transmission", "verbose",
+})  # fmt: skip
+
+
+def clean(root: _Element, findings: Findings) -> None:
+    """Remove from the document what is not honoured, with a finding for each kind of element removed.
+
+    Elements known to have no meaning here give one note per kind; unknown ones and unknown attributes give a warning
+    each, with the honoured name that is near. An element given twice where one is allowed is an error.
+    """
+    ignored: dict[str, list[_Element]] = {}
+    _clean(root, findings, ignored)
+    for tag, elements in ignored.items():
+        count = f"{len(elements)} " if len(elements) > 1 else ""
+        findings.add("U209", f"ignored: {count}<{tag}>", elements[0])
+
+
+def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Element]]) -> None:
+    allowed = HONOURED[element.tag]
+    _check_attributes(element, allowed, findings)
+    seen: set[str] = set()
+    for child in list(element):
+        tag = str(child.tag)
+        if tag in allowed.once and tag in seen:
+            findings.add("U208", f"{_title(element)} has a second <{tag}>", child, "keep one")
+        elif tag in allowed.once or tag in allowed.many:
+            seen.add(tag)
+            if tag not in SHAPES:
+                _clean(child, findings, ignored)
+            continue
+        elif tag in IGNORED or tag.startswith("{"):
+            ignored.setdefault(tag.rpartition("}")[2], []).append(child)
+        else:
+            near = get_close_matches(tag.lower(), allowed.once + allowed.many, n=1)
+            hint = f"did you mean <{near[0]}>?" if near else ""
+            findings.add("U210", f"{_title(element)}: unknown <{tag}> ignored", child, hint)
+        element.remove(child)
+
+
+def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
+    if len(element.attrib) <= len(allowed.attributes) and all(name in allowed.attributes for name in element.attrib):
+        return
+    for name in element.attrib:
+        if name in allowed.attributes or name.startswith("{"):
+            continue
+        if element.tag == "origin" and name.startswith("quat"):
+            findings.add("U302", f"<origin {name}> is not supported", element, "give the attitude as rpy")
+            continue
+        near = get_close_matches(name.lower(), allowed.attributes, n=1, cutoff=0.8)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+        findings.add("U211" if near else "U212", f"{_title(element)}: attribute {name!r} ignored", element, hint)
+
+
+def _title(element: _Element) -> str:
+    name = element.get("name")
+    return f"<{element.tag}>" if name is None else f"{element.tag} {name!r}"

@@ -1,0 +1,247 @@
+"""What must hold before a robot is built: names, connectivity, numbers, inertias, limits; every error is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model.joints import JOINT_TYPES
+from .findings import Findings
+from .inertias import judge
+from .numbers import attribute_text, read_number, read_numbers, required_number
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
+_AXIS_TOLERANCE = 1e-6  # beyond this a non-unit axis is worth a warning, below it is rounding
+
+
+def validate(root: _Element, findings: Findings, mimic: str | None) -> None:
+    """Add a finding for everything in a cleaned document that is wrong or doubtful. Raises nothing."""
+    if not root.get("name"):
+        findings.add("U201", "<robot> has no name", root)
+    links, joints = root.findall("link"), root.findall("joint")
+    for link in links:
+        _check_inertial(link, findings)
+    for joint in joints:
+        _check_joint(joint, findings)
+    _note_missing_inertials(links, joints, findings)
+    named_links = _named(links, findings)
+    named_joints = _named(joints, findings)
+    _check_mimics(named_joints, findings, mimic)
+    _check_connectivity(named_links, joints, root, findings)
+
+
+def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Element]:
+    table: dict[str, _Element] = {}
+    for element in elements:
+        name = element.get("name")
+        if not name:
+            findings.add("U201", f"<{element.tag}> has no name", element)
+        elif name in table:
+            first = table[name].sourceline
+            findings.add("U202", f"{element.tag} {name!r} is defined twice, first in line {first}", element)
+        else:
+            table[name] = element
+    return table
+
+
+def _check_origin(parent: _Element, findings: Findings) -> None:
+    origin = parent.find("origin")
+    if origin is not None:
+        for attribute in ("xyz", "rpy"):
+            if attribute in origin.attrib:
+                read_numbers(origin, attribute, 3, findings)
+
+
+def _check_inertial(link: _Element, findings: Findings) -> None:
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    _check_origin(inertial, findings)
+    title = f"link {link.get('name')!r}"
+    mass, inertia = inertial.find("mass"), inertial.find("inertia")
+    for tag, element in (("mass", mass), ("inertia", inertia)):
+        if element is None:
+            findings.add("U203", f"{title}: <inertial> has no <{tag}>", inertial)
+    value = None if mass is None else required_number(mass, "value", findings)
+    if value is not None and value < 0:
+        findings.add("U304", f"{title}: {attribute_text(mass, 'value')} is negative", mass)
+    if inertia is None:
+        return
+    entries = [required_number(inertia, name, findings) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
+    if None not in entries:
+        xx, xy, xz, yy, yz, zz = entries
+        judge(title, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia, findings)
+
+
+def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element], findings: Findings) -> None:
+    """Say once which moving links have no inertial: other readers give them 1 kg."""
+    moved = {_link_of(joint, "child") for joint in joints if joint.get("type") != "fixed"}
+    without = [link for link in links if link.get("name") in moved and link.find("inertial") is None]
+    if without:
+        names = ", ".join(repr(link.get("name")) for link in without)
+        findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
+
+
+def _check_joint(joint: _Element, findings: Findings) -> None:
+    kind, title = joint.get("type"), f"joint {joint.get('name')!r}"
+    if kind not in ALLOWED_TYPES:
+        text = "has no type" if kind is None else f"has the unknown type {kind!r}"
+        findings.add("U401", f"{title} {text}", joint, f"allowed are {', '.join(ALLOWED_TYPES)}")
+    _check_origin(joint, findings)
+    _check_axis(joint, title, findings)
+    _check_limits(joint, title, findings)
+    _check_dynamics(joint, title, findings)
+
+
+def _check_axis(joint: _Element, title: str, findings: Findings) -> None:
+    axis = joint.find("axis")
+    if axis is None or "xyz" not in axis.attrib:
+        return  # the standard's (1, 0, 0)
+    values = read_numbers(axis, "xyz", 3, findings)
+    kind = JOINT_TYPES.get(joint.get("type", ""))
+    if values is None or kind is None or not kind.has_axis:
+        return
+    length = float(np.linalg.norm(values))
+    if length < 1e-12:
+        findings.add("U402", f"{title}: {attribute_text(axis, 'xyz')} is zero", axis, "give a direction such as 0 0 1")
+    elif abs(length - 1) > _AXIS_TOLERANCE:
+        findings.add("U403", f"{title}: {attribute_text(axis, 'xyz')} has length {length:.9g}; normalised", axis)
+
+
+def _check_limits(joint: _Element, title: str, findings: Findings) -> None:
+    limit, kind = joint.find("limit"), joint.get("type")
+    given = {} if limit is None else {name: read_number(limit, name, findings) for name in limit.attrib}
+    lower, upper = given.get("lower"), given.get("upper")
+    if lower is not None and upper is not None and lower > upper:
+        findings.add("U404", f"{title}: lower limit {lower:g} is above the upper limit {upper:g}", limit)
+    for name in ("effort", "velocity"):
+        value = given.get(name)
+        if value is not None and value < 0:
+            findings.add("U406", f"{title}: {name} limit {value:g} is negative", limit)
+    missing = [name for name in ("lower", "upper") if name not in given]
+    if kind in ("revolute", "prismatic") and missing:
+        at = joint if limit is None else limit
+        findings.add("U405", f"{title} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
+    elif kind not in ("revolute", "prismatic", "fixed") and len(missing) < 2:
+        findings.add("U411", f"{title}: position limits of a {kind} joint are ignored", limit)
+
+
+def _check_dynamics(joint: _Element, title: str, findings: Findings) -> None:
+    dynamics = joint.find("dynamics")
+    if dynamics is None:
+        return
+    for name in ("damping", "friction", "armature"):
+        value = read_number(dynamics, name, findings) if name in dynamics.attrib else None
+        if value is None or value >= 0:
+            continue
+        if name == "armature":
+            findings.add("U304", f"{title}: armature {value:g} is negative", dynamics)
+        else:
+            findings.add("U406", f"{title}: {name} {value:g} is negative", dynamics, "it would feed energy in")
+
+
+def _check_mimics(joints: dict[str, _Element], findings: Findings, mimic: str | None) -> None:
+    masters = {}
+    for name, joint in joints.items():
+        element = joint.find("mimic")
+        if element is None:
+            continue
+        for attribute in ("multiplier", "offset"):
+            if attribute in element.attrib:
+                read_number(element, attribute, findings)
+        master = element.get("joint")
+        if master not in joints:
+            findings.add("U407", f"joint {name!r} mimics the unknown joint {master!r}", element)
+        elif joint.get("type") == "fixed":
+            findings.add("U213", f"joint {name!r} is fixed and cannot mimic {master!r}: ignored", element)
+        elif joint.get("type") in ("revolute", "continuous", "prismatic"):
+            masters[name] = master
+        else:
+            findings.add("U407", f"joint {name!r} ({joint.get('type')}) cannot mimic another", element)
+    for name, master in masters.items():
+        _check_mimic(name, master, masters, joints[name].find("mimic"), findings, mimic)
+
+
+def _check_mimic(
+    name: str, master: str, masters: dict[str, str], element: _Element, findings: Findings, mimic: str | None
+) -> None:
+    visited = [name]
+    while master in masters and master not in visited:
+        visited.append(master)
+        master = masters[master]
+    if master == name:
+        text = "itself" if len(visited) == 1 else f"itself through {' -> '.join(visited[1:])}"
+        findings.add("U407", f"joint {name!r} mimics {text}", element)
+    elif mimic == "free":
+        findings.add("U409", f"joint {name!r} mimics {masters[name]!r}: left free", element)
+    else:
+        hint = 'load with mimic="free" to let it move freely'
+        findings.add("U408", f"joint {name!r} mimics {masters[name]!r}, which is not supported", element, hint)
+
+
+def _check_connectivity(
+    links: dict[str, _Element], joints: Sequence[_Element], root: _Element, findings: Findings
+) -> None:
+    parents: dict[str, str] = {}
+    complete = True
+    for joint in joints:
+        ends = [_end(joint, role, links, findings) for role in ("parent", "child")]
+        parent, child = ends
+        if parent is None or child is None:
+            complete = False
+        elif child in parents:
+            text = f"link {child!r} has two parents: {parents[child]!r} and {parent!r}"
+            findings.add("U205", text, joint, "a tree needs one parent per link")
+        else:
+            parents[child] = parent
+    cycle = _find_cycle(parents)
+    if cycle:
+        findings.add("U206", f"links form a cycle: {' -> '.join(map(repr, [*cycle, cycle[0]]))}", links[cycle[0]])
+    elif complete:
+        _check_root([name for name in links if name not in parents], root, findings)
+
+
+def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
+    """The link at one end of a joint, or None, with a finding, if it names none."""
+    element, title, name = joint.find(role), f"joint {joint.get('name')!r}", _link_of(joint, role)
+    if not name:
+        findings.add("U203", f"{title} has no <{role} link=...>", joint if element is None else element)
+        return None
+    if name not in links:
+        findings.add("U204", f"{title}: {role} link {name!r} does not exist", element)
+        return None
+    return name
+
+
+def _link_of(joint: _Element, role: str) -> str:
+    element = joint.find(role)
+    return "" if element is None else str(element.get("link", ""))
+
+
+def _find_cycle(parents: dict[str, str]) -> list[str]:
+    """Links of one cycle, each the parent of the next; empty if the parents form a forest."""
+    cleared: set[str] = set()
+    for start in parents:
+        path: dict[str, None] = {}  # an ordered set
+        link: str | None = start
+        while link is not None and link not in cleared:
+            if link in path:
+                upward = list(path)
+                return upward[upward.index(link) :][::-1]
+            path[link] = None
+            link = parents.get(link)
+        cleared.update(path)
+    return []
+
+
+def _check_root(roots: list[str], root: _Element, findings: Findings) -> None:
+    if not roots:
+        findings.add("U207", "the robot has no link", root)
+    elif len(roots) > 1:
+        names = ", ".join(map(repr, roots[:8])) + (" ..." if len(roots) > 8 else "")
+        findings.add("U207", f"{len(roots)} links have no parent: {names}", root, "a robot has exactly one root link")

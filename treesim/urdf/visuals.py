@@ -1,0 +1,154 @@
+"""Shapes of links, for viewers: read leniently, since no shape may stop a robot from being loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..model.inertia import Placement
+from .findings import Findings
+from .numbers import BadNumberError, parse_numbers
+
+if TYPE_CHECKING:
+    import yourdfpy
+    from lxml.etree import _Element
+
+Color = tuple[float, float, float, float]
+MeshFinder = Callable[[str], tuple[str, bool]]
+
+# attributes of each shape, and how many numbers each holds
+_SHAPES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One shape of a link in the link's frame; the fields are those of treesim.Visual."""
+
+    placement: Placement
+    kind: str
+    size: tuple[float, ...]
+    file: str | None = None
+    color: Color | None = None
+
+
+def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
+    """Remove visuals and colours that cannot be used, with a warning each, so that the typed model can be read.
+
+    Capsules, which yourdfpy does not know, become cylinders; returned are their (link name, index of the visual).
+    """
+    for color in list(root.iter("color")):
+        problem = _number_problem(color, "rgba", 4) if "rgba" in color.attrib else None
+        if problem:
+            findings.add("U503", problem, color)
+            color.getparent().remove(color)
+    capsules: set[tuple[str, int]] = set()
+    for link in root.iterfind("link"):
+        kept = 0
+        for visual in link.findall("visual"):
+            problem = _visual_problem(visual)
+            if problem:
+                findings.add("U501", f"link {link.get('name')!r}: {problem}; not drawn", visual)
+                link.remove(visual)
+                continue
+            shape = visual.find("geometry")[0]
+            if shape.tag == "capsule":
+                shape.tag = "cylinder"
+                capsules.add((link.get("name"), kept))
+            kept += 1
+    return capsules
+
+
+def _visual_problem(visual: _Element) -> str | None:
+    """Why a visual cannot be drawn; None if it can."""
+    geometry, origin = visual.find("geometry"), visual.find("origin")
+    if geometry is None or not len(geometry):
+        return "<visual> has no geometry"
+    for attribute in ("xyz", "rpy"):
+        if origin is not None and attribute in origin.attrib:
+            problem = _number_problem(origin, attribute, 3)
+            if problem:
+                return problem
+    shape = geometry[0]
+    if shape.tag == "mesh":
+        if not shape.get("filename"):
+            return "<mesh> has no file name"
+        return _number_problem(shape, "scale", 1, 3) if "scale" in shape.attrib else None
+    if shape.tag not in _SHAPES:
+        return f"unknown shape <{shape.tag}>"
+    for attribute, count in _SHAPES[shape.tag].items():
+        if attribute not in shape.attrib:
+            return f"<{shape.tag}> has no {attribute}"
+        problem = _number_problem(shape, attribute, count)
+        if problem:
+            return problem
+    return None
+
+
+def _number_problem(element: _Element, attribute: str, *counts: int) -> str | None:
+    """What is wrong with an attribute that must hold one of `counts` numbers; None if nothing is."""
+    problem = None
+    for count in counts:
+        try:
+            parse_numbers(element, attribute, count)
+            return None
+        except BadNumberError as error:
+            problem = str(error)
+    return problem
+
+
+def named_colors(robot: yourdfpy.Robot) -> dict[str, Color]:
+    """Return the colours of named materials, the robot's own first, then those that visuals define."""
+    inline = (visual.material for link in robot.links for visual in link.visuals if visual.material is not None)
+    colors: dict[str, Color] = {}
+    for material in (*robot.materials, *inline):
+        if material.name and material.color is not None:
+            colors.setdefault(material.name, _rgba(material.color))
+    return colors
+
+
+def shapes_of(
+    link: yourdfpy.Link, capsules: set[tuple[str, int]], colors: dict[str, Color], find_mesh: MeshFinder
+) -> Iterator[tuple[Shape, bool]]:
+    """Yield the link's shapes, each with whether its mesh file, if it has one, was found."""
+    for index, visual in enumerate(link.visuals):
+        geometry = visual.geometry
+        file, found = find_mesh(geometry.mesh.filename) if geometry.mesh is not None else (None, True)
+        kind, size = _kind_and_size(geometry)
+        if (link.name, index) in capsules:
+            kind = "capsule"
+        yield Shape(placement_of(visual.origin), kind, size, file, _color_of(visual.material, colors)), found
+
+
+def placement_of(origin: np.ndarray | None) -> Placement:
+    """Return the placement of a (4, 4) homogeneous matrix of yourdfpy; None is the identity."""
+    return Placement() if origin is None else Placement(origin[:3, :3], origin[:3, 3])
+
+
+def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[str, tuple[float, ...]]:
+    if geometry.box is not None:
+        return "box", tuple(map(float, geometry.box.size))
+    if geometry.sphere is not None:
+        return "sphere", (float(geometry.sphere.radius),)
+    if geometry.cylinder is not None:
+        return "cylinder", (float(geometry.cylinder.radius), float(geometry.cylinder.length))
+    scale = geometry.mesh.scale
+    return "mesh", tuple(map(float, np.broadcast_to(1.0 if scale is None else scale, (3,))))
+
+
+def _color_of(material: yourdfpy.Material | None, colors: dict[str, Color]) -> Color | None:
+    if material is None:
+        return None
+    return _rgba(material.color) if material.color is not None else colors.get(material.name)
+
+
+def _rgba(color: yourdfpy.Color) -> Color:
+    red, green, blue, alpha = map(float, color.rgba)
+    return red, green, blue, alpha

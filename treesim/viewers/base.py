@@ -1,0 +1,111 @@
+"""What a viewer is, and the shapes that every viewer draws.
+
+A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
+satisfies `Viewer`, and `Recorder` too if it can turn a trajectory into a file.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..model.inertia import Placement
+from ..model.tree import Tree, Visual, axis_rotation
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+BONE_COLOR = (0.62, 0.67, 0.73, 1.0)
+JOINT_COLOR = (0.93, 0.45, 0.13, 1.0)
+_THICKNESS = 0.12  # radius of a bone over the median distance between joints
+_DEFAULT_LENGTH = 0.3  # [m], for a tree whose joints all coincide
+_TINY = 1e-9  # [m], below this two points are the same
+
+
+@runtime_checkable
+class Viewer(Protocol):
+    """Shows a robot and follows its configuration while a program runs."""
+
+    def show(self, robot: Tree, q: np.ndarray) -> object:
+        """Draw `robot` at configuration q (nq,), in place of whatever was shown before."""
+
+    def update(self, q: np.ndarray) -> None:
+        """Move the robot that was shown to configuration q (nq,); cheap enough to call at every step."""
+
+    def close(self) -> None:
+        """Release everything the viewer holds; `show` may follow. Closing twice does nothing."""
+
+
+@runtime_checkable
+class Recorder(Protocol):
+    """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`."""
+
+    def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
+        """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+
+
+def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:
+    """Return the shapes to draw for `robot`: its visuals, or its skeleton if it has none.
+
+    readable: tells whether the viewer can read a mesh file; by default, whether the file exists. Meshes that cannot
+    be read give one warning in all, and each body that lost one shows its part of the skeleton in their place.
+    """
+    if not robot.visuals:
+        return skeleton(robot)
+    readable = readable or (lambda file: Path(file).is_file())
+    files = sorted({visual.file or "" for visual in robot.visuals if visual.kind == "mesh"})
+    lost = [file for file in files if not readable(file)]
+    if not lost:
+        return robot.visuals
+    warnings.warn(_lost_message(robot, lost), stacklevel=2)
+    kept = tuple(visual for visual in robot.visuals if visual.kind != "mesh" or (visual.file or "") not in lost)
+    bodies = {visual.body for visual in robot.visuals} - {visual.body for visual in kept}
+    return kept + tuple(visual for visual in skeleton(robot) if visual.body in bodies)
+
+
+def skeleton(robot: Tree) -> tuple[Visual, ...]:
+    """Return sticks from joint to joint and a sphere at every joint, for a tree without shapes of its own.
+
+    A stick belongs to the body it lies on: it leads from the body's origin to the joint of each child, or to the
+    centre of mass where there is no child elsewhere. The sticks of the base are drawn only up to joints that stay put.
+    """
+    bones = list(_bones(robot))
+    lengths = [float(np.linalg.norm(end)) for _, end in bones]
+    radius = _THICKNESS * (float(np.median(lengths)) if lengths else _DEFAULT_LENGTH)
+    sticks = [_stick(body, end, radius) for body, end in bones]
+    joints = [Visual(i, Placement(), "sphere", (1.5 * radius,), color=JOINT_COLOR) for i in range(1, robot.n_bodies + 1)]
+    return (*sticks, *joints)
+
+
+def _bones(robot: Tree) -> Iterator[tuple[int, np.ndarray]]:
+    """The sticks of the skeleton: a body and the end point (3,) in its frame, never at its origin."""
+    bare = set(range(1, robot.n_bodies + 1))
+    for body in robot.bodies:
+        end = body.joint.placement.translation
+        moves_away = body.parent == 0 and body.joint.type in ("floating", "planar")
+        if np.linalg.norm(end) > _TINY and not moves_away:
+            bare.discard(body.parent)
+            yield body.parent, end
+    for i in sorted(bare):
+        com = robot.bodies[i - 1].inertia.com
+        if np.linalg.norm(com) > _TINY:
+            yield i, com
+
+
+def _stick(body: int, end: np.ndarray, radius: float) -> Visual:
+    length = float(np.linalg.norm(end))
+    placement = Placement(axis_rotation(end / length), end / 2)
+    return Visual(body, placement, "cylinder", (radius, length), color=BONE_COLOR)
+
+
+def _lost_message(robot: Tree, lost: Sequence[str]) -> str:
+    total = len({visual.file for visual in robot.visuals if visual.kind == "mesh"})
+    return (
+        f"{len(lost)} of {total} mesh files of {robot.name!r} cannot be read, such as {lost[0] or '(no file name)'!r}:"
+        " sticks are drawn in their place"
+    )
