@@ -6,7 +6,7 @@ import numpy as np
 
 import treesim
 
-robot = treesim.load("talos_full_v2", base="floating")
+robot = treesim.load("talos_full_v2", base="floating", mimic="free")  # its grippers' linkages move freely
 print(robot)
 
 rng = np.random.default_rng(0)

@@ -66,7 +66,7 @@ joint_types = st.sampled_from(tuple(JOINT_TYPES))
 
 
 class State(NamedTuple):
-    """Everything that a test of dynamics needs, all random; wrenches are such as accelerate a free body by about one."""
+    """Everything that a test of dynamics needs, all random; wrenches would accelerate a free body by about one."""
 
     q: np.ndarray
     v: np.ndarray

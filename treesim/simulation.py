@@ -106,9 +106,10 @@ class Simulation:
         check_supported(plugins.get("dynamics", backend), robot)
         self.system = ControlledRobot(robot, backend, controller or Zero(robot), self.gravity)
         if robot.friction.any() and not self._method.friction:
-            names = ", ".join(dict.fromkeys(robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)[:3]))
+            rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
+            names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
             warnings.warn(
-                f"integrator {integrator!r} leaves out Coulomb friction (joints {names}{', ...' * (robot.nv > 3)}); "
+                f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
                 f"'semi_implicit_euler' simulates it",
                 FrictionWarning,
                 stacklevel=2,

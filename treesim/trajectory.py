@@ -36,7 +36,7 @@ _V_PARTS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """The states of one simulation, K of them, the first at the start.
 
@@ -81,6 +81,11 @@ class Trajectory:
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
         types = tuple(body.joint.type for body in robot.bodies)
         return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}))
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
+        ending = f", stopped: {self.stopped}" if self.stopped else ""
+        return f"<Trajectory of {self.robot_name!r}: {len(self)} states, {span}{ending}>"
 
     def __len__(self) -> int:
         return len(self.t)

@@ -21,14 +21,14 @@ JOINT = """
     <axis xyz="0 1 0"/><limit lower="{lower}" upper="2" effort="{effort}" velocity="9"/>{more}</joint>"""
 
 
-def urdf(effort: float = 50.0, more: str = "", mass: float = 1.0) -> str:
-    """A trunk with two limbs; the knee holds `more`."""
+def urdf(effort: float = 50.0, more: str = "", mass: float = 1.0, shoulder: str = "revolute") -> str:
+    """A trunk with two limbs; the knee holds `more`, the shoulder is of type `shoulder`."""
     links = "".join(LINK.format(name=name, mass=mass) for name in ("trunk", "thigh", "shank", "arm"))
-    common = {"type": "revolute", "lower": -2, "effort": effort}
+    common = {"lower": -2, "effort": effort}
     joints = (
-        JOINT.format(name="hip", parent="trunk", child="thigh", more="", **common),
-        JOINT.format(name="knee", parent="thigh", child="shank", more=more, **common),
-        JOINT.format(name="shoulder", parent="trunk", child="arm", more="", **common),
+        JOINT.format(name="hip", parent="trunk", child="thigh", type="revolute", more="", **common),
+        JOINT.format(name="knee", parent="thigh", child="shank", type="revolute", more=more, **common),
+        JOINT.format(name="shoulder", parent="trunk", child="arm", type=shoulder, more="", **common),
     )
     return f'<robot name="toy">{links}{"".join(joints)}\n</robot>\n'
 

@@ -23,8 +23,9 @@ def test_slower_call_measures_slower() -> None:
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_agrees_with_pinocchio(answer: Callable[..., Any], robot: str, base: str) -> None:
+def test_agrees_with_pinocchio(answer: Callable[..., Any], make_robot: Callable[..., str], base: str) -> None:
     pytest.importorskip("pinocchio")
+    robot = make_robot(shoulder="continuous")  # which is a cosine and a sine in Pinocchio
     result = answer("bench", robot, "--base", base, *QUICK)
     calls = {row["call"]: row for row in result["calls"]}
     assert {"forward_dynamics, aba", "inverse_dynamics", "mass_matrix"} <= set(calls)
@@ -33,6 +34,12 @@ def test_agrees_with_pinocchio(answer: Callable[..., Any], robot: str, base: str
         assert row["ratio_min"] == pytest.approx(row["peer"]["min_us"] / row["treesim"]["min_us"])
     start = result["new_process"]["warm cache"]
     assert start["total_s"] > start["import_s"] + start["load_s"] + start["first_call_s"]
+
+
+def test_robot_that_pinocchio_cannot_read(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    pytest.importorskip("pinocchio")
+    result = treesim("bench", make_robot(shoulder="spherical"), *QUICK)
+    assert result.exit_code == 0 and "note: Pinocchio does not read spherical joints" in result.stdout
 
 
 def test_without_pinocchio_it_says_so(treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,5 +57,5 @@ def test_without_pinocchio_it_says_so(treesim: Callable[..., Any], robot: str, m
 
 
 def test_failing_process_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(TreesimError, match="first call failed: .*nowhere"):
+    with pytest.raises(TreesimError, match=r"first call failed: .*nowhere"):
         first_result(str(tmp_path / "nowhere.urdf"), "fixed", None, cold=False)

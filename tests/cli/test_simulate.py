@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Simulation
+from treesim import Simulation, plotting, plugins
 from treesim.trajectory import load
 
 QUICK = ("--duration", 0.1)
@@ -80,6 +80,7 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
     ("arguments", "message"),
     [
         (("--duration", 0), "--duration must be a number above zero, got 0"),
+        (("--dt", 1, "--duration", 0.5), "--duration 0.5 is shorter than one step, --dt 1"),
         (("--dt", "nan"), "--dt must be a number above zero, got nan"),
         (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv is needed"),
         (("--plot", "/nowhere/run.png"), "cannot write /nowhere/run.png: there is no folder /nowhere"),
@@ -107,6 +108,28 @@ def test_unknown_robot_and_bad_file(treesim: Callable[..., Any], make_robot: Cal
     assert result.exit_code == 2 and "no_such_robot_anywhere" in result.stderr
     result = treesim("simulate", make_robot("broken", mass=-1.0))
     assert result.exit_code == 2 and "broken.urdf:" in result.stderr and "mass" in result.stderr
+
+
+def test_recording_needs_its_viewer(
+    treesim: Callable[..., Any], robot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "available", lambda kind: ())
+    result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
+    assert result.exit_code == 2 and "treesim-meshcat brings it" in result.stderr
+
+
+def test_failed_picture_does_not_cost_the_data(
+    treesim: Callable[..., Any], robot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+
+    def no_room(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plotting, "draw", no_room)
+    result = treesim("simulate", robot, *QUICK, "--out", tmp_path / "run.npz", "--plot", tmp_path / "run.png")
+    assert result.exit_code == 1 and "run.png: No space left" in result.stderr
+    assert len(load(tmp_path / "run.npz")) == 101 and "run.npz" in result.stdout
 
 
 def test_no_effort_means_no_controller(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:

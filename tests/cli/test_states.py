@@ -75,7 +75,7 @@ def test_file_that_holds_no_array_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"not a \.npy file"):
         initial_state(flyer(), f"@{path}", None, None)
     np.save(path, np.full(8, np.nan))
-    with pytest.raises(ArgumentError, match="root_joint.x is not finite"):
+    with pytest.raises(ArgumentError, match=r"root_joint\.x is not finite"):
         initial_state(flyer(), f"@{path}", None, None)
 
 

@@ -24,7 +24,7 @@ def test_integer_case_is_exact():
     case = golden.load("integer_ltdl")
     F = treesim.ltdl(golden.TREE_1, case["H"])
     x = np.arange(1.0, 8.0)
-    assert (F.L == case["L"]).all() and (F.D == case["D"]).all()
+    assert (case["L"] == F.L).all() and (case["D"] == F.D).all()
     assert F.multiply(x).tolist() == case["Lx"].tolist()
     assert F.multiply_transposed(x).tolist() == case["LTx"].tolist()
     assert F.solve_lower(x).tolist() == case["Linvx"].tolist()

@@ -59,9 +59,11 @@ def test_numbering_of_loaded_assets(name, parents):
     assert loaded(name).parent.tolist() == list(parents)
 
 
-@pytest.mark.parametrize(
-    "name, counts", [("featherstone_2005_humanoid", (219, 1039, 468)), ("asimo", (334, 1779, 708)), ("tree_1", (10, 14, 27))]
-)
+@pytest.mark.parametrize("name, counts", [
+    ("featherstone_2005_humanoid", (219, 1039, 468)),
+    ("asimo", (334, 1779, 708)),
+    ("tree_1", (10, 14, 27)),
+])  # fmt: skip
 def test_counts_of_loaded_assets(name, counts):
     topology = loaded(name).topology
     assert (topology.D1, topology.D2, topology.sparsity().sum()) == counts

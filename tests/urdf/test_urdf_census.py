@@ -54,7 +54,7 @@ def compare(name, floating):
     assert set(tree.joint_names) == set(model.names[1:])
     mass = sum(inertia.mass for inertia in model.inertias.tolist()[1:])
     close(tree.mass, mass, mass)
-    for i, body in enumerate(tree.bodies, start=1):
+    for body in tree.bodies:
         joint, k = body.joint, model.getJointId(body.joint.name)
         parent = tree.bodies[body.parent - 1].joint.name if body.parent else "universe"
         assert model.names[model.parents[k]] == parent
@@ -75,7 +75,9 @@ def compare(name, floating):
     for frame in model.frames.tolist():
         if frame.type == pin.FrameType.BODY and frame.name != "universe":
             ours = tree.frame(frame.name)
-            assert (tree.bodies[ours.body - 1].joint.name if ours.body else "universe") == model.names[frame.parentJoint]
+            assert (tree.bodies[ours.body - 1].joint.name if ours.body else "universe") == model.names[
+                frame.parentJoint
+            ]
             close(ours.placement.matrix(), frame.placement.homogeneous)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from ..errors import ArgumentError, TreesimError, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, unknown_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,8 @@ FAILED = 1  # the command ran and its result is a failure
 USER_ERROR = 2  # what was asked for cannot be done
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 
+PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
+MIMIC_REFUSED = "U408"  # the finding's code
 BASES = ("fixed", "floating")
 
 RobotArgument = Annotated[
@@ -47,7 +50,7 @@ def output() -> Console:
     """Return the console for results (standard output)."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False)
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def messages() -> Console:
@@ -136,7 +139,21 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     checked_name("base", base, BASES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
-    return treesim.load(source, base=base, mimic=mimic)
+    try:
+        return treesim.load(source, base=base, mimic=mimic)
+    except UrdfError as error:
+        if any(finding.code == MIMIC_REFUSED for finding in error.findings):
+            raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error
+        raise
+
+
+def get_viewer(name: str) -> Any:
+    """Return the viewer called `name`; raises UnknownNameError or PluginError, saying which package brings meshcat."""
+    from .. import plugins
+
+    if name == "meshcat" and name not in plugins.available("viewers"):
+        raise PluginError("the meshcat viewer is not installed: the package treesim-meshcat brings it")
+    return plugins.get("viewers", name)
 
 
 def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
     console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)
     console.print(picture(tree.topology.sparsity()), soft_wrap=True)
     for note in tree.notes:
-        console.print(f"note: {note}", soft_wrap=True)
+        console.print(f"note: {_without_file(note)}", soft_wrap=True)
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
@@ -109,6 +109,11 @@ def _joint_table(robot: Tree) -> Table:
             " ".join(f"{effort:g}" for effort in robot.effort_limit[v] if effort < float("inf")),
         )
     return table
+
+
+def _without_file(note: Any) -> str:
+    """A note of the reader without its file's name, which the user has just typed."""
+    return str(note).removeprefix(f"{getattr(note, 'file', '')}: ")
 
 
 def _limits(lower: list[float], upper: list[float]) -> str:

@@ -26,6 +26,8 @@ class PinocchioPeer:
             import pinocchio
         except ImportError as error:
             raise UnsupportedError("Pinocchio is not installed (pip install pin): no comparison") from error
+        if any(body.joint.type == "spherical" for body in robot.bodies):
+            raise UnsupportedError("Pinocchio does not read spherical joints from URDF: no comparison")
         self.pin: Any = pinocchio
         floating = robot.joint_names[:1] == ("root_joint",)
         base = (pinocchio.JointModelFreeFlyer(),) if floating else ()

@@ -60,7 +60,7 @@ def set_up(
     kp: float,
     kd: float,
 ) -> Setup:
-    """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if it is wrong."""
+    """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if wrong."""
     import treesim
 
     from ..control import make_controller

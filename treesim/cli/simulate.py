@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import TreesimError
+from ..errors import ArgumentError, TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 from .setup import (
@@ -55,7 +56,6 @@ class Outputs:
     @classmethod
     def checked(cls, out: Path | None, plot: Path | None, html: Path | None) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
-        from .. import plugins
         from ..plotting import require_matplotlib
         from ..trajectory import PLOT_SUFFIXES, SUFFIXES, checked_output
 
@@ -65,7 +65,7 @@ class Outputs:
         if plot is not None:
             require_matplotlib()
         if html is not None:
-            plugins.get("viewers", "meshcat")
+            common.get_viewer("meshcat")
         return cls(out, plot, html)
 
     def write(self, robot: Tree, trajectory: Trajectory) -> tuple[list[str], list[str]]:
@@ -87,9 +87,7 @@ class Outputs:
 
 
 def _record(robot: Tree, trajectory: Trajectory, path: Path) -> None:
-    from .. import plugins
-
-    plugins.get("viewers", "meshcat").record(robot, trajectory, path, fps=FRAMES_PER_SECOND)
+    common.get_viewer("meshcat").record(robot, trajectory, path, fps=FRAMES_PER_SECOND)
 
 
 @guarded
@@ -116,6 +114,9 @@ def simulate(
 ) -> None:
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
     common.checked_positive("--duration", duration)
+    common.checked_positive("--dt", dt)
+    if duration < dt:
+        raise ArgumentError(f"--duration {duration:g} is shorter than one step, --dt {dt:g}")
     outputs = Outputs.checked(out, plot, html)
     tree, q, v, simulation = set_up(
         robot,
@@ -160,8 +161,8 @@ def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool
 
 @contextmanager
 def _progress(show: bool) -> Iterator[Progress | None]:
-    """Show a progress bar on standard error while the block runs; yields what to call with (done, total) steps."""
-    if not show:
+    """Show a progress bar while the block runs, if standard error is a terminal; yields the bar's (done, total)."""
+    if not (show and sys.stderr.isatty()):
         yield None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

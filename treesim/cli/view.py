@@ -60,11 +60,9 @@ def view(
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
-    from .. import plugins
-
     if duration is not None:
         common.checked_positive("--duration", duration)
-    window = plugins.get("viewers", viewer)
+    window = common.get_viewer(viewer)
     tree, q, v, simulation = set_up(
         robot,
         base=base,
@@ -101,7 +99,7 @@ def _announce(url: str | None, no_browser: bool, json: bool) -> None:
 
 
 def _play(simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None) -> float:
-    """Advance and show frame by frame at the pace of real time until `duration` or Ctrl-C; return the simulated seconds.
+    """Advance and show frame by frame at the pace of real time until `duration` or Ctrl-C; return seconds simulated.
 
     A frame that takes longer than its time slows the motion down instead of letting a backlog grow.
     Raises NonFiniteError when the state does.

@@ -17,7 +17,7 @@ from .own import Own, ask, without_losses
 from .report import Report, Row
 from .source import Described, canonical, read
 
-TOLERANCE = {RAW: 1e-7, CANONICAL: 1e-12}  # a referee may round the inertias of a raw file (Bullet: at 1e-6)
+TOLERANCE = {RAW: 1e-7, CANONICAL: 1e-12}  # referees may round what they read from a raw file
 FORWARD_TOLERANCE = 1e-11  # or 10 eps cond(M), whichever is larger
 TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the twin's divergence, whichever is larger
 MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against that share
@@ -65,19 +65,29 @@ def compare_described(
     if described.urdf is not None:
         questions.insert(0, ask(robot, RAW, described.urdf, states, seed, 0, dt))
     rows: list[Row] = []
-    skipped: dict[str, str] = {} if described.urdf else {"raw tier": "the robot was not read from a file"}
-    changes = {"both": ("joint damping, friction and armature set to zero",)}
+    skipped: dict[str, dict[str, str]] = {}
+    changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
     for question in questions:
         theirs = referee.answer(question)
         rows += _rows(question, own or Own(), theirs)
-        skipped |= theirs.skipped
+        skipped[question.tier] = dict(theirs.skipped)
         changes[question.tier] = theirs.changes
     return Report(
         robot=robot.name, referee=referee.name, base="floating" if is_floating(robot) else "fixed",
         sha256=described.sha256, gravity=tuple(robot.gravity.tolist()), seed=seed, dt=dt,
         versions={"treesim": treesim.__version__, referee.name: referee.version()},
-        rows=tuple(rows), skipped=skipped, changes=changes, verdict=verdict(rows, referee.name),
+        rows=tuple(rows), skipped=_merged(skipped), changes=changes, verdict=verdict(rows, referee.name),
     )  # fmt: skip
+
+
+def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
+    """What was left out of every tier, then what was left out of one, so named."""
+    if RAW not in skipped:
+        return {"raw tier": "the robot was not read from a file"} | skipped[CANONICAL]
+    everywhere = dict(skipped[RAW].items() & skipped[CANONICAL].items())
+    for tier, entries in skipped.items():
+        everywhere |= {f"{what} ({tier} tier)": why for what, why in entries.items() if what not in everywhere}
+    return dict(sorted(everywhere.items()))
 
 
 def _rows(question: Question, own: Own, theirs: Answers) -> Iterator[Row]:

@@ -17,7 +17,7 @@ CAUSES = {
     "inertia": "an inertia was read or merged differently (sign of an off-diagonal entry, inertial <origin rpy>)",
     "pose": "a joint's place, axis or angle is meant differently (<origin>, <axis>, order of the joints)",
     "mass_matrix": "bodies and poses agree, so the composite-inertia recursion or a joint's axis is wrong",
-    "inverse_mass_matrix": "a force acts besides those applied (a motor or damping left on), or the mass matrix is wrong",
+    "inverse_mass_matrix": "a force acts besides those applied (motor, damping), or the mass matrix is wrong",
     "bias": "masses agree at rest, so a velocity term (Coriolis, gyroscopic), gravity or its direction is wrong",
     "inverse_dynamics": "the bias agrees, so the accelerations are meant differently",
     "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the referee",

@@ -37,10 +37,11 @@ class Own:
         return Answers(values)
 
     def trajectory(self, question: Question, q0: np.ndarray, v0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0)."""
+        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end."""
         simulation = treesim.Simulation(question.robot, integrator=self.integrator, dt=question.dt)
         run = simulation.run(question.steps * question.dt, q0=q0, v0=v0)
-        return run.q, run.v
+        missing = ((0, question.steps + 1 - len(run.q)), (0, 0))
+        return np.pad(run.q, missing, constant_values=np.nan), np.pad(run.v, missing, constant_values=np.nan)
 
 
 def body_table(robot: Tree) -> dict[str, np.ndarray]:
@@ -59,7 +60,7 @@ def without_losses(robot: Tree) -> Tree:
     bodies = [
         replace(body, joint=replace(body.joint, damping=0.0, friction=0.0, armature=0.0)) for body in robot.bodies
     ]
-    return treesim.Tree(robot.name, bodies, gravity=robot.gravity)
+    return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
 
 
 def ask(robot: Tree, tier: str, urdf: str, states: int, seed: int, steps: int, dt: float) -> Question:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import Argument, coerce
+from ..engine.evaluate import Argument, coerce, refuse_non_finite
 from ..model.tree import Tree
 from .base import Capabilities, explain_failure
 from .functions import bias_forces, mass_matrix
@@ -33,7 +33,10 @@ class Reference:
 
         bias = bias_forces(robot, q, v, f_ext, gravity)
         M = mass_matrix(robot, q, armature=armature)
-        right = coerce(Argument("tau", tau, (robot.nv,))) - bias
+        given = Argument("tau", tau, (robot.nv,))
+        torque = coerce(given)
+        refuse_non_finite([given], [torque])
+        right = torque - bias
         qdd = np.empty_like(right)
         M = np.broadcast_to(M, (*right.shape[:-1], robot.nv, robot.nv))
         for state in np.ndindex(right.shape[:-1]):

@@ -51,7 +51,7 @@ def evaluate(
     if count:
         flat_results = [output.reshape(-1) for output in outputs]
         if _run(compiled(entry), constants, flat, flat_results, count) != FINE:
-            _raise_for_non_finite(arguments, arrays)
+            refuse_non_finite(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
             raise explain(named) if explain else NonFiniteError("the result is not finite")
     return outputs
@@ -109,7 +109,8 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
 
 
-def _raise_for_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
+def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
+    """Raise NonFiniteError naming the first argument, and the place in it, that holds NaN or infinity."""
     for argument, array in zip(arguments, arrays, strict=True):
         if array is not None and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from .trigonometry import sincos
+
 KERNELS = "treesim.kernels"
 MATH = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2}
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
@@ -88,9 +90,9 @@ def _compile_part(function: Any) -> Any:
     import numba
 
     if function.__module__ == f"{KERNELS}.numbers":
-        return MATH[function.__name__]
+        return MATH.get(function.__name__) or _compile_part(sincos)
     if function not in _compiled:
-        flags = HONEST if function.__module__ == f"{KERNELS}.status" else FAST
+        flags = FAST if function.__module__ not in (f"{KERNELS}.status", sincos.__module__) else HONEST
         # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
         options = {"nogil": True, "error_model": "numpy", "fastmath": flags, "forceinline": True}
         _compiled[function] = numba.njit(**options)(_linked(function))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .numbers import cos, sin
+from .numbers import sincos
 from .spatial import Matrix, Transform, Vector, add, matmul, rotate
 
 REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FLOATING = 0, 1, 2, 3, 4
@@ -32,7 +32,8 @@ def joint_transform(code, fixed, q, k):
     q[k:] holds the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
     """
     if code == REVOLUTE:
-        return Transform(turned_about_z(fixed.R, cos(q[k]), sin(q[k])), fixed.p)
+        s, c = sincos(q[k])
+        return Transform(turned_about_z(fixed.R, c, s), fixed.p)
     if code == PRISMATIC:
         R = fixed.R
         return Transform(R, Vector(fixed.p.x + R.xz * q[k], fixed.p.y + R.yz * q[k], fixed.p.z + R.zz * q[k]))
@@ -40,9 +41,8 @@ def joint_transform(code, fixed, q, k):
         return Transform(matmul(fixed.R, quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])), fixed.p)
     if code == PLANAR:
         shift = Vector(q[k], q[k + 1], q[k] * 0)
-        return Transform(
-            turned_about_z(fixed.R, cos(q[k + 2]), sin(q[k + 2])), add(fixed.p, rotate(fixed.R, shift))
-        )
+        s, c = sincos(q[k + 2])
+        return Transform(turned_about_z(fixed.R, c, s), add(fixed.p, rotate(fixed.R, shift)))
     shift = Vector(q[k], q[k + 1], q[k + 2])
     R = quaternion_matrix(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
     return Transform(matmul(fixed.R, R), add(fixed.p, rotate(fixed.R, shift)))

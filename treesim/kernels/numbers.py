@@ -24,6 +24,11 @@ def cos(x):
     return _library(x).cos(x)
 
 
+def sincos(x):
+    """Sine and cosine."""
+    return sin(x), cos(x)
+
+
 def sqrt(x):
     """Square root."""
     return _library(x).sqrt(x)

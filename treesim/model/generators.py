@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
-from ..kernels.joints import quaternion_matrix
 from .inertia import Inertia, Placement, rotation_from_rpy
 from .joints import JOINT_TYPES, Joint
 from .tree import Body, Frame, Tree, Visual, axis_rotation
@@ -192,9 +191,9 @@ def random_tree(
             f"joint_{i}",
             kind.name,
             _random_placement(rng),
-            rng.normal(size=3),
-            armature=rng.uniform(0, armature, kind.nv),
-            damping=rng.uniform(0, damping, kind.nv),
+            rng.normal(size=3).tolist(),
+            armature=rng.uniform(0, armature, kind.nv).tolist(),
+            damping=rng.uniform(0, damping, kind.nv).tolist(),
         )
         bodies.append(Body(f"body_{i}", parent, joint, _random_inertia(rng)))
     frames = [Frame(f"tool_{i}", i, _random_placement(rng)) for i in range(1, n_bodies + 1)]
@@ -218,13 +217,12 @@ def _scattered_parents(rng: np.random.Generator, n: int) -> list[int]:
             return parent
 
 
-def _random_rotation(rng: np.random.Generator) -> np.ndarray:
-    quaternion = rng.normal(size=4)
-    return np.array(quaternion_matrix(*(quaternion / np.linalg.norm(quaternion)))).reshape(3, 3)
-
-
 def _random_placement(rng: np.random.Generator) -> Placement:
     return Placement(_random_rotation(rng), rng.uniform(-0.3, 0.3, 3))
+
+
+def _random_rotation(rng: np.random.Generator) -> np.ndarray:
+    return rotation_from_rpy(rng.uniform(-np.pi, np.pi, 3).tolist())
 
 
 def _random_inertia(rng: np.random.Generator) -> Inertia:

@@ -169,9 +169,7 @@ class Tree:
             if joint.type == "planar":
                 reach[2] = np.pi
             bounded = np.isfinite(joint.lower) & np.isfinite(joint.upper)
-            q[where] = rng.uniform(
-                np.where(bounded, joint.lower, -reach), np.where(bounded, joint.upper, reach)
-            )
+            q[where] = rng.uniform(np.where(bounded, joint.lower, -reach), np.where(bounded, joint.upper, reach))
             if joint.type in ("spherical", "floating"):
                 quaternion = rng.normal(size=4)
                 q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)

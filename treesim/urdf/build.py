@@ -63,7 +63,6 @@ class Builder:
     ) -> None:
         self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
         self.links = {link.name: link for link in robot.links}
-        self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:

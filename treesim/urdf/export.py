@@ -14,7 +14,7 @@ from ..model.joints import Joint
 from .build import ROOT_JOINT
 
 if TYPE_CHECKING:
-    from ..model.tree import Body, Frame, Tree
+    from ..model.tree import Frame, Tree
 
 
 def to_urdf(tree: Tree, principal: bool = False) -> str:
@@ -33,9 +33,9 @@ def to_urdf(tree: Tree, principal: bool = False) -> str:
     base = tree.body_names[0] if floating else _base_name(tree)
     lines = [f"<robot name={quoteattr(tree.name)}>"]
     if not floating:
-        lines.append(f"  <link name={quoteattr(base)}/>")
+        lines += _link(base, Inertia())
     for body in tree.bodies:
-        lines += _link(body, principal)
+        lines += _link(body.name, body.inertia, principal)
     names = (base, *tree.body_names)
     for body in tree.bodies[1:] if floating else tree.bodies:
         lines += _joint(body.joint, names[body.parent], body.name)
@@ -75,14 +75,12 @@ def _is_identity(placement: Placement) -> bool:
     return bool(np.array_equal(placement.matrix(), np.eye(4)))
 
 
-def _link(body: Body, principal: bool) -> list[str]:
-    inertia = body.inertia
-    if not inertia.mass and not inertia.rotational.any():
-        return [f"  <link name={quoteattr(body.name)}/>"]
+def _link(name: str, inertia: Inertia, principal: bool = False) -> list[str]:
+    """A link with its inertial, even if that is zero: some readers give a link without one 1 kg."""
     rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
     entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
     return [
-        f"  <link name={quoteattr(body.name)}>",
+        f"  <link name={quoteattr(name)}>",
         "    <inertial>",
         f"      {_origin(Placement(rotation, inertia.com))}",
         f'      <mass value="{_number(inertia.mass)}"/>',
@@ -136,7 +134,7 @@ def _uniform(joint: Joint, name: str) -> float:
 
 def _frame(frame: Frame, parent: str, joint_name: str) -> list[str]:
     return [
-        f"  <link name={quoteattr(frame.name)}/>",
+        *_link(frame.name, Inertia()),
         f'  <joint name={quoteattr(joint_name)} type="fixed">',
         f"    <parent link={quoteattr(parent)}/>",
         f"    <child link={quoteattr(frame.name)}/>",

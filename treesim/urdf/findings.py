@@ -30,13 +30,17 @@ class Finding:
 
     @property
     def remark(self) -> str:
-        """The finding without its file: line, code, message and hint."""
-        line = "" if self.line is None else f"line {self.line}: "
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{line}{self.code}: {self.message}{hint}"
+        """The finding without its place: code, message and hint."""
+        return f"{self.code}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+    @property
+    def line_and_remark(self) -> str:
+        """The finding without its file, for lists of findings of one file."""
+        return self.remark if self.line is None else f"line {self.line}: {self.remark}"
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.remark}"
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.remark}"
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class Findings:
         if len(errors) == 1:
             raise UrdfError(str(errors[0]), errors)
         if errors:
-            lines = "\n".join(f"  {error.remark}" for error in errors)
+            lines = "\n".join(f"  {error.line_and_remark}" for error in errors)
             raise UrdfError(f"{self.file}: {len(errors)} errors\n{lines}", errors)
 
     def fail(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> UrdfError:
@@ -160,5 +164,5 @@ def grouped(findings: tuple[Finding, ...]) -> str:
     lines = []
     for code, group in by_code.items():
         more = f" [and {len(group) - 1} more: {CODES[code].summary}]" if len(group) > 1 else ""
-        lines.append(f"  {group[0].remark}{more}")
+        lines.append(f"  {group[0].line_and_remark}{more}")
     return f"{len(findings)} warning{'s' * (len(findings) > 1)}\n" + "\n".join(lines)

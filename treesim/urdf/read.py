@@ -124,12 +124,15 @@ def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Except
 
 def _drop_default_namespace(root: _Element) -> None:
     """URDF has no namespace; a file that declares a default one means the same elements."""
+    from lxml import etree
+
     default = root.nsmap.get(None)
     if default is None:
         return
     prefix = f"{{{default}}}"
     for element in root.iter(f"{prefix}*"):
         element.tag = element.tag.removeprefix(prefix)
+    etree.cleanup_namespaces(root)
 
 
 def _find_xacro(root: _Element) -> _Element | None:

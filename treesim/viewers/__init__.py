@@ -1,0 +1,1 @@
+"""Viewers: what they are (base.py); each lives in a plugin package of its own."""

@@ -78,7 +78,8 @@ def skeleton(robot: Tree) -> tuple[Visual, ...]:
     lengths = [float(np.linalg.norm(end)) for _, end in bones]
     radius = _THICKNESS * (float(np.median(lengths)) if lengths else _DEFAULT_LENGTH)
     sticks = [_stick(body, end, radius) for body, end in bones]
-    joints = [Visual(i, Placement(), "sphere", (1.5 * radius,), color=JOINT_COLOR) for i in range(1, robot.n_bodies + 1)]
+    moving = range(1, robot.n_bodies + 1)
+    joints = [Visual(i, Placement(), "sphere", (1.5 * radius,), color=JOINT_COLOR) for i in moving]
     return (*sticks, *joints)
 
 

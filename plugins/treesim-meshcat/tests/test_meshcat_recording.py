@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from treesim_meshcat import MeshcatViewer
+from treesim_meshcat.recording import recording_html
 
 import treesim
 from treesim import Body, Inertia, Joint, Tree
 from treesim.errors import ArgumentError
-from treesim_meshcat import MeshcatViewer
-from treesim_meshcat.recording import recording_html
 
 
 def matrices(rows: np.ndarray) -> np.ndarray:
@@ -90,8 +90,8 @@ def test_names_are_text_and_never_markup(motion, scene_in):
 
 
 def test_every_body_has_a_path_of_its_own(robot, motion, scene_in):
-    scene = scene_in(recording_html(robot, motion(robot)))
-    assert [path.split("/")[2:] for path in scene["bodies"]] == [["0 base"], ["1 trunk"], ["2 upper_arm"], ["3 forearm"]]
+    paths = scene_in(recording_html(robot, motion(robot)))["bodies"]
+    assert paths == ["/robot/0 base", "/robot/1 trunk", "/robot/2 upper_arm", "/robot/3 forearm"]
 
 
 def test_the_view_holds_the_whole_motion(robot, motion, scene_in):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
-
-from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim_meshcat.meshes import read_mesh
 from treesim_meshcat.scene import robot_parts, scene_message
 from treesim_meshcat.shapes import capsule, material_of, shape_of
+
+from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 
 RED_AND_BLUE = """mtllib colors.mtl
 v 0 0 0
@@ -76,16 +76,18 @@ def test_materials_of_a_file_become_vertex_colours(tmp_path):
 
 
 def test_collada_unit_counts_and_its_transparency_does_not(tmp_path):
-    pytest.importorskip("collada")
     box = trimesh.creation.box((100, 200, 300))
     box.visual.face_colors = [0, 255, 0, 255]
     text = trimesh.exchange.dae.export_collada(box).decode()
-    assert 'meter="1' in text
+    text = text.replace("<up_axis>", '<unit meter="0.001" name="millimetre"/><up_axis>')
+    text = text.replace("<transparency>\n              <float>1.0", "<transparency>\n              <float>0.0")
+    assert 'meter="0.001"' in text and "<float>0.0</float>\n            </transparency>" in text
     file = tmp_path / "box.dae"
-    file.write_text(text.replace('meter="1"', 'meter="0.001"').replace('meter="1.0"', 'meter="0.001"'))
+    file.write_text(text)
     shown = visual("mesh", (1.0, 1.0, 1.0), file=str(file))
     np.testing.assert_allclose(extent(shown), (0.1, 0.2, 0.3), atol=1e-6)
     assert material_of(shown, shape_of(shown)).opacity == 1.0
+    assert (read_mesh(str(file)).colors == (0, 255, 0)).all()
 
 
 def test_colour_of_a_visual():

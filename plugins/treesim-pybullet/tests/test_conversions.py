@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-
 from treesim_pybullet import conversions as to
 
 EXACT = {"rtol": 0, "atol": 1e-13}

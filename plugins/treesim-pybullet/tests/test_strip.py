@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import treesim
 from lxml import etree
-
 from treesim_pybullet.strip import StripError, strip
+
+import treesim
 
 
 def robot(*parts: str) -> str:
@@ -33,40 +33,62 @@ def test_limits_go_and_drawing_goes():
         link("a", 1), link("b", 1).replace("</link>", visual + "</link>"), link("c", 1),
         joint("revolute", "a", "b", limit), joint("prismatic", "b", "c", limit),
     )  # fmt: skip
-    stripped, changes = strip(text, floating=False)
-    tree = etree.fromstring(stripped)
+    stripped = strip(text, floating=False)
+    tree = etree.fromstring(stripped.urdf)
     assert [j.get("type") for j in tree.findall("joint")] == ["continuous", "prismatic"]
     assert [float(tree.find(".//limit").get(side)) for side in ("lower", "upper")] == [1, -1]
     assert tree.find(".//visual") is None and tree.find(".//dynamics") is None
-    assert any("1 <visual>" in change for change in changes) and any("limits" in change for change in changes)
+    assert any("1 <visual>" in change for change in stripped.changes)
+    assert any("limits" in change for change in stripped.changes)
 
 
 def test_a_massless_root_takes_the_mass_of_what_is_fixed_to_it():
     text = robot(
-        link("a"), link("b"), link("c", 2.0, '<origin xyz="0.1 0 0" rpy="0.3 0 0.2"/>'),
+        link("a"), link("b"), link("sensor"), joint("fixed", "a", "sensor"),
+        link("c", 2.0, '<origin xyz="0.1 0 0" rpy="0.3 0 0.2"/>'),
         joint("fixed", "a", "b", '<origin xyz="0 0 1" rpy="0.1 0.2 0.3"/>'),
         joint("fixed", "b", "c", '<origin xyz="0 0.5 0" rpy="0 -0.4 0"/>'),
     )  # fmt: skip
-    stripped, changes = strip(text, floating=True)
-    before, after = (treesim.load(t, base="floating").bodies[0].inertia for t in (text, stripped))
+    stripped = strip(text, floating=True)
+    before, after = (treesim.load(t, base="floating").bodies[0].inertia for t in (text, stripped.urdf))
     assert after.mass == before.mass
     np.testing.assert_allclose(after.com, before.com, atol=1e-15)
     np.testing.assert_allclose(after.rotational, before.rotational, atol=1e-15)
-    root = etree.fromstring(stripped).find("link[@name='a']")
+    root = etree.fromstring(stripped.urdf).find("link[@name='a']")
     assert float(root.find("inertial/mass").get("value")) == 2.0
-    assert any("'c'" in change and "'a'" in change for change in changes)
+    assert any("'c'" in change and "'a'" in change for change in stripped.changes)
 
 
 def test_a_massless_root_without_a_fixed_child_is_refused():
     text = robot(link("a"), link("b", 1), joint("continuous", "a", "b"))
     with pytest.raises(StripError, match="'a'"):
         strip(text, floating=True)
-    assert "continuous" in strip(text, floating=False)[0]
+    assert "continuous" in strip(text, floating=False).urdf
 
 
 def test_a_floating_root_joint_makes_way():
     text = robot(link("world"), link("a", 1), link("b", 1), joint("floating", "world", "a"), joint("fixed", "a", "b"))
-    stripped, _ = strip(text, floating=True)
-    tree = etree.fromstring(stripped)
+    stripped = strip(text, floating=True)
+    tree = etree.fromstring(stripped.urdf)
     assert [part.get("name") for part in tree.findall("link")] == ["a", "b"]
     assert [part.get("type") for part in tree.findall("joint")] == ["fixed"]
+
+
+def test_products_of_inertia_go_and_the_body_stays():
+    text = robot(link("a", 1), link("b", 2.0, '<origin xyz="0.1 0 0" rpy="0.3 -1 0.2"/>'), joint("fixed", "a", "b"))
+    stripped = strip(text, floating=True)
+    assert all(
+        float(entries.get(key)) == 0
+        for entries in etree.fromstring(stripped.urdf).iter("inertia")
+        for key in ("ixy", "ixz", "iyz")
+    )
+    before, after = (treesim.load(t, base="floating").bodies[0].inertia for t in (text, stripped.urdf))
+    np.testing.assert_allclose(after.rotational, before.rotational, atol=1e-15)
+    assert "inertias turned to their principal axes: 2" in stripped.changes
+
+
+def test_moments_that_bullet_drops_are_remembered():
+    text = robot(link("a", 1), link("b", 1).replace('iyy="0.2"', 'iyy="0.9"'), joint("fixed", "a", "b"))
+    stripped = strip(text, floating=False)
+    assert list(stripped.moments) == ["b"] and max(stripped.moments["b"]) == pytest.approx(0.9, abs=1e-3)
+    assert any("put back" in change and "b" in change for change in stripped.changes)

@@ -38,7 +38,7 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
 def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
     """Return the text of the HTML file that `write_recording` writes; same arguments and errors."""
     times, q = _keyframes(robot, trajectory, fps)
-    poses = np.stack([treesim.body_poses(robot, state) for state in q])
+    poses = np.broadcast_to(treesim.body_poses(robot, q), (len(q), robot.n_bodies + 1, 4, 4))
     title = f"{robot.name}, {times[-1]:.4g} s"
     message = scene_message(robot, robot_parts(robot), poses, title)
     message["animation"] = _animation(times, poses)

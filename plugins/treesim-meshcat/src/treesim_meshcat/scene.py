@@ -102,17 +102,23 @@ def _translation(z: float) -> np.ndarray:
 
 def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
     """Return what the camera shows: `center` (3,) and `radius` of a ball, the `floor` height and its squares' side
-    `cell` (all in metres), and whether the camera is to `follow`.
+    `cell`, the place `anchor` (3,) of the first body at first (all in metres), and whether to `follow` that body.
 
     The ball holds the robot at all poses (K, n_bodies + 1, 4, 4) - or at the first, and the camera follows, if the
     robot roams. The floor is at 0, or below the robot's lowest first point.
     """
-    lower, upper = zip(*(_box(parts, pose) for pose in poses), strict=True)
-    first, whole = _ball(lower[0], upper[0]), _ball(np.min(lower, axis=0), np.max(upper, axis=0))
+    lower, upper = _boxes(parts, poses)
+    first, whole = _ball(lower[0], upper[0]), _ball(lower.min(axis=0), upper.max(axis=0))
     follow = whole[1] > _ROAMING * first[1]
     center, radius = first if follow else whole
-    floor = min(0.0, float(lower[0][2]))
-    return {"center": center.tolist(), "radius": radius, "floor": floor, "cell": _cell(first[1]), "follow": bool(follow)}
+    return {
+        "center": center.tolist(),
+        "radius": radius,
+        "floor": min(0.0, float(lower[0, 2])),
+        "cell": _cell(first[1]),
+        "anchor": poses[0, min(1, poses.shape[1] - 1), :3, 3].tolist(),
+        "follow": bool(follow),
+    }
 
 
 def _cell(radius: float) -> float:
@@ -121,14 +127,17 @@ def _cell(radius: float) -> float:
     return float(power * max(step for step in (1, 2, 5) if step * power <= radius / 2 * 1.0001))
 
 
-def _box(parts: Sequence[Part], pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner of the robot in the world; the bodies' origins if nothing is drawn."""
-    points = [pose[:, :3, 3]] if not parts else []
+def _boxes(parts: Sequence[Part], poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corners (K, 3) of the robot in the world; around the bodies' origins if nothing is drawn."""
+    if not parts:
+        return poses[:, :, :3, 3].min(axis=1), poses[:, :, :3, 3].max(axis=1)
+    lower, upper = [], []
     for part in parts:
-        matrix = pose[part.visual.body] @ part.visual.placement.matrix()
-        points.append(part.shape.corners() @ matrix[:3, :3].T + matrix[:3, 3])
-    stacked = np.concatenate(points)
-    return stacked.min(axis=0), stacked.max(axis=0)
+        matrices = poses[:, part.visual.body] @ part.visual.placement.matrix()
+        points = part.shape.corners() @ matrices[:, :3, :3].transpose(0, 2, 1) + matrices[:, None, :3, 3]
+        lower.append(points.min(axis=1))
+        upper.append(points.max(axis=1))
+    return np.min(lower, axis=0), np.max(upper, axis=0)
 
 
 def _ball(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, float]:

@@ -127,6 +127,7 @@ class Forbidden(RequestHandler):
     """Whatever has another path, token or Host than the page's."""
 
     def prepare(self) -> None:
+        """Answer 403 to any method."""
         self.send_error(403)
 
 
@@ -134,6 +135,7 @@ class PageHandler(RequestHandler):
     """The live page itself."""
 
     def get(self) -> None:
+        """Answer with the whole page, to be kept by nobody: its address is the key."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         self.write(page("live", "treesim"))
@@ -143,18 +145,22 @@ class LivePage(WebSocketHandler):
     """The connection to one open page."""
 
     def initialize(self, server: LiveServer) -> None:
+        """Start with nothing under way to the page."""
         self._server = server
         self._under_way = 0
         self._waiting: bytes | None = None
 
     def open(self, *args: str, **kwargs: str) -> None:
+        """Ask the server for the scene."""
         self.set_nodelay(True)
         self._server.join(self)
 
     def on_close(self) -> None:
+        """Take the page off the server's list."""
         self._server.leave(self)
 
     def on_message(self, message: str | bytes) -> None:
+        """Make room for the next frame when the page acknowledges one; anything else is ignored."""
         if "ack" in _json_object(message):
             self._under_way = max(0, self._under_way - 1)
             self._send_waiting()

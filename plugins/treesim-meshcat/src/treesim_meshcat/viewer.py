@@ -40,6 +40,7 @@ class MeshcatViewer:
         """
         poses = treesim.body_poses(robot, q)
         message = scene_message(robot, robot_parts(robot), poses[None], title=robot.name)
+        message["view"]["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
         self._server = self._server or LiveServer()
         self._robot, self._started = robot, time.perf_counter()
         self._server.show(to_json(message), self._frame(poses))

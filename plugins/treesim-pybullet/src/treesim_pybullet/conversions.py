@@ -52,9 +52,8 @@ def quaternion_of(rotation: np.ndarray) -> np.ndarray:
         [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2], R[1, 0] - R[0, 1]],
         [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1 + R[0, 0] + R[1, 1] + R[2, 2]],
     ])
-    q = outer[np.argmax(np.diag(outer))]
-    q = q / np.linalg.norm(q)
-    return -q if q[3] < 0 else q
+    longest = outer[np.argmax(np.diag(outer))]
+    return longest * np.copysign(1 / np.linalg.norm(longest), longest[3])
 
 
 def base_to_bullet(q: np.ndarray, v: np.ndarray, inertial: InertialFrame) -> BulletBase:
@@ -80,7 +79,7 @@ def base_from_bullet(base: BulletBase, inertial: InertialFrame) -> tuple[np.ndar
 def base_acceleration_to_bullet(
     a: np.ndarray, q: np.ndarray, v: np.ndarray, inertial: InertialFrame
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the world rates (3,), (3,) of Bullet's linear and angular base velocity when dv/dt = `a` (6,) in (q, v)."""
+    """Return the world rates (3,), (3,) of Bullet's linear and angular base velocity when dv/dt = `a` (6,)."""
     R, w = rotation_of(q[3:7]), v[3:6]
     velocity = v[:3] + np.cross(w, inertial.com)
     return R @ (a[:3] + np.cross(a[3:6], inertial.com) + np.cross(w, velocity)), R @ a[3:6]

@@ -36,7 +36,8 @@ NO_DRAG = {
 
 @dataclass(frozen=True, eq=False)
 class BulletJoint:
-    """A moving joint: its number in Bullet, type, slices of treesim's q and v, of Bullet's dofs, and its link's frame."""
+    """A moving joint: its number in Bullet, its type, its slices of treesim's q and v and of Bullet's degrees of
+    freedom, and the inertial frame of the link it moves."""
 
     index: int
     type: str
@@ -49,7 +50,8 @@ class BulletJoint:
 class BulletMachine:
     """A robot loaded from the URDF file at `path`.
 
-    job: "floating", "gravity" (3,) [m/s^2], "joints" = treesim's table [{"name", "type", "body", "q", "v"}],
+    job: "floating", "gravity" (3,) [m/s^2], "moments" (see strip.Stripped),
+    "joints" = treesim's table [{"name", "type", "body", "q", "v"}],
     "motors" (leave Bullet's default motors on) and "merge" (let Bullet merge fixed links): two ways to go wrong.
     Raises ValueError when Bullet's joints are not treesim's.
     """
@@ -67,6 +69,7 @@ class BulletMachine:
         self.links = [BASE, *range(len(self.infos))]
         for link in self.links:
             bullet.changeDynamics(self.robot, link, **NO_DRAG)
+        self._put_back(job["moments"])
         self.inertial = {link: self._inertial_frame(link) for link in self.links}
         self.bodies = [row["body"] for row in job["joints"]]
         self.joints = self._joint_table(job["joints"])
@@ -74,6 +77,13 @@ class BulletMachine:
         self.nv = max((row["v"][1] for row in job["joints"]), default=0)
         if not job["motors"]:
             self._motors_off()
+
+    def _put_back(self, moments: dict[str, list[float]]) -> None:
+        """Give links the principal moments that Bullet set to zero while loading; before its first evaluation."""
+        names = {BASE: bullet.getBodyInfo(self.robot)[0], **{info[0]: info[12] for info in self.infos}}
+        for link, name in names.items():
+            if name.decode() in moments:
+                bullet.changeDynamics(self.robot, link, localInertiaDiagonal=moments[name.decode()])
 
     # --- what was loaded ------------------------------------------------------------------------------------------
 
@@ -87,9 +97,9 @@ class BulletMachine:
         N = len(self.bodies)
         mass, com, inertia = np.zeros(N), np.zeros((N, 3)), np.zeros((N, 3, 3))
         members: list[list[int]] = [[] for _ in range(N)]
-        for link in self.links:
-            if carrier[link] is not None:
-                members[carrier[link]].append(link)
+        for link, body in carrier.items():
+            if body is not None:
+                members[body].append(link)
         for i, links in enumerate(members):
             parts = [self._part(link, poses[self._body_link(i)], poses[link]) for link in links]
             mass[i] = sum(m for m, _, _ in parts)

@@ -29,6 +29,8 @@ NOT_COMPARED = {
     "friction": "Bullet does not simulate the friction of a URDF, and treats damping explicitly",
     "limits": "Bullet enforces limits as constraints",
 }
+FUNCTIONS = ("mass_matrix", "bias", "inverse_dynamics")
+REFUSING = "calculateMassMatrix refuses the robot, as it does with inertias that no solid body has"
 SPHERICAL = "calculateMassMatrix and calculateInverseDynamics are wrong when a spherical joint's parent moves"
 
 
@@ -66,12 +68,13 @@ class PybulletReferee:
         """
         floating = question.floating
         try:
-            urdf, changes = strip(question.urdf, floating)
+            stripped = strip(question.urdf, floating)
         except StripError as error:
             raise RefereeError(f"{question.robot.name!r} ({question.tier}): {error}") from error
         spherical = any(body.joint.type == "spherical" for body in question.robot.bodies)
         job = {
-            "urdf": urdf,
+            "urdf": stripped.urdf,
+            "moments": stripped.moments,
             "floating": floating,
             "gravity": question.robot.gravity.tolist(),
             "joints": _joint_table(question.robot),
@@ -86,8 +89,10 @@ class PybulletReferee:
         values = self._ask(job, states, question)
         skipped = dict(NOT_COMPARED)
         if spherical:
-            skipped |= dict.fromkeys(("mass_matrix", "bias", "inverse_dynamics"), SPHERICAL)
-        return Answers(values, skipped, tuple(changes) + self._settings())
+            skipped |= dict.fromkeys(FUNCTIONS, SPHERICAL)
+        elif "mass_matrix" not in values:
+            skipped |= dict.fromkeys(FUNCTIONS, REFUSING)
+        return Answers(values, skipped, stripped.changes + self._settings())
 
     def _settings(self) -> tuple[str, ...]:
         flags = "URDF_USE_INERTIA_FROM_FILE" + (" | URDF_MERGE_FIXED_LINKS" if self.merge else "")
@@ -98,7 +103,7 @@ class PybulletReferee:
         about = f"{question.robot.name!r} ({question.tier})"
         with tempfile.TemporaryDirectory() as folder:
             asked, answered = Path(folder) / "job.npz", Path(folder) / "answer.npz"
-            np.savez(asked, job=np.array(json.dumps(job)), **states)
+            np.savez(asked, job=np.array(json.dumps(job)), **states)  # type: ignore[arg-type]  # the names are free
             command = [sys.executable, "-m", "treesim_pybullet.worker", str(asked), str(answered)]
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             try:

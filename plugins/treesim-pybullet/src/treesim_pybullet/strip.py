@@ -1,12 +1,15 @@
 """Edits that make PyBullet read the physics of a URDF file and nothing else; each edit is reported.
 
-The numbers of the file stay as they are: a loader that misreads the file still disagrees with Bullet afterwards.
+Frames, axes and masses of the file stay as they are, and its inertias the same bodies: a loader that misreads the
+file still disagrees with Bullet afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
 from lxml import etree
 
 from treesim import Placement
@@ -15,26 +18,41 @@ from treesim.urdf.export import rpy_from_rotation
 IGNORED = ("visual", "collision", "dynamics", "mimic", "safety_controller", "calibration")
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}
 
+PRINCIPAL = ("ixx", "iyy", "izz")
+
 
 class StripError(ValueError):
     """A file that cannot be made fit for Bullet; the message says why."""
 
 
-def strip(text: str, floating: bool) -> tuple[str, list[str]]:
-    """Return the URDF `text` fit for Bullet, and what was changed.
+@dataclass(frozen=True)
+class Stripped:
+    """A text fit for Bullet, what was changed, and the principal moments [kg m^2] by link that Bullet will set to zero
+    because no solid body has them, and that have to be put back."""
+
+    urdf: str
+    changes: tuple[str, ...]
+    moments: dict[str, list[float]]
+
+
+def strip(text: str, floating: bool) -> Stripped:
+    """Return the URDF `text` fit for Bullet.
 
     floating: whether the base is to be free; then a root without mass gets that of the link fixed to it, because
     Bullet holds a massless root fast. Raises StripError if there is none.
     """
-    parser = etree.XMLParser(resolve_entities=False, remove_comments=True)
-    root = etree.fromstring(text.encode(), parser)
+    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     changes = _drop_ignored(root)
     changes += _free_limits(root)
     changes += _drop_floating_root_joint(root)
     changes += _complete_inertials(root)
+    changes += _turn_to_principal_axes(root)
     if floating:
         changes += _weigh_root(root)
-    return etree.tostring(root, encoding="unicode"), changes
+    moments = _impossible_moments(root)
+    if moments:
+        changes.append(f"inertias put back that Bullet sets to zero (triangle inequality): {', '.join(moments)}")
+    return Stripped(etree.tostring(root, encoding="unicode"), tuple(changes), moments)
 
 
 def _drop_ignored(root: etree._Element) -> list[str]:
@@ -49,7 +67,7 @@ def _drop_ignored(root: etree._Element) -> list[str]:
 
 
 def _free_limits(root: etree._Element) -> list[str]:
-    """Bullet enforces limits as constraints: a revolute joint becomes continuous, a prismatic one gets lower > upper."""
+    """Bullet enforces limits: a revolute joint becomes continuous, a prismatic one gets lower > upper."""
     count = 0
     for joint in root.findall("joint"):
         if joint.get("type") == "revolute":
@@ -88,32 +106,52 @@ def _weigh_root(root: etree._Element) -> list[str]:
     top = _link(root, name)
     if _mass(top) > 0:
         return []
-    placement = Placement()
-    while True:
-        joints = [j for j in root.findall("joint") if _end(j, "parent") == name and j.get("type") == "fixed"]
-        if len(joints) != 1:
-            raise StripError(
-                f"Bullet holds a massless root fast, and {name!r} has {len(joints)} fixed joints to take a mass from"
-            )
-        name = _end(joints[0], "child")
-        placement = placement @ _origin(joints[0])
-        heavy = _link(root, name)
-        if _mass(heavy) > 0:
-            break
+    massive = [(link, place) for link, place in _fixed_below(root, name, Placement()) if _mass(link) > 0]
+    if not massive:
+        raise StripError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {name!r}")
+    heavy, placement = massive[0]
     inertial = heavy.find("inertial")
-    placement = placement @ _origin(inertial)
-    for old in inertial.findall("origin"):
-        inertial.remove(old)
-    inertial.insert(
-        0,
-        etree.Element(
-            "origin", xyz=_numbers(placement.translation), rpy=_numbers(rpy_from_rotation(placement.rotation))
-        ),
-    )
+    _set_origin(inertial, placement @ _origin(inertial))
     top.remove(top.find("inertial"))
     top.append(inertial)
     _add_zero_inertial(heavy)
-    return [f"moved the inertial of {name!r}, which is fixed to it, to the massless root {top.get('name')!r}"]
+    return [f"moved the inertial of {heavy.get('name')!r}, which is fixed to it, to the massless root {name!r}"]
+
+
+def _fixed_below(
+    root: etree._Element, name: str, placement: Placement
+) -> Iterator[tuple[etree._Element, Placement]]:
+    """The links that fixed joints hold to the link `name`, each with its place in the frame `placement` starts from."""
+    for joint in root.findall("joint"):
+        if joint.get("type") == "fixed" and _end(joint, "parent") == name:
+            place = placement @ _origin(joint)
+            child = _end(joint, "child")
+            yield _link(root, child), place
+            yield from _fixed_below(root, child, place)
+
+
+def _turn_to_principal_axes(root: etree._Element) -> list[str]:
+    """Bullet rounds products of inertia at 1e-6."""
+    count = 0
+    for inertial in root.iterfind("link/inertial"):
+        entries = inertial.find("inertia")
+        xx, xy, xz, yy, yz, zz = (float(entries.get(key)) for key in ZERO_INERTIA)
+        if not (xy or xz or yz):
+            continue
+        moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        entries.attrib.update(ZERO_INERTIA | dict(zip(PRINCIPAL, map(_number, moments), strict=True)))
+        _set_origin(inertial, _origin(inertial) @ Placement(axes * np.linalg.det(axes)))
+        count += 1
+    return [f"inertias turned to their principal axes: {count}"] if count else []
+
+
+def _impossible_moments(root: etree._Element) -> dict[str, list[float]]:
+    found = {}
+    for link in root.findall("link"):
+        moments = [float(link.find("inertial/inertia").get(key)) for key in PRINCIPAL]
+        if min(moments) < 0 or 2 * max(moments) > sum(moments):
+            found[str(link.get("name"))] = moments
+    return found
 
 
 def _root_link(root: etree._Element) -> str:
@@ -149,5 +187,12 @@ def _origin(element: etree._Element) -> Placement:
     return Placement.from_xyz_rpy(xyz, rpy)
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)
+def _set_origin(inertial: etree._Element, placement: Placement) -> None:
+    for old in inertial.findall("origin"):
+        inertial.remove(old)
+    xyz, rpy = placement.translation, rpy_from_rotation(placement.rotation)
+    inertial.insert(0, etree.Element("origin", xyz=" ".join(map(_number, xyz)), rpy=" ".join(map(_number, rpy))))
+
+
+def _number(value: float) -> str:
+    return repr(float(value))

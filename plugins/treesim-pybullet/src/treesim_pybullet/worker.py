@@ -29,9 +29,7 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, np.nda
     answer: dict[str, np.ndarray] = dict(machine.model())
     states = list(zip(arrays["q"], arrays["v"], arrays["a"], arrays["tau"], strict=True))
     if job["functions"]:
-        answer["mass_matrix"] = np.array([machine.mass_matrix(q) for q, _, _, _ in states])
-        answer["bias"] = np.array([machine.inverse_dynamics(q, v, np.zeros_like(a)) for q, v, a, _ in states])
-        answer["inverse_dynamics"] = np.array([machine.inverse_dynamics(q, v, a) for q, v, a, _ in states])
+        answer |= _functions(machine, states)
     answer["pose"] = np.array([machine.body_poses(q) for q, _, _, _ in states])
     answer["forward_dynamics"] = np.array([machine.forward_dynamics(q, v, tau) for q, v, _, tau in states])
     few = states[: job["inverse_mass_matrices"]]
@@ -41,6 +39,18 @@ def work(job: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, np.nda
             arrays["q0"], arrays["v0"], job["steps"], job["dt"]
         )
     return answer
+
+
+def _functions(machine: BulletMachine, states: list[tuple[np.ndarray, ...]]) -> dict[str, np.ndarray]:
+    """What Bullet has functions for; nothing if they refuse the robot, as they do with impossible inertias."""
+    try:
+        return {
+            "mass_matrix": np.array([machine.mass_matrix(q) for q, _, _, _ in states]),
+            "bias": np.array([machine.inverse_dynamics(q, v, np.zeros_like(a)) for q, v, a, _ in states]),
+            "inverse_dynamics": np.array([machine.inverse_dynamics(q, v, a) for q, v, a, _ in states]),
+        }
+    except (BulletError, SystemError):  # PyBullet answers None and sets an error at once
+        return {}
 
 
 def main(job_path: str, answer_path: str) -> int:
@@ -53,7 +63,7 @@ def main(job_path: str, answer_path: str) -> int:
     except (ValueError, BulletError) as error:
         print(error, file=sys.stderr)
         return REFUSED
-    np.savez(answer_path, **answer)
+    np.savez(answer_path, **answer)  # type: ignore[arg-type]  # the names are free
     return 0
 
 

@@ -89,7 +89,7 @@ class Stage {
     }
 
     // Point the camera at a ball; the scene has z up, three.js has y up.
-    look({center: [x, y, z], radius, follow}) {
+    look({center: [x, y, z], radius, anchor, follow}) {
         const {camera, controls} = this.viewer;
         const narrow = Math.min(1, window.innerWidth / window.innerHeight);
         const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
@@ -101,11 +101,11 @@ class Stage {
         controls.target.set(x, z, -y);
         camera.position.copy(controls.target).add(offset);
         element("follow").checked = follow;
-        this.anchor = null;
+        this.anchor = new MeshCat.THREE.Vector3(anchor[0], anchor[2], -anchor[1]);
         this.viewer.set_dirty();
     }
 
-    // Move camera and target along with the first moving body.
+    // Move camera and target along with the first moving body, from where it was when last looked at.
     follow() {
         const body = this.bodies[1];
         if (!body || !element("follow").checked) return;

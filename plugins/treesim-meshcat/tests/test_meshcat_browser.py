@@ -1,0 +1,188 @@
+"""The pages in a real browser: no errors, nothing fetched from outside, and bodies where they belong."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from treesim_meshcat import MeshcatViewer
+
+pytestmark = pytest.mark.browser
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+PATIENCE = 60.0  # [s]; software rendering on a busy machine is slow
+POSES = "stage.bodies.map((body) => [...body.position.toArray(), ...body.quaternion.toArray()])"
+
+
+@dataclass
+class Watched:
+    """A page, with the errors and the requests it caused."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def poses(self) -> np.ndarray:
+        """Poses of the bodies as drawn, (n_bodies + 1, 7), quaternions with w >= 0."""
+        rows = np.array(self.page.evaluate(POSES))
+        return rows * np.where(rows[:, 6:] < 0, [[1, 1, 1, -1, -1, -1, -1]], 1.0)
+
+    def wait(self, condition: str, argument: Any = None) -> None:
+        """Wait until the JavaScript `condition` holds; by asking, since the pages forbid scripts to evaluate text."""
+        end = time.monotonic() + PATIENCE
+        while not self.page.evaluate(condition, argument):
+            assert time.monotonic() < end, f"never came true: {condition}; errors: {self.errors}"
+            self.page.wait_for_timeout(20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen; the tests are skipped, and say why, where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_api.sync_playwright() as playwright:
+        try:
+            launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        except sync_api.Error as error:
+            pytest.skip(f"no Chromium starts here: {str(error).splitlines()[0]}")
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def watch(browser) -> Iterator[Callable[[str], Watched]]:
+    """A function that opens an address in a fresh, watched page."""
+    context = browser.new_context(viewport={"width": 320, "height": 240})
+
+    def opened(url: str) -> Watched:
+        watched = Watched(context.new_page())
+        watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
+        watched.page.on("console", lambda line: watched.errors.append(line.text) if line.type == "error" else None)
+        watched.page.on("request", lambda request: watched.requests.append(request.url))
+        watched.page.goto(url)
+        return watched
+
+    yield opened
+    context.close()
+
+
+def outside(watched: Watched, url: str) -> list[str]:
+    """Requests that left the page at `url` and its own server."""
+    own = urlsplit(url)[:2]
+    return [to for to in watched.requests if urlsplit(to)[:2] != own and urlsplit(to).scheme not in ("data", "blob")]
+
+
+def red_pixels(page: Any) -> int:
+    """How many of the 60 x 60 pixels in the middle of the window are reddish."""
+    return page.evaluate(
+        """() => {
+            stage.viewer.render();
+            const gl = stage.viewer.renderer.getContext(), size = 60, pixels = new Uint8Array(size * size * 4);
+            const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+            gl.readPixels((width - size) / 2, (height - size) / 2, size, size, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+            return pixels.filter((value, i) => i % 4 === 0 && value > 1.5 * pixels[i + 2]).length;
+        }"""
+    )
+
+
+def test_a_recording_replays_from_disk(robot, motion, tmp_path, watch, body_rows):
+    trajectory = motion(robot, duration=1.0)
+    path = MeshcatViewer().record(robot, trajectory, tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    watched.wait("stage.viewer.animator.playing && stage.viewer.animator.time > 0.2")
+    for k in (0, 50, 100):
+        seconds = trajectory.t[k] - trajectory.t[0]
+        watched.page.evaluate("(t) => { stage.viewer.animator.pause(); stage.viewer.animator.seek(t); }", seconds)
+        watched.wait("(t) => Math.abs(stage.viewer.animator.actions[0].time - t) < 1e-6", seconds)
+        np.testing.assert_allclose(watched.poses(), body_rows(robot, trajectory.q[k]), atol=2e-3)
+    assert red_pixels(watched.page) > 100, "the red trunk is not in the middle of the picture"
+    assert watched.errors == []
+    assert outside(watched, path.as_uri()) == []
+
+
+def test_a_recording_repeats_in_its_own_time(robot, motion, tmp_path, watch):
+    path = MeshcatViewer().record(robot, motion(robot, duration=0.5), tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    watched.wait("stage.viewer.animator.playing")
+    watched.page.evaluate(
+        """() => {
+            window.ends = []; let before = 0;
+            stage.beforeRender = () => {
+                const now = stage.viewer.animator.time;
+                if (now < before) ends.push(performance.now() / 1000);
+                before = now;
+            };
+        }"""
+    )
+    watched.wait("ends.length >= 4")
+    ends = watched.page.evaluate("ends")
+    assert ends[3] - ends[0] > 3 * 0.5 - 0.25, "the motion plays too fast"
+    assert watched.errors == []
+
+
+def test_the_bar_plays_pauses_and_seeks(robot, motion, tmp_path, watch):
+    path = MeshcatViewer().record(robot, motion(robot), tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    watched.wait("stage.viewer.animator.playing")
+    watched.page.click("#play")
+    watched.wait("!stage.viewer.animator.playing")
+    watched.page.fill("#time", "0.5")
+    watched.wait("Math.abs(stage.viewer.animator.actions[0].time - 0.5) < 1e-3")
+    watched.wait("document.getElementById('clock').textContent === '0.50 / 1.00 s'")
+    watched.page.keyboard.press("Tab")
+    watched.page.select_option("#speed", "0.25")
+    watched.page.click("#play")
+    watched.wait("stage.viewer.animator.playing && stage.viewer.animator.mixer.timeScale === 0.25")
+    assert watched.errors == []
+
+
+def test_the_live_page_follows_the_program(robot, motion, watch, body_rows):
+    trajectory = motion(robot)
+    viewer = MeshcatViewer()
+    url = viewer.show(robot, trajectory.q[0])
+    watched = watch(url)
+    watched.wait(f"stage.bodies.length === {robot.n_bodies + 1}")
+    for q in trajectory.q:
+        viewer.update(q)
+    last = body_rows(robot, trajectory.q[-1])
+    watched.wait("(z) => Math.abs(stage.bodies[1].position.z - z) < 1e-5", float(last[1, 2]))
+    np.testing.assert_allclose(watched.poses(), last, atol=1e-5)
+    assert watched.page.title() == "two limbs"
+
+    watched.page.reload()
+    watched.wait("(z) => stage.bodies.length && Math.abs(stage.bodies[1].position.z - z) < 1e-5", float(last[1, 2]))
+    assert watched.errors == []
+    assert outside(watched, url) == []
+
+    viewer.close()
+    watched.wait("document.getElementById('status').textContent.includes('closed')")
+
+
+def test_the_live_page_takes_a_new_robot(robot, motion, watch):
+    other = type(robot)("trunk alone", robot.bodies[:1], visuals=robot.visuals[:2])
+    viewer = MeshcatViewer()
+    watched = watch(viewer.show(robot, robot.neutral()))
+    watched.wait(f"stage.bodies.length === {robot.n_bodies + 1}")
+    viewer.show(other, other.neutral())
+    watched.wait(f"stage.bodies.length === {other.n_bodies + 1}")
+    paths = watched.page.evaluate("Object.keys(stage.viewer.scene_tree.find(['robot']).children)")
+    assert "3 forearm" not in paths and "1 trunk" in paths
+    assert watched.errors == []
+    viewer.close()

@@ -1,0 +1,191 @@
+"""The live server: who may come in, what a page gets, and how fast it gets it."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from tornado.httpclient import HTTPClientError, HTTPRequest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+from treesim_meshcat import MeshcatViewer
+from treesim_meshcat.server import FRAMES_UNDER_WAY
+
+import treesim
+from treesim.errors import ArgumentError
+
+HEAD = np.dtype([("magic", "S4"), ("number", "<u4"), ("time", "<f8")])
+SOON = 5.0  # [s], far more than any message takes
+
+
+@pytest.fixture
+def viewer(robot) -> Iterator[MeshcatViewer]:
+    viewer = MeshcatViewer()
+    viewer.show(robot, robot.neutral())
+    yield viewer
+    viewer.close()
+
+
+def status(url: str, path: str | None = None, host: str | None = None) -> int:
+    """HTTP status that the server behind `url` gives for a path and a Host header."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
+    connection.request("GET", path or parts.path, headers={"Host": host or parts.netloc})
+    code = connection.getresponse().status
+    connection.close()
+    return code
+
+
+async def join(url: str, origin: str | None = None) -> WebSocketClientConnection:
+    address = url.replace("http", "ws", 1) + "socket"
+    return await websocket_connect(HTTPRequest(address, headers={"Origin": origin} if origin else None))
+
+
+async def receive(page: WebSocketClientConnection) -> str | bytes | None:
+    return await asyncio.wait_for(page.read_message(), SOON)
+
+
+
+
+def number(frame: bytes) -> int:
+    return int(np.frombuffer(frame[:16], HEAD)["number"][0])
+
+
+def rows(frame: bytes) -> np.ndarray:
+    return np.frombuffer(frame[16:], "<f4").reshape(-1, 7)
+
+
+def test_the_page_is_served(viewer):
+    assert status(viewer.url) == 200
+    assert status(viewer.url, host=f"localhost:{urlsplit(viewer.url).port}") == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/wrong-token/", "/wrong-token/socket", "/static/main.min.js"])
+def test_without_the_token_forbidden(viewer, path):
+    assert status(viewer.url, path=path) == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80"])
+def test_another_host_forbidden(viewer, host):
+    assert status(viewer.url, host=host) == 403
+    assert status(viewer.url, path=urlsplit(viewer.url).path + "socket", host=host) == 403
+
+
+def test_another_origin_forbidden(viewer):
+    with pytest.raises(HTTPClientError) as caught:
+        asyncio.run(join(viewer.url, origin="http://evil.example"))
+    assert caught.value.code == 403
+
+
+def test_only_this_computer_is_served(viewer):
+    assert [bound.getsockname()[0] for bound in viewer._server._sockets] == ["127.0.0.1"]
+
+
+def test_a_page_gets_the_scene_and_the_latest_pose_whenever_it_joins(viewer, robot, body_rows):
+    q = robot.random(np.random.default_rng(1))
+    viewer.update(robot.neutral())
+    viewer.update(q)
+
+    async def late_joiner() -> tuple[str | bytes | None, str | bytes | None]:
+        page = await join(viewer.url)
+        return await receive(page), await receive(page)
+
+    scene, frame = asyncio.run(late_joiner())
+    assert json.loads(scene)["title"] == "two limbs"
+    shown = rows(frame)
+    np.testing.assert_allclose(np.abs(np.sum(shown[:, 3:] * body_rows(robot, q)[:, 3:], axis=1)), 1, atol=1e-6)
+    np.testing.assert_allclose(shown[:, :3], treesim.body_poses(robot, q)[:, :3, 3], atol=1e-6)
+
+
+def test_a_slow_page_skips_to_the_latest_pose(viewer, robot):
+    async def slow_page() -> list[int]:
+        page = await join(viewer.url)
+        await receive(page)
+        numbers = [number(await receive(page))]
+        for _ in range(50):
+            viewer.update(robot.neutral())
+            await asyncio.sleep(0.001)
+        numbers += [number(await receive(page)) for _ in range(FRAMES_UNDER_WAY - 1)]
+        page_stays_quiet = asyncio.ensure_future(page.read_message())
+        done, _ = await asyncio.wait([page_stays_quiet], timeout=0.2)
+        assert not done, "more frames under way than allowed"
+        await page.write_message(json.dumps({"ack": numbers[0]}))
+        return [*numbers, number(await asyncio.wait_for(page_stays_quiet, SOON))]
+
+    numbers = asyncio.run(slow_page())
+    assert numbers[0] < numbers[1] < numbers[2] == viewer._sequence
+
+
+@pytest.mark.parametrize("message", ["{", "[]", "null", "7", '{"other": 1}', b"\xff\xfe"])
+def test_nonsense_from_a_page_is_ignored(viewer, robot, message):
+    async def rude_page() -> str | bytes | None:
+        page = await join(viewer.url)
+        await receive(page), await receive(page)
+        await page.write_message(message, binary=isinstance(message, bytes))
+        viewer.update(robot.neutral())
+        return await receive(page)
+
+    assert number(asyncio.run(rude_page())) == viewer._sequence
+
+
+def test_a_new_robot_replaces_the_old_one_on_open_pages(viewer, robot):
+    other = treesim.Tree("rod", [treesim.Body("rod", 0, treesim.Joint("pin", "revolute"), treesim.Inertia(1.0))])
+
+    async def open_page() -> tuple[str, int]:
+        page = await join(viewer.url)
+        await receive(page), await receive(page)
+        viewer.update(robot.neutral())
+        viewer.show(other, other.neutral())
+        message = await receive(page)
+        while isinstance(message, bytes):
+            assert len(rows(message)) == robot.n_bodies + 1
+            message = await receive(page)
+        await page.write_message('{"ack": 1}')
+        return json.loads(message)["title"], len(rows(await receive(page)))
+
+    assert asyncio.run(open_page()) == ("rod", other.n_bodies + 1)
+
+
+def test_close_ends_thread_port_and_pages(robot):
+    viewer = MeshcatViewer()
+    url = viewer.show(robot, robot.neutral())
+
+    async def page_sees_the_end() -> str | bytes | None:
+        page = await join(url)
+        await receive(page), await receive(page)
+        await asyncio.to_thread(viewer.close)
+        return await receive(page)
+
+    assert asyncio.run(page_sees_the_end()) is None
+    assert "treesim-meshcat" not in {thread.name for thread in threading.enumerate()}
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=SOON)
+    viewer.close()
+
+
+def test_show_after_close_serves_again_under_another_token(robot):
+    viewer = MeshcatViewer()
+    first = viewer.show(robot, robot.neutral())
+    viewer.close()
+    second = viewer.show(robot, robot.neutral())
+    assert urlsplit(first).path != urlsplit(second).path
+    assert status(second) == 200
+    viewer.close()
+
+
+def test_update_before_show(robot):
+    with pytest.raises(ArgumentError, match="call show"):
+        MeshcatViewer().update(robot.neutral())
+
+
+def test_the_viewer_satisfies_the_protocols():
+    from treesim.viewers.base import Recorder, Viewer
+
+    assert isinstance(MeshcatViewer(), Viewer)
+    assert isinstance(MeshcatViewer(), Recorder)

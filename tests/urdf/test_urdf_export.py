@@ -1,0 +1,150 @@
+"""What to_urdf writes loads to the same tree: bodies, joints, frames and limits, to the last digits."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treesim.errors import UnsupportedError
+from treesim.model.inertia import Inertia, Placement, rotation_from_rpy
+from treesim.model.joints import Joint
+from treesim.model.tree import Body, Frame, Tree
+from treesim.urdf import UrdfWarning, installed_robots, load, to_urdf
+from treesim.urdf.export import rpy_from_rotation
+
+FEW = [
+    entry for entry in installed_robots()
+    if entry.name in ("talos_full_v2", "simple_humanoid", "anymal_c", "humanoid", "kuka_iiwa", "pr2", "centauro")
+]  # fmt: skip
+
+
+def quietly(source, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UrdfWarning)
+        return load(source, **options)
+
+
+def close(a, b, tolerance=1e-13):
+    a, b = np.asarray(a), np.asarray(b)
+    finite = np.isfinite(b)
+    assert a.shape == b.shape and np.array_equal(a[~finite], b[~finite])
+    assert np.abs(a[finite] - b[finite]).max(initial=0) <= tolerance * max(1.0, np.abs(b[finite]).max(initial=0))
+
+
+def same(a, b, tolerance=1e-13):
+    """Two trees agree in everything that matters for dynamics, and in their frames."""
+    assert (a.name, a.joint_names, a.body_names) == (b.name, b.joint_names, b.body_names)
+    assert a.parent.tolist() == b.parent.tolist() and set(a.frame_names) >= set(b.frame_names)
+    for left, right in zip(a.bodies, b.bodies, strict=True):
+        assert left.joint.kind.code == right.joint.kind.code
+        close(left.joint.placement.matrix(), right.joint.placement.matrix(), tolerance)
+        if left.joint.kind.has_axis:
+            close(left.joint.axis, right.joint.axis, tolerance)
+        assert left.inertia.mass == right.inertia.mass
+        close(left.inertia.com, right.inertia.com, tolerance)
+        close(left.inertia.rotational, right.inertia.rotational, tolerance)
+    for name in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature"):
+        close(getattr(a, name), getattr(b, name), 0)
+    for name, frame in b.frames.items():
+        assert a.frame(name).body == frame.body
+        close(a.frame(name).placement.matrix(), frame.placement.matrix(), tolerance)
+
+
+@pytest.mark.parametrize("principal", [False, True])
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("entry", FEW, ids=lambda entry: entry.name)
+def test_real_robots_survive_the_round_trip(entry, base, principal):
+    tree = quietly(entry.path, base=base, mimic="free")
+    text = to_urdf(tree, principal=principal)
+    same(quietly(text, base=base), tree)
+    if principal:
+        assert 'ixy="0.0" ixz="0.0"' in text and text.count("ixy=") == text.count('ixy="0.0"')
+
+
+triple = st.tuples(st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2))
+
+
+@st.composite
+def trees(draw):
+    """Trees with every type of joint anywhere, numbered depth-first, with frames on bodies and the base."""
+    bodies, path = [], [0]
+    for i in range(draw(st.integers(1, 6))):
+        depth = draw(st.integers(1, len(path)))
+        kind = draw(st.sampled_from(["revolute", "continuous", "prismatic", "planar", "spherical", "floating"]))
+        axis = draw(triple.filter(lambda a: np.linalg.norm(a) > 0.1))
+        limits = (
+            {"lower": -draw(st.floats(0, 3)), "upper": draw(st.floats(0, 3))}
+            if kind in ("revolute", "prismatic")
+            else {}
+        )
+        resistance = {name: draw(st.floats(0, 9)) for name in ("damping", "friction", "armature", "effort", "velocity")}
+        place = Placement.from_xyz_rpy(draw(triple), draw(triple))
+        a, b, c = (draw(st.floats(0.1, 1)) for _ in range(3))  # A + B >= C for these moments
+        turn = rotation_from_rpy(draw(triple))
+        inertia = Inertia(
+            draw(st.floats(0.1, 9)), np.array(draw(triple)), turn @ np.diag([a + b, b + c, a + c]) @ turn.T
+        )
+        bodies.append(
+            Body(f"b{i}", path[depth - 1], Joint(f"j{i}", kind, place, axis, **limits, **resistance), inertia)
+        )
+        path = [*path[:depth], i + 1]
+    n = len(bodies)
+    frames = [
+        Frame(f"f{k}", draw(st.integers(0, n)), Placement.from_xyz_rpy(draw(triple), draw(triple))) for k in range(2)
+    ]
+    return Tree("t & <co>", bodies, frames)
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), st.booleans())
+def test_any_tree_survives_the_round_trip(tree, principal):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(load(to_urdf(tree, principal)), tree)
+
+
+@settings(deadline=None)
+@given(triple, st.sampled_from([0.0, 1e-5, 1e-9, 1e-13, 1e-16]), st.sampled_from([-1, 0, 1]))
+def test_rpy_gives_back_the_rotation_however_near_the_singularity(angles, distance, side):
+    roll, pitch, yaw = angles
+    rotation = rotation_from_rpy((roll, side * (np.pi / 2 - distance) if side else pitch, yaw))
+    assert np.abs(rotation_from_rpy(rpy_from_rotation(rotation)) - rotation).max() < 1e-15
+
+
+def test_numbers_come_back_exactly(arm):
+    third = 1 / 3
+    text = arm('xyz="0 0 1"', f'xyz="0 {third!r} 1e-17"').replace('value="2"', f'value="{third!r}"')
+    again = load(to_urdf(load(text)))
+    assert again.mass == third and again.bodies[0].joint.placement.translation.tolist() == [0, third, 1e-17]
+    assert to_urdf(again) == to_urdf(load(text))
+
+
+def test_the_floating_joint_is_left_out(arm):
+    text = to_urdf(load(arm(), base="floating"))
+    assert "root_joint" not in text and text == to_urdf(load(text, base="floating"))
+    assert load(text).joint_names == ("hinge",)
+
+
+def test_a_floating_joint_that_load_would_not_make_is_written():
+    tree = Tree("t", [Body("a", 0, Joint("root_joint", "floating", Placement.from_xyz_rpy((0, 0, 1))), Inertia(1.0))])
+    assert 'name="root_joint" type="floating"' in to_urdf(tree)
+    same(load(to_urdf(tree)), tree)
+
+
+def test_the_base_is_called_as_it_was_or_world(arm):
+    assert to_urdf(load(arm())).splitlines()[1] == '  <link name="base">'
+    alone = Tree("t", [Body("world", 0, Joint("j", "continuous"), Inertia(1.0, rotational=np.eye(3)))])
+    assert load(to_urdf(alone)).frame_names == ("world", "world_")
+
+
+def test_unlimited_revolute_joints_are_continuous():
+    tree = Tree("t", [Body("a", 0, Joint("j", "revolute"), Inertia(1.0, rotational=np.eye(3)))])
+    assert 'type="continuous"' in to_urdf(tree)
+
+
+def test_what_urdf_cannot_say_is_refused():
+    tree = Tree("t", [Body("a", 0, Joint("j", "spherical", damping=(1, 2, 3)), Inertia(1.0, rotational=np.eye(3)))])
+    with pytest.raises(UnsupportedError, match=r"one damping per joint, but joint 'j' has \[1.0, 2.0, 3.0\]"):
+        to_urdf(tree)

@@ -1,0 +1,144 @@
+"""Shapes for viewers: placed with their body, coloured, meshes found; none of them stops a load."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from treesim.urdf import UrdfWarning, load
+
+
+@pytest.fixture
+def shapes(arm):
+    """Return the tree of the arm with some elements in its rod and some in the robot."""
+
+    def tree(in_rod, in_robot="", source=lambda text: text):
+        text = arm("</inertial>", f"</inertial>{in_rod}").replace("</robot>", f"{in_robot}</robot>")
+        return load(source(text))
+
+    return tree
+
+
+def visual(geometry, more=""):
+    return f"<visual>{more}<geometry>{geometry}</geometry></visual>"
+
+
+@pytest.mark.parametrize(
+    ("geometry", "kind", "size"),
+    [
+        ('<box size="1 2 3"/>', "box", (1, 2, 3)),
+        ('<sphere radius="0.5"/>', "sphere", (0.5,)),
+        ('<cylinder radius="0.5" length="2"/>', "cylinder", (0.5, 2)),
+        ('<capsule radius="0.5" length="2"/>', "capsule", (0.5, 2)),
+    ],
+)
+def test_primitive_shapes(shapes, geometry, kind, size):
+    first = visual('<sphere radius="1"/>')
+    tree = shapes(first + visual(geometry, '<origin xyz="0 0 -1" rpy="0 0 1.5"/>'))
+    shape = tree.visuals[1]
+    assert (shape.body, shape.kind, shape.size, shape.file) == (1, kind, size, None)
+    assert np.allclose(shape.placement.translation, [0, 0, -1]) and shape.placement.rotation[1, 0] == pytest.approx(
+        np.sin(1.5)
+    )
+    assert tree.visuals[0].kind == "sphere" and not tree.notes
+
+
+def test_shapes_of_welded_links_sit_on_their_body(shapes):
+    tip = '<link name="tip"><visual><origin xyz="0 0 -1"/><geometry><sphere radius="1"/></geometry></visual></link>'
+    weld = '<joint name="w" type="fixed"><origin xyz="1 0 0"/><parent link="rod"/><child link="tip"/></joint>'
+    (shape,) = shapes("", tip + weld).visuals
+    assert shape.body == 1 and np.allclose(shape.placement.translation, [1, 0, -1])
+
+
+RED, BLUE = '<color rgba="1 0 0 1"/>', '<color rgba="0 0 1 0.5"/>'
+
+
+def test_colours_inline_global_and_by_name(shapes):
+    ball = '<sphere radius="1"/>'
+    materials = [
+        f'<material name="x">{RED}</material>',
+        '<material name="x"/>',
+        '<material name="sea"/>',
+        f"<material>{RED}</material>",
+    ]
+    tree = shapes("".join(visual(ball, m) for m in materials) + visual(ball), f'<material name="sea">{BLUE}</material>')
+    assert [shape.color for shape in tree.visuals] == [(1, 0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 0.5), (1, 0, 0, 1), None]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "<visual/>", "<visual><geometry/></visual>", visual("<mesh/>"), visual('<mesh filename=""/>'),
+        visual("<blob/>"), visual('<box size="1 2"/>'), visual("<sphere/>"), visual('<sphere radius="big"/>'),
+        visual('<cylinder radius="1"/>'), visual('<mesh filename="a.stl" scale="1 2"/>'),
+        visual('<sphere radius="1"/>', '<origin xyz="0 nan 0"/>'),
+    ],
+)  # fmt: skip
+def test_unusable_shapes_are_left_out_with_a_warning(shapes, bad):
+    with pytest.warns(UrdfWarning, match="U501: link 'rod': .*; not drawn"):
+        tree = shapes(bad + visual('<sphere radius="1"/>'))
+    assert [shape.kind for shape in tree.visuals] == ["sphere"] and tree.nv == 1
+
+
+def test_unusable_shapes_do_not_stop_a_strict_load(arm):
+    with pytest.warns(UrdfWarning, match="U501"):
+        assert load(arm("</inertial>", "</inertial><visual/>"), strict=True).nv == 1
+
+
+@pytest.mark.parametrize("rgba", ["1 0 0", "red", ""])
+def test_unusable_colours_are_dropped_with_a_warning(shapes, rgba):
+    with pytest.warns(UrdfWarning, match="U503"):
+        tree = shapes(visual('<sphere radius="1"/>', f'<material name="m"><color rgba="{rgba}"/></material>'))
+    assert tree.visuals[0].color is None
+
+
+def test_collisions_are_not_looked_into(shapes):
+    collisions = "<collision/><collision><geometry><capsule/></geometry></collision><collision><geometry/></collision>"
+    assert [note.message for note in shapes(collisions).notes] == ["ignored: 3 <collision>"]
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package with a robot folder and a mesh folder, as ROS lays them out."""
+    for folder in ("ws/arm_pkg/urdf", "ws/arm_pkg/meshes", "elsewhere/other_pkg"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "ws/arm_pkg/meshes/rod.stl").write_text("")
+    (tmp_path / "elsewhere/other_pkg/far.stl").write_text("")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["package://arm_pkg/meshes/rod.stl", "../meshes/rod.stl", "{root}/ws/arm_pkg/meshes/rod.stl",
+     "file://{root}/ws/arm_pkg/meshes/rod.stl", "package://renamed_pkg/meshes/rod.stl", "model://arm_pkg/meshes/rod.stl"],
+)  # fmt: skip
+def test_mesh_names_lead_to_files(shapes, package, name):
+    path = package / "ws/arm_pkg/urdf/arm.urdf"
+
+    def source(text):
+        path.write_text(text)
+        return path
+
+    mesh = f'<mesh filename="{name.format(root=package)}" scale="2 2 3"/>'
+    (shape,) = shapes(visual(mesh), source=source).visuals
+    assert shape.kind == "mesh" and shape.size == (2, 2, 3)
+    assert (package / "ws/arm_pkg/meshes/rod.stl").samefile(shape.file)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("ROS_PACKAGE_PATH", "elsewhere"), ("ROS_PACKAGE_PATH", "elsewhere/other_pkg")]
+)
+def test_ros_package_path_is_honoured(shapes, package, monkeypatch, variable, value):
+    monkeypatch.setenv(variable, f"{package / 'nowhere'}:{package / value}")
+    (shape,) = shapes(visual('<mesh filename="package://other_pkg/far.stl"/>')).visuals
+    assert (package / "elsewhere/other_pkg/far.stl").samefile(shape.file) and shape.size == (1, 1, 1)
+
+
+def test_missing_meshes_give_one_warning_and_keep_their_place(shapes):
+    meshes = "".join(visual(f'<mesh filename="package://nobody/{i}.stl"/>') for i in range(5)) * 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tree = shapes(meshes)
+    assert len(caught) == 1 and "and 4 more not found" in str(caught[0].message)
+    assert len(tree.visuals) == 10 and tree.visuals[0].file == "package://nobody/0.stl"
+    assert [note.code for note in tree.notes] == ["U502"]

@@ -1,0 +1,182 @@
+"""The plain engine: runs a kernel's own text in the interpreter, on numbers of any type.
+
+With mpmath's numbers it gives reference digits, with `Counted` numbers the exact operations a kernel performs on a
+robot. Nothing is compiled; expect a millisecond per body.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, NonFiniteError
+from ..kernels.status import FINE, WRONG_SIZE
+
+Convert = Callable[[float], Any]
+
+
+def run(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    arguments: Sequence[Any],
+    results: Sequence[tuple[int, ...]],
+    number: Convert,
+) -> list[np.ndarray]:
+    """Run a kernel entry on numbers made by `number` and return its results as object arrays of those numbers.
+
+    constants: the entry's leading arguments; float arrays in them are converted, integers are not. arguments: arrays
+    of one or more states; values that are already of another number type are kept. results: shapes to allocate.
+    Raises ArgumentError when the sizes do not fit, NonFiniteError when a result is not finite.
+    """
+    outputs = [np.full(int(np.prod(shape)), number(0.0), dtype=object) for shape in results]
+    converted = [_converted(x, number) for x in (*constants, *arguments)]
+    status = entry(*converted, *outputs)
+    if status == WRONG_SIZE:
+        raise ArgumentError(f"{entry.__name__}: the sizes of the arguments do not fit the robot")
+    if status != FINE:
+        raise NonFiniteError(f"{entry.__name__}: a result is not finite")
+    return [output.reshape(shape) for output, shape in zip(outputs, results, strict=True)]
+
+
+def _converted(value: Any, number: Convert) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
+        return value
+    flat = [number(float(x)) if isinstance(x, float) else x for x in value.reshape(-1).tolist()]
+    array = np.empty(len(flat), dtype=object)
+    array[:] = flat
+    return array
+
+
+class Tally:
+    """What `Counted` numbers have been through: `operations` by kind, and `depth`, the longest chain of them."""
+
+    def __init__(self) -> None:
+        self.operations: Counter[str] = Counter()
+        self.depth = 0
+
+    def number(self, value: float) -> Counted:
+        """Return `value` as a constant: operations that a compiler folds away (with 0 and 1) are not counted on it."""
+        return Counted(self, float(value), 0, constant=True)
+
+    def variable(self, value: float) -> Counted:
+        """Return `value` as an input that is not known beforehand."""
+        return Counted(self, float(value), 0, constant=False)
+
+    def variables(self, values: Any) -> np.ndarray:
+        """Return an array of inputs that are not known beforehand."""
+        array = np.empty(np.size(values), dtype=object)
+        array[:] = [self.variable(x) for x in np.ravel(values)]
+        return array
+
+
+class Counted:
+    """A number that counts: mul, add, div, sqrt, trig; operations between constants, and those with a constant 0 or
+    with a constant factor of 1 or -1, cost nothing. Signs cost nothing."""
+
+    __slots__ = ("constant", "depth", "tally", "value")
+
+    def __init__(self, tally: Tally, value: float, depth: int, constant: bool) -> None:
+        self.tally, self.value, self.depth, self.constant = tally, value, depth, constant
+
+    @property
+    def context(self) -> _Functions:
+        """Elementary functions, as kernels look for them."""
+        return _Functions()
+
+    def _made(self, kind: str, value: float, *sources: Counted) -> Counted:
+        if all(source.constant for source in sources):
+            return Counted(self.tally, value, 0, True)
+        depth = max(source.depth for source in sources) + 1
+        self.tally.operations[kind] += 1
+        self.tally.depth = max(self.tally.depth, depth)
+        return Counted(self.tally, value, depth, False)
+
+    def _other(self, other: Any) -> Counted:
+        return other if isinstance(other, Counted) else self.tally.number(other)
+
+    def _is(self, value: float) -> bool:
+        return self.constant and self.value == value
+
+    def __add__(self, other: Any) -> Counted:
+        b = self._other(other)
+        if self._is(0.0):
+            return b
+        if b._is(0.0):
+            return self
+        return self._made("add", self.value + b.value, self, b)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Counted:
+        return Counted(self.tally, -self.value, self.depth, self.constant)
+
+    def __sub__(self, other: Any) -> Counted:
+        return self + (-self._other(other))
+
+    def __rsub__(self, other: Any) -> Counted:
+        return self._other(other) + (-self)
+
+    def __mul__(self, other: Any) -> Counted:
+        b = self._other(other)
+        for x, y in ((self, b), (b, self)):
+            if x._is(0.0):
+                return self.tally.number(0.0)
+            if x._is(1.0):
+                return y
+            if x._is(-1.0):
+                return -y
+        return self._made("mul", self.value * b.value, self, b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Counted:
+        b = self._other(other)
+        if b._is(1.0):
+            return self
+        if b.constant:
+            return self * (1.0 / b.value)
+        return self._made("div", self.value / b.value if b.value else np.inf, self, b)
+
+    def __rtruediv__(self, other: Any) -> Counted:
+        return self._other(other) / self
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == (other.value if isinstance(other, Counted) else other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < self._other(other).value
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Counted({self.value})"
+
+
+class _Functions:
+    """Elementary functions of counted numbers."""
+
+    @staticmethod
+    def sin(x: Counted) -> Counted:
+        """Sine."""
+        return x._made("trig", float(np.sin(x.value)), x)
+
+    @staticmethod
+    def cos(x: Counted) -> Counted:
+        """Cosine."""
+        return x._made("trig", float(np.cos(x.value)), x)
+
+    @staticmethod
+    def sqrt(x: Counted) -> Counted:
+        """Square root."""
+        return x._made("sqrt", float(np.sqrt(x.value)), x)
+
+    @staticmethod
+    def atan2(y: Counted, x: Counted) -> Counted:
+        """Angle of the point (x, y)."""
+        return y._made("trig", float(np.arctan2(y.value, x.value)), y, x)

@@ -1,0 +1,36 @@
+"""Sine and cosine in one go, as the generic engine computes them.
+
+Range reduction after Cody and Waite with pi/2 in three parts, then minimax polynomials on [-pi/4, pi/4] (the
+coefficients are those of fdlibm's __kernel_sin and __kernel_cos). For |x| <= 5e5 the error is below one unit in the
+last place of the larger of the two; beyond, the C library takes over.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+
+LARGEST = 5e5
+TWO_OVER_PI = 6.36619772367581382433e-01
+# pi/2 in parts of 33 bits: products with an integer below 2^20 are exact
+PI_2_HIGH, PI_2_MIDDLE, PI_2_LOW = 1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21
+ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to the nearest integer
+S1, S2, S3 = -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04
+S4, S5, S6 = 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10
+C1, C2, C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05
+C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
+
+
+def sincos(x):  # type: ignore[no-untyped-def]
+    """(sin x, cos x)."""
+    if not abs(x) <= LARGEST:
+        return sin(x), cos(x)
+    turns = (x * TWO_OVER_PI + ROUND) - ROUND
+    r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
+    z = r * r
+    s = r + r * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
+    half = 0.5 * z
+    w = 1.0 - half
+    c = w + (((1.0 - w) - half) + z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
+    quadrant = int(turns) & 3
+    first, second = (c, s) if quadrant & 1 else (s, c)
+    return (-first if quadrant & 2 else first), (-second if (quadrant + 1) & 2 else second)
