@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import plugins as registry
+from treesim.cli import common
 from treesim.viewers.base import Viewer
 
 
@@ -38,8 +38,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Stand in for the meshcat viewer, and open no browser."""
     stand_in = Screen()
     assert isinstance(stand_in, Viewer)
-    real = registry.get
-    monkeypatch.setattr(registry, "get", lambda kind, name: stand_in if kind == "viewers" else real(kind, name))
+    monkeypatch.setattr(common, "get_viewer", lambda name: stand_in)
     monkeypatch.setattr(webbrowser, "open", lambda url: pytest.fail("opened a browser"))
     return stand_in
 

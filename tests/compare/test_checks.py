@@ -12,7 +12,7 @@ from treesim.compare import Answers, Question, RefereeError, compare
 from treesim.compare.checks import compare_described
 from treesim.compare.own import Own
 from treesim.compare.source import Described, read
-from treesim.errors import ArgumentError, UnsupportedError
+from treesim.errors import ArgumentError, PluginError, UnsupportedError
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -31,6 +31,7 @@ class Mirror:
     """A referee that is treesim itself, except for what `distort` does to its answers."""
 
     name = "mirror"
+    integrator: str | None = "bullet"
 
     def __init__(self, distort=None, leave_out=()):
         self.distort = distort or (lambda values: None)
@@ -45,7 +46,7 @@ class Mirror:
 
     def answer(self, question):
         self.asked.append(question)
-        values = {key: np.array(value) for key, value in Own().answer(question).values.items()}
+        values = {key: np.array(value) for key, value in Own(self.integrator).answer(question).values.items()}
         self.distort(values)
         kept = {key: value for key, value in values.items() if key not in self.leave_out}
         return Answers(kept, dict.fromkeys(self.leave_out, "left out"), ("mirrored",))
@@ -114,7 +115,7 @@ def test_a_fault_in_the_trajectory_fails(fault):
 
 def test_the_tolerances_differ_by_tier():
     def distort(values):
-        values["bias"] *= 1 + 1e-9
+        values["bias"] *= 1 + 1e-11
 
     report = ask(Mirror(distort))
     assert report.row("bias", "raw").passed and not report.row("bias", "canonical").passed
@@ -143,12 +144,28 @@ def test_a_stream_is_read_once(tmp_path):
 
 
 def test_the_trajectory_is_that_of_the_rule_that_is_asked_for():
-    class OtherRule(Own):
-        def __init__(self):
-            super().__init__("explicit_euler")
-
-    report = compare_described(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=OtherRule())
+    report = compare_described(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=Own("explicit_euler"))
     assert [row.quantity for row in report.rows if not row.passed] == ["trajectory"]
+
+
+def test_a_referee_without_a_stepping_rule_is_not_asked_for_a_trajectory():
+    mirror = Mirror()
+    mirror.integrator = None
+    report = ask(mirror)
+    assert report.passed and all(question.steps == 0 for question in mirror.asked)
+    assert "trajectory" not in {row.quantity for row in report.rows}
+
+
+def test_a_run_of_ours_that_breaks_down_fails():
+    class Broken(Own):
+        def trajectory(self, question, q0, v0):
+            q, v = super().trajectory(question, q0, v0)
+            q[15:], v[15:] = np.nan, np.nan
+            return q, v
+
+    report = compare_described(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=Broken("bullet"))
+    row = report.row("trajectory", "canonical")
+    assert not row.passed and row.where == "step 15" and "not a number" in report.verdict
 
 
 def test_a_referee_may_refuse():
@@ -165,6 +182,11 @@ def test_a_referees_failure_passes_through():
 
     with pytest.raises(RefereeError, match="lost"):
         ask(Broken())
+
+
+def test_a_referee_that_is_not_installed_is_named():
+    with pytest.raises(PluginError, match=r"'mirror'.*treesim-pybullet"):
+        compare("no such robot", "mirror")
 
 
 @pytest.mark.parametrize("options", [{"states": 0}, {"steps": -1}, {"dt": 0.0}])

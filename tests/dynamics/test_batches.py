@@ -123,3 +123,21 @@ def test_a_joint_that_carries_no_inertia_is_named(backend):
     robot = treesim.Tree("light", bodies)
     with pytest.raises(SingularInertiaError, match="massless"):
         treesim.forward_dynamics(robot, np.zeros(2), np.zeros(2), np.zeros(2), backend=backend)
+
+
+@pytest.mark.nojit
+def test_a_robot_that_cannot_move():
+    """All joints fixed: states are empty, and every function answers with empty arrays or zeros."""
+    robot = treesim.Tree("bench", [], [treesim.Frame("vice", 0, treesim.Placement(translation=np.array([1.0, 0, 0])))])
+    q = np.zeros((3, 0))
+    assert treesim.mass_matrix(robot, q).shape == (3, 0, 0)
+    assert treesim.inverse_dynamics(robot, q, q, q).shape == treesim.bias_forces(robot, q, q).shape == (3, 0)
+    for backend in treesim.available("dynamics"):
+        assert treesim.forward_dynamics(robot, q, q, q, backend=backend).shape == (3, 0)
+    assert np.array_equal(treesim.momentum(robot, q, q), np.zeros((3, 6)))
+    assert np.array_equal(treesim.energy(robot, q, q), np.zeros((2, 3)))
+    assert treesim.frame_pose(robot, q, "vice").shape == (3, 4, 4)
+    assert treesim.body_poses(robot, q).shape == (3, 1, 4, 4)
+    for method in treesim.available("operational"):
+        inverse = treesim.inverse_operational_inertia(robot, q, "vice", method=method)
+        assert np.array_equal(inverse, np.zeros((3, 6, 6)))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import golden, trees
-from treesim.errors import TreesimError
+from treesim.errors import ArgumentError, SingularInertiaError
 
 pytestmark = pytest.mark.nojit
 both = pytest.mark.parametrize("factorize", [treesim.ltdl, treesim.ltl], ids=["ltdl", "ltl"])
@@ -66,12 +66,34 @@ def test_ltl_is_the_cholesky_factor_of_the_reversed_matrix():
 
 
 @both
+def test_columns_of_a_matrix_are_treated_one_by_one(factorize):
+    tree = trees.tree("random_a")
+    H = random_member(tree, 5)
+    F, x = factorize(tree.dof_parent, H), np.random.default_rng(5).normal(size=(tree.nv, 3))
+    for operation in (F.multiply, F.multiply_transposed, F.solve_lower, F.solve_lower_transposed, F.solve):
+        assert np.array_equal(operation(x), np.stack([operation(column) for column in x.T], axis=1))
+
+
+@both
 def test_matrices_of_another_tree_are_refused(factorize):
-    with pytest.raises(TreesimError):
-        factorize((0, 1, 1), np.array([[4.0, 1, 1], [1, 3, 1], [1, 1, 2]]))  # H[2, 1] couples two branches
+    with pytest.raises(ArgumentError, match=r"H\[2, 3\]"):
+        factorize((0, 1, 1), np.array([[4.0, 1, 1], [1, 3, 1], [1, 1, 2]]))  # couples two branches
 
 
 @both
 def test_a_matrix_that_is_not_positive_definite_is_refused(factorize):
-    with pytest.raises(TreesimError):
+    with pytest.raises(SingularInertiaError, match="degree of freedom 2"):
         factorize((0, 1), np.array([[1.0, 0.0], [0.0, -1.0]]))
+    with pytest.raises(SingularInertiaError, match="degree of freedom 1"):
+        factorize((0, 1), np.array([[1.0, 2.0], [2.0, 4.0]]))
+
+
+@both
+def test_arguments_that_do_not_fit_are_refused(factorize):
+    F = factorize((0, 1), np.eye(2))
+    with pytest.raises(ArgumentError, match=r"x has shape \(3,\)"):
+        F.multiply(np.zeros(3))
+    with pytest.raises(ArgumentError, match=r"H has shape \(3, 3\)"):
+        factorize((0, 1), np.eye(3))
+    with pytest.raises(ArgumentError, match="NaN"):
+        factorize((0, 1), np.diag([1.0, np.nan]))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import trees
 from tests.trees import CATALOGUE, FREE, SMALL, random_state, relative_error
+from treesim.model import generators as make
 
 BACKENDS = treesim.available("dynamics")
 everywhere = pytest.mark.parametrize("name", CATALOGUE)
@@ -47,6 +48,15 @@ def test_forward_dynamics_inverts_inverse_dynamics(name, backend):
         tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a, f_ext=state.f_ext)
         a = treesim.forward_dynamics(robot, state.q, state.v, tau, f_ext=state.f_ext, backend=backend)
         assert relative_error(a, state.a) < 1e-11
+
+
+@every_backend
+def test_forward_dynamics_inverts_inverse_dynamics_on_a_long_chain(backend):
+    robot = make.chain(100, axes=((0, 0, 1), (0, 1, 0), (1, 0, 1)))
+    state = random_state(robot)
+    tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a)
+    a = treesim.forward_dynamics(robot, state.q, state.v, tau, backend=backend)
+    assert relative_error(a, state.a) < 1e-9
 
 
 @given(trees.random_trees(armature=0.5), seeds, st.sampled_from(BACKENDS))

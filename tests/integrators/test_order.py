@@ -105,3 +105,14 @@ def test_energy_drifts_no_more_than_the_order_allows(integrator):
     )
     drift = np.abs(run.energy - run.energy[0]).max() / np.abs(run.energy[0])
     assert drift < {1: 1e-2, 2: 1e-6}.get(plugins.get("integrators", integrator).order, 1e-10)
+
+
+@every_integrator
+def test_momentum_stays_in_free_flight(integrator):
+    robot = trees.tree("free_random")
+    rng = np.random.default_rng(4)
+    simulation = treesim.Simulation(robot, integrator=integrator, dt=2e-4, gravity=(0, 0, 0))
+    run = simulation.run(0.05, q0=robot.random(rng), v0=rng.normal(size=robot.nv))
+    momentum = treesim.momentum(robot, run.q, run.v)
+    drift = np.abs(momentum - momentum[0]).max() / np.abs(momentum[0]).max()
+    assert drift < {1: 1e-2, 2: 1e-5}.get(plugins.get("integrators", integrator).order, 1e-9)

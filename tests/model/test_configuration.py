@@ -105,3 +105,22 @@ def test_integrate_and_difference_broadcast(robot, seed):
     for i in np.ndindex(2, 3):
         assert np.array_equal(batch[i], robot.integrate(q[i[1]], dv[i]))
     assert np.allclose(robot.difference(q, batch), dv, atol=1e-12)
+
+
+@pytest.mark.parametrize("joint_type", ["spherical", "floating"])
+@given(seeds)
+def test_difference_takes_the_shorter_way_round(joint_type, seed):
+    robot, rng = single(joint_type), np.random.default_rng(seed)
+    q0, q1 = robot.random(rng), robot.random(rng)
+    turn = robot.difference(q0, q1)[-3:]
+    assert np.linalg.norm(turn) <= np.pi + 1e-12
+    negated = q1.copy()
+    negated[-4:] *= -1  # the same rotation
+    assert np.allclose(robot.difference(q0, negated)[-3:], turn, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis", np.eye(3))
+def test_difference_of_half_a_turn(axis):
+    robot = single("spherical")
+    turn = robot.difference(robot.neutral(), np.array([*axis, 0.0]))
+    assert np.abs(turn) == pytest.approx(np.pi * axis, abs=1e-15)

@@ -63,3 +63,37 @@ def test_a_frame_that_does_not_exist_is_named(method):
     robot = trees.tree("tree_1")
     with pytest.raises(UnknownNameError, match="bod_7"):
         treesim.inverse_operational_inertia(robot, robot.neutral(), ["bod_7"], method=method)
+
+
+@every_method
+def test_deeper_branches_numbered_first(method):
+    """The case in which Figure 15 of Featherstone 2010, as printed, marks blocks that Figure 14 never computes."""
+    bodies = [
+        treesim.Body(body.name, parent, body.joint, body.inertia)
+        for body, parent in zip(trees.random_tree(0, 7).bodies, (0, 1, 2, 3, 4, 1, 1), strict=True)
+    ]
+    robot = treesim.Tree("deep_branch_first", bodies)
+    q = random_state(robot).q
+    for frames in (["body_5", "body_6"], ["body_6", "body_5"], ["body_7", "body_5", "body_6"]):
+        inverse = treesim.inverse_operational_inertia(robot, q, frames, method=method)
+        assert relative_error(inverse, by_definition(robot, q, frames, "world")) < 1e-12
+
+
+@every_method
+def test_frames_of_different_trees_and_of_the_base_do_not_couple(method):
+    bodies = trees.tree("random_a").bodies
+    robot = treesim.Tree("with_base_frame", bodies, [treesim.Frame("bench", 0)])
+    first, second = np.flatnonzero(robot.parent == 0)[:2]
+    frames = [robot.body_names[first], "bench", robot.body_names[second]]
+    inverse = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, method=method)
+    blocks = inverse.reshape(3, 6, 3, 6).transpose(0, 2, 1, 3)
+    coupled = np.array([[block.any() for block in row] for row in blocks])
+    assert (coupled == np.diag([True, False, True])).all()
+
+
+@every_method
+def test_a_frame_asked_twice_gives_the_same_block_four_times(method):
+    robot = trees.tree("random_b")
+    inverse = treesim.inverse_operational_inertia(robot, random_state(robot).q, ["tool_6", "tool_6"], method=method)
+    blocks = inverse.reshape(2, 6, 2, 6).transpose(0, 2, 1, 3).reshape(4, 6, 6)
+    assert blocks[0].any() and np.allclose(blocks, blocks[0], rtol=1e-12, atol=1e-13)

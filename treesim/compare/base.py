@@ -62,9 +62,13 @@ class Answers:
 
 @runtime_checkable
 class Referee(Protocol):
-    """Another engine that evaluates states of a robot; plugins register one in the group `treesim.referees`."""
+    """Another engine that evaluates states of a robot; plugins register one in the group `treesim.referees`.
+
+    integrator: the name of treesim's integrator with the engine's stepping rule; None for no trajectory.
+    """
 
     name: str
+    integrator: str | None
 
     def version(self) -> str:
         """Return the engine's version."""

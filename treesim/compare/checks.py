@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
 import treesim
 
 from .. import plugins
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, PluginError, UnsupportedError
 from .base import CANONICAL, RAW, Answers, Question, Referee, is_floating
 from .diagnosis import culprit, verdict
 from .measures import TWIN_OFFSET, Scales, distance, errors, horizon, worst
@@ -17,7 +18,7 @@ from .own import Own, ask, without_losses
 from .report import Report, Row
 from .source import Described, canonical, read
 
-TOLERANCE = {RAW: 1e-7, CANONICAL: 1e-12}  # referees may round what they read from a raw file
+TOLERANCE = {RAW: 1e-10, CANONICAL: 1e-12}  # the numbers of a file pass through two loaders
 FORWARD_TOLERANCE = 1e-11  # or 10 eps cond(M), whichever is larger
 TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the twin's divergence, whichever is larger
 MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against that share
@@ -39,12 +40,13 @@ def compare(
     states. steps, dt [s]: length and step of the trajectory, computed by the referee's own stepping rule.
     Returns the Report. Raises UnsupportedError when the referee cannot judge the robot, RefereeError when it fails.
     """
-    return compare_described(read(robot_source, base), against, seed, states, steps, dt)
+    referee = _referee(against)  # before the robot is read: a typo should not have to wait
+    return compare_described(read(robot_source, base), referee, seed, states, steps, dt)
 
 
 def compare_described(
     described: Described,
-    against: str | Referee = "pybullet",
+    referee: Referee,
     seed: int = 0,
     states: int = 100,
     steps: int = 1000,
@@ -57,10 +59,12 @@ def compare_described(
     """
     if states < 1 or steps < 0 or dt <= 0:
         raise ArgumentError(f"states must be >= 1, steps >= 0 and dt > 0, got {states}, {steps}, {dt}")
-    referee: Referee = plugins.get("referees", against) if isinstance(against, str) else against
     robot = without_losses(described.robot)
     if reason := referee.refuses(robot):
         raise UnsupportedError(f"{referee.name} cannot judge {robot.name!r}: {reason}")
+    own = own or Own(referee.integrator)
+    if referee.integrator is None:
+        steps = 0
     questions = [ask(robot, CANONICAL, canonical(robot), states, seed, steps, dt)]
     if described.urdf is not None:
         questions.insert(0, ask(robot, RAW, described.urdf, states, seed, 0, dt))
@@ -69,7 +73,7 @@ def compare_described(
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
     for question in questions:
         theirs = referee.answer(question)
-        rows += _rows(question, own or Own(), theirs)
+        rows += _rows(question, own, theirs)
         skipped[question.tier] = dict(theirs.skipped)
         changes[question.tier] = theirs.changes
     return Report(
@@ -78,6 +82,18 @@ def compare_described(
         versions={"treesim": treesim.__version__, referee.name: referee.version()},
         rows=tuple(rows), skipped=_merged(skipped), changes=changes, verdict=verdict(rows, referee.name),
     )  # fmt: skip
+
+
+def _referee(against: str | Referee) -> Referee:
+    if not isinstance(against, str):
+        return against
+    known = plugins.available("referees")
+    if against not in known:
+        raise PluginError(
+            f"no referee called {against!r} is installed; known are: {', '.join(known) or 'none'} "
+            f"(referees come as packages of their own, such as plugins/treesim-pybullet in treesim's repository)"
+        )
+    return cast(Referee, plugins.get("referees", against))
 
 
 def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -69,6 +69,9 @@ def distance(robot: Tree, q: np.ndarray, v: np.ndarray, q_other: np.ndarray, v_o
 
 
 def horizon(twin: np.ndarray) -> int:
-    """Return the number of leading steps over which twin runs stay within CHAOS of each other."""
-    beyond = np.flatnonzero(~(twin < CHAOS))
+    """Return the number of leading steps over which twin runs stay within CHAOS of each other.
+
+    NaN does not end it: a run that breaks down has not become chaotic, it has failed.
+    """
+    beyond = np.flatnonzero(twin >= CHAOS)
     return int(beyond[0]) if len(beyond) else len(twin)

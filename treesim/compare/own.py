@@ -13,11 +13,12 @@ from .base import Answers, Question
 
 
 class Own:
-    """treesim as the party under test; it answers like a referee. integrator: the stepping rule of the trajectory."""
+    """treesim as the party under test; it answers like a referee. integrator: the stepping rule of the trajectory,
+    None if none is asked for."""
 
     name = "treesim"
 
-    def __init__(self, integrator: str = "bullet") -> None:
+    def __init__(self, integrator: str | None) -> None:
         self.integrator = integrator
 
     def answer(self, question: Question) -> Answers:
@@ -38,6 +39,7 @@ class Own:
 
     def trajectory(self, question: Question, q0: np.ndarray, v0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end."""
+        assert self.integrator is not None  # else the question has no steps
         simulation = treesim.Simulation(question.robot, integrator=self.integrator, dt=question.dt)
         run = simulation.run(question.steps * question.dt, q0=q0, v0=v0)
         missing = ((0, question.steps + 1 - len(run.q)), (0, 0))

@@ -33,6 +33,7 @@ from .spatial import (
 from .status import WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
+    body_transform_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -41,7 +42,6 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
-    transform_at,
     tree_tables,
 )
 
@@ -85,12 +85,13 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
         p = tree.parent[i]
         if p > 0:
             bias = force_add(bias, articulated_apply(inertia, motion_at(C, i)))  # pa = pA + Ia c + U D^-1 u
-            Xi = transform_at(X, i)
+            Xi = body_transform_at(tree, X, i)
             put_articulated(IA, p, articulated_add(articulated_at(IA, p), articulated_to_parent(Xi, inertia)))
             put_force(pA, p, force_add(force_at(pA, p), force_to_parent(Xi, bias)))
     put_motion(V, 0, base_acceleration(tree))  # V now holds accelerations
     for i in range(1, tree.n_bodies + 1):
-        a = motion_add(motion_to_child(transform_at(X, i), motion_at(V, tree.parent[i])), motion_at(C, i))  # a'
+        Xi = body_transform_at(tree, X, i)
+        a = motion_add(motion_to_child(Xi, motion_at(V, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             qdd[k] = nu[k] - D_inv[k] * force_dot(force_at(U, k), a)  # qdd = D^-1 (u - U' a')
             a = unit_scaled_add(a, tree.screw[k], qdd[k])

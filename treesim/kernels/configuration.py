@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix
+from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import atan2, cos, sin, sqrt
-from .spatial import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .status import WRONG_SIZE, status_of
 from .tables import tree_tables
 

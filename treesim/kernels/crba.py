@@ -12,7 +12,7 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .kinematics import body_transform
 from .spatial import force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
 from .status import WRONG_SIZE, status_of
-from .tables import put_rigid, put_transform, rigid_at, transform_at, tree_tables
+from .tables import body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
 
 def mass_matrix_row(tree, i, k, F, X, H):
@@ -22,7 +22,7 @@ def mass_matrix_row(tree, i, k, F, X, H):
         H[row + tree.dof_depth[j]] = force_component(F, tree.screw[j])
     H[row + tree.dof_depth[k]] += tree.armature[k]
     while tree.parent[i] > 0:
-        F = force_to_parent(transform_at(X, i), F)
+        F = force_to_parent(body_transform_at(tree, X, i), F)
         i = tree.parent[i]
         for j in range(tree.v_start[i], tree.v_start[i + 1]):
             H[row + tree.dof_depth[j]] = force_component(F, tree.screw[j])
@@ -37,7 +37,7 @@ def packed_mass_matrix(tree, q, X, Ic, H):
         inertia = rigid_at(Ic, i)
         p = tree.parent[i]
         if p > 0:
-            put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(transform_at(X, i), inertia)))
+            put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H)
 

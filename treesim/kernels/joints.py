@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .linear import Matrix, Vector, add, matmul, rotate
 from .numbers import sincos
-from .spatial import Matrix, Transform, Vector, add, matmul, rotate
+from .rotations import GENERAL, Transform
 
 REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FLOATING = 0, 1, 2, 3, 4
 
@@ -26,23 +27,26 @@ def quaternion_matrix(x, y, z, w):
     )  # fmt: skip
 
 
-def joint_transform(code, fixed, q, k):
+def joint_transform(code, kind, fixed, q, k):
     """The body's frame in its parent: `fixed` (the placement on the parent) times the joint's own displacement.
 
     q[k:] holds the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
+    kind tells a revolute joint whose fixed rotation is a renaming of axes, see `rotations`.
     """
     if code == REVOLUTE:
         s, c = sincos(q[k])
-        return Transform(turned_about_z(fixed.R, c, s), fixed.p)
+        if kind == GENERAL:
+            return Transform(GENERAL, turned_about_z(fixed.R, c, s), fixed.p)
+        return Transform(kind, Matrix(c, -s, c, s, c, c, c, c, c), fixed.p)  # of R only c and s are looked at
     if code == PRISMATIC:
         R = fixed.R
-        return Transform(R, Vector(fixed.p.x + R.xz * q[k], fixed.p.y + R.yz * q[k], fixed.p.z + R.zz * q[k]))
+        return Transform(GENERAL, R, Vector(fixed.p.x + R.xz * q[k], fixed.p.y + R.yz * q[k], fixed.p.z + R.zz * q[k]))
     if code == SPHERICAL:
-        return Transform(matmul(fixed.R, quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])), fixed.p)
+        return Transform(GENERAL, matmul(fixed.R, quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])), fixed.p)
     if code == PLANAR:
         shift = Vector(q[k], q[k + 1], q[k] * 0)
         s, c = sincos(q[k + 2])
-        return Transform(turned_about_z(fixed.R, c, s), add(fixed.p, rotate(fixed.R, shift)))
+        return Transform(GENERAL, turned_about_z(fixed.R, c, s), add(fixed.p, rotate(fixed.R, shift)))
     shift = Vector(q[k], q[k + 1], q[k + 2])
     R = quaternion_matrix(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
-    return Transform(matmul(fixed.R, R), add(fixed.p, rotate(fixed.R, shift)))
+    return Transform(GENERAL, matmul(fixed.R, R), add(fixed.p, rotate(fixed.R, shift)))

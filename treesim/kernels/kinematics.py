@@ -6,19 +6,15 @@ import numpy as np
 
 from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .joints import joint_transform
+from .linear import Vector, add, dot, rotate, scale
+from .rotations import compose
 from .spatial import (
     Motion,
-    Vector,
-    add,
-    dot,
     force_add,
     force_dot,
     force_to_parent,
     motion_to_child,
     rigid_apply,
-    rotate,
-    scale,
-    transform_compose,
     unit_scaled_add,
 )
 from .status import WRONG_SIZE, status_of
@@ -40,7 +36,7 @@ def base_acceleration(tree):
 
 def body_transform(tree, i, q):
     """X of body i at configuration q."""
-    return joint_transform(tree.code[i], transform_at(tree.placement, i), q, tree.q_start[i])
+    return joint_transform(tree.code[i], tree.kind[i], transform_at(tree.placement, i), q, tree.q_start[i])
 
 
 def body_velocity(tree, i, X, v_parent, v):
@@ -55,7 +51,7 @@ def place_bodies(tree, q, W):
     """Outward sweep: W[i], the placement of every body in the world."""
     put_transform(W, 0, transform_at(tree.placement, 0))
     for i in range(1, tree.n_bodies + 1):
-        put_transform(W, i, transform_compose(transform_at(W, tree.parent[i]), body_transform(tree, i, q)))
+        put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform(tree, i, q)))
 
 
 def homogeneous(W, out, start):
@@ -88,7 +84,7 @@ def path_placement(tree, q, body):
     W = transform_at(tree.placement, 0)
     i = body
     while i > 0:
-        W = transform_compose(body_transform(tree, i, q), W)
+        W = compose(body_transform(tree, i, q), W)
         i = tree.parent[i]
     return W
 
@@ -104,7 +100,7 @@ def frame_pose_states(
     fixed = transform_at(offset.reshape((1, 12)), 0)
     for s in range(count):
         W = path_placement(tree, q[s * tree.nq : (s + 1) * tree.nq], body)
-        homogeneous(transform_compose(W, fixed), poses, s * 16)
+        homogeneous(compose(W, fixed), poses, s * 16)
     return status_of(q)
 
 

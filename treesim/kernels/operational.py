@@ -11,10 +11,12 @@ import numpy as np
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .crba import packed_mass_matrix
 from .kinematics import body_transform, body_velocity, path_placement, place_bodies, zero_motion
+from .linear import Matrix, add, cross, rotate
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
 from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed
-from .spatial import Matrix, Motion, add, cross, motion_to_child, rotate, transform_compose, unit_scaled_add
+from .rotations import compose
+from .spatial import Motion, motion_to_child, unit_scaled_add
 from .status import WRONG_SIZE, status_of
 from .tables import motion_at, put_motion, transform_at, tree_tables
 
@@ -49,7 +51,7 @@ def frame_jacobian_rows(tree, q, body, offset, W, reference, J, start):
             depth = tree.dof_depth[k]
             J[start, depth], J[start + 1, depth], J[start + 2, depth] = m.lin.x, m.lin.y, m.lin.z
             J[start + 3, depth], J[start + 4, depth], J[start + 5, depth] = m.ang.x, m.ang.y, m.ang.z
-        toward = transform_compose(body_transform(tree, i, q), toward)
+        toward = compose(body_transform(tree, i, q), toward)
         i = tree.parent[i]
 
 

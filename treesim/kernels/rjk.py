@@ -12,10 +12,10 @@ import numpy as np
 from .aba import eliminate_screw
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .kinematics import body_transform
+from .linear import Vector
 from .rnea import inverse_dynamics
 from .spatial import (
     Force,
-    Vector,
     articulated,
     articulated_add,
     articulated_to_parent,
@@ -30,6 +30,7 @@ from .spatial import (
 from .status import WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
+    body_transform_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -38,7 +39,6 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
-    transform_at,
     tree_tables,
 )
 
@@ -64,9 +64,8 @@ def articulated_quantities(tree, q, X, P, U, D_inv):
             put_force(U, k, Uk)
         p = tree.parent[i]
         if p > 0:
-            put_articulated(
-                P, p, articulated_add(articulated_at(P, p), articulated_to_parent(transform_at(X, i), inertia))
-            )
+            through = articulated_to_parent(body_transform_at(tree, X, i), inertia)
+            put_articulated(P, p, articulated_add(articulated_at(P, p), through))
 
 
 def articulated_solve(tree, X, U, D_inv, x, Z, A):
@@ -80,11 +79,11 @@ def articulated_solve(tree, X, U, D_inv, x, Z, A):
             z = force_add(z, force_scale(force_at(U, k), x[k]))  # z + G eps
         p = tree.parent[i]
         if p > 0:
-            put_force(Z, p, force_add(force_at(Z, p), force_to_parent(transform_at(X, i), z)))
+            put_force(Z, p, force_add(force_at(Z, p), force_to_parent(body_transform_at(tree, X, i), z)))
     for c in range(6):
         A[0, c] = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
-        a = motion_to_child(transform_at(X, i), motion_at(A, tree.parent[i]))
+        a = motion_to_child(body_transform_at(tree, X, i), motion_at(A, tree.parent[i]))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             x[k] = x[k] - D_inv[k] * force_dot(force_at(U, k), a)  # nu - G' a+
             a = unit_scaled_add(a, tree.screw[k], x[k])
@@ -165,14 +164,14 @@ def transform_rows(X, B):
 
 def propagate_rows(tree, i, X, U, D_inv, B):
     """B <- tau-bar_i' X_i B."""
-    transform_rows(transform_at(X, i), B)
+    transform_rows(body_transform_at(tree, X, i), B)
     free_rows(tree, i, U, D_inv, B)
 
 
 def diagonal_block(tree, i, X, U, D_inv, B):
     """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 eq. 65), screw by screw."""
-    transform_rows(transform_at(X, i), B)
-    transform_rows(transform_at(X, i), B.T)
+    transform_rows(body_transform_at(tree, X, i), B)
+    transform_rows(body_transform_at(tree, X, i), B.T)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         screw = tree.screw[k]
         for c in range(6):

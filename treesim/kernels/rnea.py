@@ -20,6 +20,7 @@ from .spatial import (
 )
 from .status import WRONG_SIZE, status_of
 from .tables import (
+    body_transform_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -27,7 +28,6 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
-    transform_at,
     tree_tables,
 )
 
@@ -66,7 +66,8 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
             tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
         p = tree.parent[i]
         if p > 0:
-            put_force(F, p, force_add(force_at(F, p), force_to_parent(transform_at(X, i), f)))  # f_λ += X' f
+            f_parent = force_to_parent(body_transform_at(tree, X, i), f)
+            put_force(F, p, force_add(force_at(F, p), f_parent))  # f_λ += X' f
 
 
 def inverse_dynamics_states(

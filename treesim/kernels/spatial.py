@@ -6,45 +6,28 @@ runs on any other number type.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Number = Any
+from .linear import (
+    Matrix,
+    Number,
+    Symmetric,
+    Vector,
+    add,
+    cross,
+    cross_symmetric,
+    dot,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    symmetric_add,
+    symmetric_apply,
+)
+from .rotations import matrix_to_parent, symmetric_to_parent, to_child, to_parent
 
 # the six unit screws, in the order of a spatial vector's components
 WX, WY, WZ, VX, VY, VZ = 0, 1, 2, 3, 4, 5
-
-
-class Vector(NamedTuple):
-    """A 3-vector."""
-
-    x: Number
-    y: Number
-    z: Number
-
-
-class Matrix(NamedTuple):
-    """A 3x3 matrix, by rows."""
-
-    xx: Number
-    xy: Number
-    xz: Number
-    yx: Number
-    yy: Number
-    yz: Number
-    zx: Number
-    zy: Number
-    zz: Number
-
-
-class Symmetric(NamedTuple):
-    """A symmetric 3x3 matrix."""
-
-    xx: Number
-    yy: Number
-    zz: Number
-    xy: Number
-    xz: Number
-    yz: Number
 
 
 class Motion(NamedTuple):
@@ -77,135 +60,6 @@ class ArticulatedInertia(NamedTuple):
     M: Symmetric
 
 
-class Transform(NamedTuple):
-    """A child frame in its parent: R takes child to parent coordinates, p is the child's origin in the parent."""
-
-    R: Matrix
-    p: Vector
-
-
-# ---- vectors and matrices
-
-
-def add(a, b):
-    """a + b."""
-    return Vector(a.x + b.x, a.y + b.y, a.z + b.z)
-
-
-def sub(a, b):
-    """a - b."""
-    return Vector(a.x - b.x, a.y - b.y, a.z - b.z)
-
-
-def scale(a, s):
-    """a s."""
-    return Vector(a.x * s, a.y * s, a.z * s)
-
-
-def dot(a, b):
-    """a . b."""
-    return a.x * b.x + a.y * b.y + a.z * b.z
-
-
-def cross(a, b):
-    """a x b."""
-    return Vector(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
-
-
-def rotate(R, a):
-    """R a."""
-    return Vector(
-        R.xx * a.x + R.xy * a.y + R.xz * a.z,
-        R.yx * a.x + R.yy * a.y + R.yz * a.z,
-        R.zx * a.x + R.zy * a.y + R.zz * a.z,
-    )
-
-
-def rotate_back(R, a):
-    """R' a."""
-    return Vector(
-        R.xx * a.x + R.yx * a.y + R.zx * a.z,
-        R.xy * a.x + R.yy * a.y + R.zy * a.z,
-        R.xz * a.x + R.yz * a.y + R.zz * a.z,
-    )
-
-
-def matmul(A, B):
-    """A B."""
-    return Matrix(
-        A.xx * B.xx + A.xy * B.yx + A.xz * B.zx,
-        A.xx * B.xy + A.xy * B.yy + A.xz * B.zy,
-        A.xx * B.xz + A.xy * B.yz + A.xz * B.zz,
-        A.yx * B.xx + A.yy * B.yx + A.yz * B.zx,
-        A.yx * B.xy + A.yy * B.yy + A.yz * B.zy,
-        A.yx * B.xz + A.yy * B.yz + A.yz * B.zz,
-        A.zx * B.xx + A.zy * B.yx + A.zz * B.zx,
-        A.zx * B.xy + A.zy * B.yy + A.zz * B.zy,
-        A.zx * B.xz + A.zy * B.yz + A.zz * B.zz,
-    )
-
-
-def matmul_transposed(A, B):
-    """A B'."""
-    return Matrix(
-        A.xx * B.xx + A.xy * B.xy + A.xz * B.xz,
-        A.xx * B.yx + A.xy * B.yy + A.xz * B.yz,
-        A.xx * B.zx + A.xy * B.zy + A.xz * B.zz,
-        A.yx * B.xx + A.yy * B.xy + A.yz * B.xz,
-        A.yx * B.yx + A.yy * B.yy + A.yz * B.yz,
-        A.yx * B.zx + A.yy * B.zy + A.yz * B.zz,
-        A.zx * B.xx + A.zy * B.xy + A.zz * B.xz,
-        A.zx * B.yx + A.zy * B.yy + A.zz * B.yz,
-        A.zx * B.zx + A.zy * B.zy + A.zz * B.zz,
-    )
-
-
-def full(S):
-    """A symmetric matrix with all nine entries."""
-    return Matrix(S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz)
-
-
-def symmetric_add(A, B):
-    """A + B of symmetric matrices."""
-    return Symmetric(A.xx + B.xx, A.yy + B.yy, A.zz + B.zz, A.xy + B.xy, A.xz + B.xz, A.yz + B.yz)
-
-
-def symmetric_apply(S, a):
-    """S a."""
-    return Vector(
-        S.xx * a.x + S.xy * a.y + S.xz * a.z,
-        S.xy * a.x + S.yy * a.y + S.yz * a.z,
-        S.xz * a.x + S.yz * a.y + S.zz * a.z,
-    )
-
-
-def rotate_matrix(R, A):
-    """R A R'."""
-    return matmul_transposed(matmul(R, A), R)
-
-
-def rotate_symmetric(R, S):
-    """R S R'."""
-    T = matmul(R, full(S))
-    return Symmetric(
-        T.xx * R.xx + T.xy * R.xy + T.xz * R.xz,
-        T.yx * R.yx + T.yy * R.yy + T.yz * R.yz,
-        T.zx * R.zx + T.zy * R.zy + T.zz * R.zz,
-        T.xx * R.yx + T.xy * R.yy + T.xz * R.yz,
-        T.xx * R.zx + T.xy * R.zy + T.xz * R.zz,
-        T.yx * R.zx + T.yy * R.zy + T.yz * R.zz,
-    )
-
-
-def cross_symmetric(p, S):
-    """px S."""
-    return Matrix(
-        p.y * S.xz - p.z * S.xy, p.y * S.yz - p.z * S.yy, p.y * S.zz - p.z * S.yz,
-        p.z * S.xx - p.x * S.xz, p.z * S.xy - p.x * S.yz, p.z * S.xz - p.x * S.zz,
-        p.x * S.xy - p.y * S.xx, p.x * S.yy - p.y * S.xy, p.x * S.yz - p.y * S.xz,
-    )  # fmt: skip
-
-
 # ---- motions and forces
 
 
@@ -236,34 +90,18 @@ def force_dot(a, m):
 
 def motion_to_child(X, m):
     """X m: a motion from the parent's to the child's coordinates (RBDA eq. 2.24)."""
-    return Motion(rotate_back(X.R, m.ang), rotate_back(X.R, sub(m.lin, cross(X.p, m.ang))))
+    return Motion(to_child(X, m.ang), to_child(X, sub(m.lin, cross(X.p, m.ang))))
 
 
 def force_to_parent(X, f):
     """X' f: a force from the child's to the parent's coordinates (RBDA eq. 2.25)."""
-    force = rotate(X.R, f.f)
-    return Force(add(rotate(X.R, f.n), cross(X.p, force)), force)
-
-
-def motion_to_parent(X, m):
-    """inverse of X on a motion: from the child's to the parent's coordinates."""
-    ang = rotate(X.R, m.ang)
-    return Motion(ang, add(rotate(X.R, m.lin), cross(X.p, ang)))
-
-
-def cross_motion(v, m):
-    """v x m (RBDA eq. 2.33)."""
-    return Motion(cross(v.ang, m.ang), add(cross(v.ang, m.lin), cross(v.lin, m.ang)))
+    force = to_parent(X, f.f)
+    return Force(add(to_parent(X, f.n), cross(X.p, force)), force)
 
 
 def cross_force(v, f):
     """v x* f (RBDA eq. 2.34)."""
     return Force(add(cross(v.ang, f.n), cross(v.lin, f.f)), cross(v.ang, f.f))
-
-
-def transform_compose(X, Y):
-    """The placement of a grandchild (Y in the child) in the parent (child X)."""
-    return Transform(matmul(X.R, Y.R), add(rotate(X.R, Y.p), X.p))
 
 
 # ---- unit screws: S = e_k, so that S q is one component and S'f is one component
@@ -336,12 +174,12 @@ def rigid_add(a, b):
 def rigid_to_parent(X, inertia):
     """X' I X of a rigid-body inertia (RBDA eq. 2.66)."""
     p = X.p
-    h = rotate(X.R, inertia.h)
+    h = to_parent(X, inertia.h)
     q = add(h, h)
     g = Vector(q.x + inertia.m * p.x, q.y + inertia.m * p.y, q.z + inertia.m * p.z)  # 2 h + m p
     # I' = R I R' - (px hx + hx px) - m px px, the last terms as the symmetric part of (p.g) 1 - p g'
     xx, yy, zz = p.x * g.x, p.y * g.y, p.z * g.z
-    rotated = rotate_symmetric(X.R, inertia.I)
+    rotated = symmetric_to_parent(X, inertia.I)
     shift = Symmetric(
         yy + zz,
         xx + zz,
@@ -436,9 +274,9 @@ def articulated_downdate(inertia, U, D_inv):
 def articulated_to_parent(X, inertia):
     """X' IA X: rotate each block, then move the origin by p (RBDA Table 2.2's congruence, for a general IA)."""
     p = X.p
-    I = rotate_symmetric(X.R, inertia.I)  # noqa: E741
-    H = rotate_matrix(X.R, inertia.H)
-    M = rotate_symmetric(X.R, inertia.M)
+    I = symmetric_to_parent(X, inertia.I)  # noqa: E741
+    H = matrix_to_parent(X, inertia.H)
+    M = symmetric_to_parent(X, inertia.M)
     P = cross_symmetric(p, M)
     G = Matrix(
         H.xx + P.xx, H.xy + P.xy, H.xz + P.xz,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .spatial import ArticulatedInertia, Force, Matrix, Motion, RigidInertia, Symmetric, Transform, Vector
+from .linear import Matrix, Symmetric, Vector
+from .rotations import GENERAL, Transform
+from .spatial import ArticulatedInertia, Force, Motion, RigidInertia
 
 HEADER = 4  # N, nq, nv, number of entries of a packed L
 N_PLACEMENT, N_INERTIA = 12, 10  # numbers per body
@@ -23,6 +25,7 @@ class Tree(NamedTuple):
     nnz: int
     parent: Any  # (N+1,) λ
     code: Any  # (N+1,) joint type
+    kind: Any  # (N+1,) kind of rotation to the parent, see rotations
     q_start: Any  # (N+1,) first coordinate of joint i
     v_start: Any  # (N+2,) first degree of freedom of joint i; joint i owns v_start[i] .. v_start[i+1]
     last_dof: Any  # (N+1,) last degree of freedom on the path to body i
@@ -43,15 +46,16 @@ def tree_tables(ints, reals):
     a = HEADER
     parent = ints[a : a + B]
     code = ints[a + B : a + 2 * B]
-    q_start = ints[a + 2 * B : a + 3 * B]
-    v_start = ints[a + 3 * B : a + 4 * B + 1]
-    last_dof = ints[a + 4 * B + 1 : a + 5 * B + 1]
-    d = a + 5 * B + 1
+    kind = ints[a + 2 * B : a + 3 * B]
+    q_start = ints[a + 3 * B : a + 4 * B]
+    v_start = ints[a + 4 * B : a + 5 * B + 1]
+    last_dof = ints[a + 5 * B + 1 : a + 6 * B + 1]
+    d = a + 6 * B + 1
     placement = reals[: B * N_PLACEMENT].reshape((B, N_PLACEMENT))
     r = B * (N_PLACEMENT + N_INERTIA)
     inertia = reals[B * N_PLACEMENT : r].reshape((B, N_INERTIA))
     return Tree(
-        N, nq, nv, nnz, parent, code, q_start, v_start, last_dof,
+        N, nq, nv, nnz, parent, code, kind, q_start, v_start, last_dof,
         ints[d : d + nv], ints[d + nv : d + 2 * nv], ints[d + 2 * nv : d + 3 * nv], ints[d + 3 * nv : d + 4 * nv],
         placement, inertia, reals[r : r + nv], reals[r + nv : r + nv + 3],
     )  # fmt: skip
@@ -95,9 +99,16 @@ def put_force(A, i, f):
     A[i, 3], A[i, 4], A[i, 5] = f.f.x, f.f.y, f.f.z
 
 
+def body_transform_at(tree, A, i):
+    """Transform of body i, of the body's kind, in row i."""
+    X = transform_at(A, i)
+    return Transform(tree.kind[i], X.R, X.p)
+
+
 def transform_at(A, i):
-    """Transform in row i."""
+    """General transform in row i."""
     return Transform(
+        GENERAL,
         Matrix(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], A[i, 6], A[i, 7], A[i, 8]),
         Vector(A[i, 9], A[i, 10], A[i, 11]),
     )
@@ -106,10 +117,11 @@ def transform_at(A, i):
 def put_transform(A, i, X):
     """Write a transform to row i."""
     R, p = X.R, X.p
-    A[i, 0], A[i, 1], A[i, 2] = R.xx, R.xy, R.xz
-    A[i, 3], A[i, 4], A[i, 5] = R.yx, R.yy, R.yz
-    A[i, 6], A[i, 7], A[i, 8] = R.zx, R.zy, R.zz
+    A[i, 0], A[i, 3] = R.xx, R.yx
     A[i, 9], A[i, 10], A[i, 11] = p.x, p.y, p.z
+    if X.kind == GENERAL:
+        A[i, 1], A[i, 2], A[i, 4], A[i, 5] = R.xy, R.xz, R.yy, R.yz
+        A[i, 6], A[i, 7], A[i, 8] = R.zx, R.zy, R.zz
 
 
 def rigid_at(A, i):

@@ -12,6 +12,8 @@ import numpy as np
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ModelError, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from ..kernels.joints import REVOLUTE
+from ..kernels.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .inertia import Inertia, Placement
 from .joints import Joint
 from .topology import Topology
@@ -229,14 +231,30 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
+CYCLE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # x -> y -> z -> x
+
+
 def axis_rotation(axis: np.ndarray) -> np.ndarray:
-    """Return the smallest rotation that takes z to the unit vector `axis`; exact for the six coordinate directions."""
+    """Return a rotation that takes z to the unit vector `axis`: a cyclic renaming of axes for x, y and z themselves,
+    so that transforms between such joints stay cheap, else the smallest rotation."""
     x, y, z = axis
+    for cycled in (CYCLE, CYCLE.T):
+        if np.array_equal(axis, cycled[:, 2]):
+            return cycled
     across = x * x + y * y
     if z < 0 and across < 1e-300:  # opposite to z: half a turn about x
         return np.diag([1.0, -1.0, -1.0])
     k = 1 / (1 + z) if z >= 0 else (1 - z) / across  # equal; each form where it does not cancel
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, 1 - k * (x * x + y * y)]])
+
+
+def _rotation_kind(code: int, fixed: np.ndarray) -> int:
+    """Return the kind of rotation (see kernels.rotations) of a joint whose placement turns by `fixed`."""
+    if code == REVOLUTE:
+        for kind, renaming in ((TURN, np.eye(3)), (TURN_CYCLED, CYCLE), (TURN_CYCLED_BACK, CYCLE.T)):
+            if np.array_equal(fixed, renaming):
+                return kind
+    return GENERAL
 
 
 def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -262,6 +280,9 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         inertia[i, 6:9] = body.inertia.mass * (B.T @ body.inertia.com)
         inertia[i, 9] = body.inertia.mass
     kinds = [body.joint.kind for body in tree.bodies]
+    rotation_kinds = [
+        _rotation_kind(kind.code, row[:9].reshape(3, 3)) for kind, row in zip(kinds, placement[1:], strict=True)
+    ]
     starts_q = np.cumsum([0] + [kind.nq for kind in kinds])[:-1]
     starts_v = np.cumsum([0, 0] + [kind.nv for kind in kinds])
     depth = topology.dof_depth - 1
@@ -270,6 +291,7 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         [N, tree.nq, tree.nv, row_start[-1]],
         [0], topology.parent,
         [-1], [kind.code for kind in kinds],
+        [GENERAL], rotation_kinds,
         [0], starts_q,
         starts_v,
         np.array(topology.last_dof) - 1,

@@ -88,7 +88,7 @@ def find_robot(name: str) -> Path:
     candidates = [entry.name for entry in entries if entry.name.endswith(f"/{name}")]
     if candidates:
         raise UnknownNameError(f"robot {name!r} is ambiguous: name one of {', '.join(candidates)}")
-    error = unknown_name("robot (no such file, and no installed robot of this name)", name, [e.name for e in entries])
+    error = unknown_name("robot or file", name, [e.name for e in entries])
     if not entries:
         raise UnknownNameError(f"{error}; `pip install {EXAMPLE_ROBOT_DATA}` brings some")
     raise error

@@ -117,6 +117,18 @@ def test_a_recording_replays_from_disk(robot, motion, tmp_path, watch, body_rows
     assert outside(watched, path.as_uri()) == []
 
 
+def test_the_camera_follows_a_falling_robot(robot, motion, tmp_path, watch):
+    trajectory = motion(robot)
+    trajectory.q[:, 2] -= 50 * (trajectory.t - trajectory.t[0])
+    path = MeshcatViewer().record(robot, trajectory, tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    watched.wait("stage.viewer.animator.time > 0.2")
+    watched.page.evaluate("() => { stage.viewer.animator.pause(); stage.viewer.animator.seek(1.0); }")
+    watched.wait("stage.bodies[1].position.z < -40 && stage.viewer.camera.position.y < -30")
+    assert red_pixels(watched.page) > 100, "the red trunk is not in the middle of the picture"
+    assert watched.errors == []
+
+
 def test_a_recording_repeats_in_its_own_time(robot, motion, tmp_path, watch):
     path = MeshcatViewer().record(robot, motion(robot, duration=0.5), tmp_path / "motion.html")
     watched = watch(path.as_uri())

@@ -74,6 +74,16 @@ def test_a_floating_root_joint_makes_way():
     assert [part.get("type") for part in tree.findall("joint")] == ["fixed"]
 
 
+def test_axes_get_unit_length():
+    text = robot(
+        link("a", 1), link("b", 1), link("c", 1),
+        joint("continuous", "a", "b", '<axis xyz="3 0 -4"/>'), joint("fixed", "b", "c", '<axis xyz="0 0 0"/>'),
+    )  # fmt: skip
+    stripped = strip(text, floating=False)
+    assert [axis.get("xyz") for axis in etree.fromstring(stripped.urdf).iter("axis")] == ["0.6 0.0 -0.8", "0 0 0"]
+    assert "axes normalised: 1" in stripped.changes
+
+
 def test_products_of_inertia_go_and_the_body_stays():
     text = robot(link("a", 1), link("b", 2.0, '<origin xyz="0.1 0 0" rpy="0.3 -1 0.2"/>'), joint("fixed", "a", "b"))
     stripped = strip(text, floating=True)

@@ -8,7 +8,6 @@ import struct
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 _ARRAY_TYPES = {"f4": "Float32Array", "u1": "Uint8Array", "u2": "Uint16Array", "u4": "Uint32Array"}
 FRAME_MAGIC = b"TSP1"
@@ -30,9 +29,25 @@ def _array(value: Any) -> dict[str, str]:
 
 def pose_rows(poses: np.ndarray) -> np.ndarray:
     """Return poses (..., 4, 4) as float32 rows (..., 7): x y z [m] and the quaternion x y z w."""
-    rotations = Rotation.from_matrix(poses[..., :3, :3].reshape(-1, 3, 3)).as_quat()
-    rows = np.concatenate([poses[..., :3, 3].reshape(-1, 3), rotations], axis=1, dtype=np.float32)
-    return rows.reshape(*poses.shape[:-2], 7)
+    return np.concatenate([poses[..., :3, 3], _quaternions(poses[..., :3, :3])], axis=-1, dtype=np.float32)
+
+
+def _quaternions(R: np.ndarray) -> np.ndarray:
+    """Unit quaternions x y z w (..., 4) of rotations (..., 3, 3).
+
+    4 q q' is linear in R, and its row with the largest diagonal element gives q without cancellation (Shepperd 1978).
+    """
+    outer = np.empty((*R.shape[:-2], 4, 4))
+    diagonal = R[..., [0, 1, 2], [0, 1, 2]]
+    trace = diagonal.sum(axis=-1)
+    outer[..., [0, 1, 2], [0, 1, 2]] = 1 + 2 * diagonal - trace[..., None]
+    outer[..., 3, 3] = 1 + trace
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        outer[..., i, j] = outer[..., j, i] = R[..., i, j] + R[..., j, i]
+        outer[..., k, 3] = outer[..., 3, k] = R[..., j, i] - R[..., i, j]
+    best = outer[..., [0, 1, 2, 3], [0, 1, 2, 3]].argmax(axis=-1)
+    rows = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 def pose_frame(sequence: int, seconds: float, poses: np.ndarray) -> bytes:

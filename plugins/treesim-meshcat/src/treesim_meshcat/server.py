@@ -23,6 +23,7 @@ ADDRESS = "127.0.0.1"
 HOSTS = r"(127\.0\.0\.1|localhost)"
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
+_FAREWELL_SECONDS = 1.0  # for pages to answer that they close
 _JOIN_SECONDS = 5.0
 
 
@@ -81,10 +82,13 @@ class LiveServer:
         server.stop()
         for live_page in list(self._pages):
             live_page.close(1001, "the program closed the viewer")
+        deadline = self._loop.time() + _FAREWELL_SECONDS
+        while self._pages and self._loop.time() < deadline:
+            await asyncio.sleep(0.01)
         await server.close_all_connections()
 
     def _application(self) -> Application:
-        settings = {
+        settings: dict[str, Any] = {
             "default_handler_class": Forbidden,
             "log_function": lambda handler: None,
             "websocket_max_message_size": MAX_MESSAGE,

@@ -42,6 +42,7 @@ class PybulletReferee:
     """
 
     name = "pybullet"
+    integrator: str | None = "bullet"
 
     def __init__(self, timeout: float = 300.0, motors: bool = False, merge: bool = False) -> None:
         self.timeout = timeout

@@ -15,7 +15,7 @@ from lxml import etree
 from treesim import Placement
 from treesim.urdf.export import rpy_from_rotation
 
-IGNORED = ("visual", "collision", "dynamics", "mimic", "safety_controller", "calibration")
+IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_controller", "calibration")
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}
 
 PRINCIPAL = ("ixx", "iyy", "izz")
@@ -44,6 +44,7 @@ def strip(text: str, floating: bool) -> Stripped:
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     changes = _drop_ignored(root)
     changes += _free_limits(root)
+    changes += _normalise_axes(root)
     changes += _drop_floating_root_joint(root)
     changes += _complete_inertials(root)
     changes += _turn_to_principal_axes(root)
@@ -80,6 +81,18 @@ def _free_limits(root: etree._Element) -> list[str]:
             etree.SubElement(joint, "limit", lower="1", upper="-1", effort="1", velocity="1")
         count += 1
     return [f"limits removed from joints: {count}"] if count else []
+
+
+def _normalise_axes(root: etree._Element) -> list[str]:
+    """Bullet moves a joint by the length of its axis, but computes the mass matrix with a unit axis."""
+    count = 0
+    for axis in root.iterfind("joint/axis"):
+        xyz = np.array(axis.get("xyz", "1 0 0").split(), dtype=float)
+        length = np.linalg.norm(xyz)
+        if length > 0 and abs(length - 1) > 1e-15:  # a fixed joint may have a zero axis
+            axis.set("xyz", " ".join(map(_number, xyz / length)))
+            count += 1
+    return [f"axes normalised: {count}"] if count else []
 
 
 def _drop_floating_root_joint(root: etree._Element) -> list[str]:
