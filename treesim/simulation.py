@@ -43,7 +43,7 @@ class ControlledRobot:
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controller's torque (nv,); raises NonFiniteError naming the joint if it is not finite."""
-        tau = np.asarray(self.controller.torque(t, q, v), dtype=float)
+        tau = np.array(self.controller.torque(t, q, v), dtype=float)  # a copy: the controller may keep its own
         if tau.shape != (self.robot.nv,):
             raise ArgumentError(f"the controller returned shape {tau.shape}, but ({self.robot.nv},) is needed")
         if not np.isfinite(tau).all():

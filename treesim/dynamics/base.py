@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
 from ..engine.generic import compiled
-from ..errors import SingularInertiaError, UnsupportedError
+from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from .tables import constants_of, kernel_wrenches
@@ -121,7 +121,7 @@ def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = N
                 f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
-    return SingularInertiaError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
+    return NonFiniteError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
 
 
 def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:

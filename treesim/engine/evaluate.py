@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,12 +42,8 @@ def evaluate(
     """
     arrays = [None if a.value is None else coerce(a) for a in arguments]
     batch = _batch_shape(arguments, arrays)
-    count = int(np.prod(batch, dtype=np.int64))
-    flat = [
-        np.empty(0) if x is None else np.ascontiguousarray(np.broadcast_to(x, batch + a.shape)).reshape(-1)
-        for a, x in zip(arguments, arrays, strict=True)
-    ]
-    flat = [x if x.flags.writeable else x.copy() for x in flat]
+    count = math.prod(batch)
+    flat = [_flattened(x, batch + a.shape) for a, x in zip(arguments, arrays, strict=True)]
     outputs = [np.empty(batch + shape) for shape in results]
     if count:
         flat_results = [output.reshape(-1) for output in outputs]
@@ -73,9 +70,22 @@ def coerce(argument: Argument) -> np.ndarray:
     return array
 
 
+def _flattened(array: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+    """One state after the other in one contiguous, writable row of numbers, as compiled code takes it."""
+    if array is None:
+        return np.empty(0)
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    if not array.flags.carray:
+        array = np.array(array, order="C")
+    return array.reshape(-1)
+
+
 def _batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> tuple[int, ...]:
     pairs = [(a, x) for a, x in zip(arguments, arrays, strict=True) if x is not None]
     shapes = [x.shape[: x.ndim - len(a.shape)] for a, x in pairs]
+    if not any(shapes):
+        return ()
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

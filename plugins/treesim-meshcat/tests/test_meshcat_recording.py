@@ -11,7 +11,7 @@ from treesim_meshcat import MeshcatViewer
 from treesim_meshcat.recording import recording_html
 
 import treesim
-from treesim import Body, Inertia, Joint, Tree
+from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.errors import ArgumentError
 
 
@@ -107,6 +107,18 @@ def test_the_camera_follows_a_robot_that_leaves(robot, motion, scene_in):
     trajectory.q[:, 2] -= 50 * (trajectory.t - trajectory.t[0])
     view = scene_in(recording_html(robot, trajectory))["view"]
     assert view["follow"] and view["radius"] < 2.0
+
+
+def test_the_camera_stays_with_a_robot_that_loses_a_part(motion, scene_in):
+    bodies = [
+        Body("rod", 0, Joint("pin", "revolute"), Inertia(1.0)),
+        Body("slide", 1, Joint("drop", "prismatic"), Inertia(1.0)),
+    ]
+    lossy = Tree("rod", bodies, visuals=[Visual(i, Placement(), "sphere", (0.1,)) for i in (1, 2)])
+    trajectory = motion(lossy)
+    trajectory.q[:, 1] -= 50 * (trajectory.t - trajectory.t[0])
+    view = scene_in(recording_html(lossy, trajectory))["view"]
+    assert not view["follow"] and view["radius"] < 2.0
 
 
 def test_record_returns_the_path_it_wrote(robot, motion, tmp_path):

@@ -19,7 +19,7 @@ from .shapes import Shape, material_of, shape_of
 
 ROOT = "robot"
 TOP_COLOR, BOTTOM_COLOR = [0.95, 0.97, 1.0], [0.62, 0.68, 0.76]
-_ROAMING = 3.0  # robot sizes; a robot that goes farther is followed by the camera
+_ROAMING = 3.0  # robot sizes; a motion that goes farther is not shown as a whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +104,21 @@ def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
     """Return what the camera shows: `center` (3,) and `radius` of a ball, the `floor` height and its squares' side
     `cell`, the place `anchor` (3,) of the first body at first (all in metres), and whether to `follow` that body.
 
-    The ball holds the robot at all poses (K, n_bodies + 1, 4, 4) - or at the first, and the camera follows, if the
-    robot roams. The floor is at 0, or below the robot's lowest first point.
+    The ball holds the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
+    the camera follows if the first body does. The floor is at 0, or below the robot's lowest first point.
     """
     lower, upper = _boxes(parts, poses)
     first, whole = _ball(lower[0], upper[0]), _ball(lower.min(axis=0), upper.max(axis=0))
-    follow = whole[1] > _ROAMING * first[1]
-    center, radius = first if follow else whole
+    far = whole[1] > _ROAMING * first[1]
+    center, radius = first if far else whole
+    anchors = poses[:, min(1, poses.shape[1] - 1), :3, 3]
     return {
         "center": center.tolist(),
         "radius": radius,
         "floor": min(0.0, float(lower[0, 2])),
         "cell": _cell(first[1]),
-        "anchor": poses[0, min(1, poses.shape[1] - 1), :3, 3].tolist(),
-        "follow": bool(follow),
+        "anchor": anchors[0].tolist(),
+        "follow": far and bool(np.linalg.norm(anchors - anchors[0], axis=1).max() > first[1]),
     }
 
 

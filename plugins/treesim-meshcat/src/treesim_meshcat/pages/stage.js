@@ -5,6 +5,7 @@ const GRID_CELLS = 20;  // on each side of the origin
 const GRID_COLOR = 0x8f9aa6;
 const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
 const FIELD_OF_VIEW = 40;  // degrees, the smaller side of the window
+const MARGIN = 1.15;  // for the panels
 const VIEW_DIRECTION = [0.80, 0.52, 0.30];  // from the robot to the camera, z up
 
 function decodeArray(value) {
@@ -94,7 +95,7 @@ class Stage {
         const narrow = Math.min(1, window.innerWidth / window.innerHeight);
         const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
         const [dx, dy, dz] = VIEW_DIRECTION;
-        const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(radius / Math.sin(half));
+        const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(MARGIN * radius / Math.sin(half));
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
         camera.far = radius * 1000;

@@ -1,0 +1,48 @@
+"""Coulomb friction of joints: simulated by the integrators that say so, and refused with notice by the others."""
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim import Body, Inertia, Joint, Tree, plugins
+from treesim.simulation import FrictionWarning
+
+MASS, FRICTION = 2.0, 3.0
+
+
+def with_friction(honoured: bool) -> list[str]:
+    return [name for name in treesim.available("integrators") if plugins.get("integrators", name).friction == honoured]
+
+
+def block(pull: float = 0.0) -> Tree:
+    """A block that slides along x with friction, pulled by a force."""
+    joint = Joint("slide", "prismatic", axis=(1, 0, 0), friction=FRICTION)
+    return Tree("block", [Body("block", 0, joint, Inertia(MASS))], gravity=(pull / MASS, 0, 0))
+
+
+def run(robot: Tree, integrator: str, duration: float, v0: float):
+    return treesim.Simulation(robot, integrator=integrator, dt=1e-3).run(duration, v0=np.array([v0]))
+
+
+@pytest.mark.parametrize("integrator", with_friction(True))
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_sliding_block_slows_evenly_and_stops(integrator, direction):
+    sliding = run(block(), integrator, 1.5, 1.5 * direction)
+    deceleration = FRICTION / MASS
+    assert sliding.v[500, 0] == pytest.approx(direction * (1.5 - 0.5 * deceleration), abs=2e-3)
+    assert abs(sliding.v[-1, 0]) < 1e-3
+    assert sliding.q[-1, 0] == pytest.approx(direction * 1.5**2 / (2 * deceleration), abs=2e-3)
+
+
+@pytest.mark.parametrize("integrator", with_friction(True))
+def test_a_block_holds_against_a_pull_below_its_friction(integrator):
+    held = run(block(pull=0.8 * FRICTION), integrator, 1.0, 0.0)
+    assert 0 <= held.q[-1, 0] < 1e-3
+    dragged = run(block(pull=1.5 * FRICTION), integrator, 1.0, 0.0)
+    assert dragged.q[-1, 0] == pytest.approx(0.25 * FRICTION / MASS, rel=3e-2)  # linearised about the last speed
+
+
+@pytest.mark.parametrize("integrator", with_friction(False))
+def test_integrators_without_friction_say_so_and_name_the_joint(integrator):
+    with pytest.warns(FrictionWarning, match="slide"):
+        treesim.Simulation(block(), integrator=integrator)
