@@ -1,4 +1,4 @@
-"""treesim: the dynamics of kinematic trees, from a robot's URDF to forward dynamics, operational space and simulation."""
+"""treesim: the dynamics of kinematic trees, from a robot's URDF to operational space and simulation."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ __all__ = [
     "NonFiniteError",
     "Placement",
     "PluginError",
-    "SingularInertiaError",
     "Simulation",
+    "SingularInertiaError",
     "Topology",
     "Trajectory",
     "Tree",

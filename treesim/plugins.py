@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -52,7 +52,7 @@ def _kind(kind: str) -> dict[str, str]:
     return BUILT_IN[kind]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _entry_points(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
     """Entry points of the group `treesim.<kind>` by name; one distribution listed twice counts once."""
     found: dict[str, dict[str, EntryPoint]] = {}
@@ -75,7 +75,7 @@ def available(kind: str) -> tuple[str, ...]:
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
 
 
-@lru_cache(maxsize=None)
+@cache
 def get(kind: str, name: str) -> Any:
     """Return the one instance of the implementation `name` of `kind`, importing it on first use.
 

@@ -63,6 +63,50 @@ def test_a_single_argument_is_shared_by_the_batch():
     assert np.allclose(same[1, 2], treesim.inverse_dynamics(ROBOT, q[1, 2], v[1, 2], tau[1, 2], f_ext=f_ext[0, 0]))
 
 
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_batches_large_enough_for_threads(function):
+    inputs = batch((700,))
+    together = function(*inputs)
+    for index in (0, 127, 128, 349, 350, 351, 699):
+        assert np.allclose(together[index], function(*(argument[index] for argument in inputs)), rtol=1e-12, atol=1e-12)
+
+
+KINDS = {
+    "strided": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "column_major": np.asfortranarray,
+    "read_only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
+    "nested_lists": np.ndarray.tolist,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("shape", [(), (4,)])
+@pytest.mark.parametrize("backend", treesim.available("dynamics"))
+def test_any_kind_of_array_will_do(kind, shape, backend):
+    q, v, a, tau, f_ext = batch(shape)
+    given = [kind(argument) for argument in (q, v, tau, f_ext)]
+    expected = treesim.forward_dynamics(ROBOT, q, v, tau, f_ext=f_ext, backend=backend)
+    assert np.array_equal(treesim.forward_dynamics(ROBOT, *given, backend=backend), expected)
+    free = treesim.forward_dynamics(ROBOT, q, v, tau, backend=backend)
+    assert np.array_equal(treesim.forward_dynamics(ROBOT, *given[:3], backend=backend), free)
+    assert np.array_equal(treesim.inverse_dynamics(ROBOT, *given[:3]), treesim.inverse_dynamics(ROBOT, q, v, tau))
+    assert np.array_equal(treesim.mass_matrix(ROBOT, given[0]), treesim.mass_matrix(ROBOT, q))
+
+
+def test_single_precision_and_integers_are_taken_as_numbers():
+    robot = trees.tree("tree_1")
+    q = np.linspace(-1, 1, 7).astype(np.float32)
+    ones = np.ones(7, dtype=int)
+    expected = treesim.forward_dynamics(robot, q.astype(float), ones.astype(float), ones.astype(float))
+    assert np.array_equal(treesim.forward_dynamics(robot, q, ones, ones), expected)
+
+
+@pytest.mark.parametrize("wrong", ["abc", np.ones(7, dtype=complex), np.full(7, None)])
+def test_what_is_not_a_number_is_refused_by_name(wrong):
+    with pytest.raises(ArgumentError, match="tau"):
+        treesim.forward_dynamics(trees.tree("tree_1"), np.zeros(7), np.zeros(7), wrong)
+
+
 def test_an_empty_batch_stays_empty():
     q, v, _, tau, _ = batch()
     assert treesim.forward_dynamics(ROBOT, q[:0], v[:0], tau[:0]).shape == (0, 3, ROBOT.nv)

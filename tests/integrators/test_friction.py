@@ -1,4 +1,5 @@
-"""Coulomb friction of joints: simulated by the integrators that say so, and refused with notice by the others."""
+"""Coulomb friction and strong damping: simulated by the integrators that say so; friction is refused with notice by
+the others."""
 
 import numpy as np
 import pytest
@@ -14,10 +15,10 @@ def with_friction(honoured: bool) -> list[str]:
     return [name for name in treesim.available("integrators") if plugins.get("integrators", name).friction == honoured]
 
 
-def block(pull: float = 0.0) -> Tree:
-    """A block that slides along x with friction, pulled by a force."""
-    joint = Joint("slide", "prismatic", axis=(1, 0, 0), friction=FRICTION)
-    return Tree("block", [Body("block", 0, joint, Inertia(MASS))], gravity=(pull / MASS, 0, 0))
+def block(pull: float = 0.0, mass: float = MASS, friction: float = FRICTION, damping: float = 0.0) -> Tree:
+    """A block that slides along x, pulled by a force."""
+    joint = Joint("slide", "prismatic", axis=(1, 0, 0), friction=friction, damping=damping)
+    return Tree("block", [Body("block", 0, joint, Inertia(mass))], gravity=(pull / mass, 0, 0))
 
 
 def run(robot: Tree, integrator: str, duration: float, v0: float):
@@ -40,6 +41,14 @@ def test_a_block_holds_against_a_pull_below_its_friction(integrator):
     assert 0 <= held.q[-1, 0] < 1e-3
     dragged = run(block(pull=1.5 * FRICTION), integrator, 1.0, 0.0)
     assert dragged.q[-1, 0] == pytest.approx(0.25 * FRICTION / MASS, rel=3e-2)  # linearised about the last speed
+
+
+@pytest.mark.parametrize("integrator", with_friction(True))
+@pytest.mark.parametrize("resistance", [{"friction": FRICTION}, {"friction": 0.0, "damping": 1000.0}])
+def test_resistance_far_stiffer_than_the_step_stays_stable(integrator, resistance):
+    """A block of 20 g: a step would undo its speed many times over, were the resistance taken at its start."""
+    stopped = run(block(mass=0.02, **resistance), integrator, 0.5, 0.3)
+    assert (np.diff(stopped.v[:, 0]) <= 0).all() and 0 <= stopped.v[-1, 0] < 1e-3
 
 
 @pytest.mark.parametrize("integrator", with_friction(False))

@@ -93,6 +93,13 @@ def test_sizes_below_one_are_refused(make_tree):
         make_tree(0)
 
 
+def test_joint_types_that_do_not_exist_are_refused():
+    with pytest.raises(UnknownNameError, match="did you mean 'revolute'"):
+        make.chain(3, ("revolut",))
+    with pytest.raises(ArgumentError, match="joint_types is empty"):
+        make.chain(3, ())
+
+
 def test_random_tree_refuses_what_cannot_be():
     with pytest.raises(ArgumentError, match="at least 3"):
         make.random_tree(np.random.default_rng(0), 2)

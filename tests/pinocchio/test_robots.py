@@ -8,6 +8,7 @@ from tests.pinocchio import oracle
 from tests.pinocchio.robots import ROBOTS, path
 from tests.trees import random_state, relative_error
 
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics
 EXACT = 1e-12
 RANDOM_TORQUES = 2e-13
 PRESCRIBED_MOTION = {"simple_humanoid": 2e-14, "talos_full_v2": 2e-13}  # for the others 1e-12

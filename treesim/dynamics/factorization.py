@@ -121,7 +121,9 @@ class Factorization:
         good = self._diagonal() > 0
         if not good.all():
             k = int(np.flatnonzero(~good)[-1]) + 1  # pivots are taken from the last to the first
-            raise SingularInertiaError(f"H is not positive definite: the pivot of degree of freedom {k} is not positive")
+            raise SingularInertiaError(
+                f"H is not positive definite: the pivot of degree of freedom {k} is not positive"
+            )
 
 
 def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:

@@ -32,8 +32,8 @@ def forward_dynamics(
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
     q (..., nq): configuration [m, rad, unit quaternions xyzw]. v (..., nv): velocity [m/s, rad/s].
-    tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m],
-    along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
+    tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment
+    [N, N m], along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
     gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints.
     Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),

@@ -42,6 +42,10 @@ def evaluate(
     """
     arrays = [None if a.value is None else coerce(a) for a in arguments]
     batch = _batch_shape(arguments, arrays)
+    if not any(x is not None and x.size for x in arrays) and all(
+        0 in a.shape for a in arguments if a.value is not None
+    ):
+        return [np.zeros(batch + shape) for shape in results]  # a robot that cannot move: no entry has work to do
     count = math.prod(batch)
     flat = [_flattened(x, batch + a.shape) for a, x in zip(arguments, arrays, strict=True)]
     outputs = [np.empty(batch + shape) for shape in results]

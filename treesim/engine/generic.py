@@ -31,7 +31,7 @@ HONEST = {"contract", "nsz", "arcp"}
 FAST = HONEST | {"nnan", "ninf"}
 
 _lock = threading.RLock()
-_compiled: dict[FunctionType, Any] = {}
+_compiled: dict[Callable[..., Any], Any] = {}
 
 
 def compiled(entry: Callable[..., int]) -> Callable[..., int]:
@@ -51,13 +51,12 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
 
 def _compile_entry(entry: Any) -> Any:
     import numba
+    from numba.core import config
 
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return entry
     with _cache_directory(), _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
-        return numba.njit(_signature(entry), cache=True, nogil=True, error_model="numpy", fastmath=FAST)(
-            _linked(entry)
-        )
+        return numba.njit(_signature(entry), cache=True, nogil=True, error_model="numpy", fastmath=FAST)(_linked(entry))
 
 
 def _signature(entry: Any) -> Any:
@@ -94,8 +93,8 @@ def _compile_part(function: Any) -> Any:
     if function not in _compiled:
         flags = FAST if function.__module__ not in (f"{KERNELS}.status", sincos.__module__) else HONEST
         # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
-        options = {"nogil": True, "error_model": "numpy", "fastmath": flags, "forceinline": True}
-        _compiled[function] = numba.njit(**options)(_linked(function))
+        compile_part = numba.njit(nogil=True, error_model="numpy", fastmath=flags, forceinline=True)
+        _compiled[function] = compile_part(_linked(function))
     return _compiled[function]
 
 
@@ -123,12 +122,13 @@ def _cache_directory() -> Any:
     """numba reads its cache directory from a global setting: set it for treesim's own compilations only."""
     from numba.core import config
 
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_directory())
+    settings: Any = config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(cache_directory())
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Fixed-step integrators, one file each."""

@@ -60,6 +60,4 @@ def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, 
         Argument("dt", [dt], (1,)),
         Argument("points", points, points.shape),
     )
-    return evaluate(
-        semi_implicit_states, (robot.ints, robot.reals), arguments, [(robot.nq,), (robot.nv,)]
-    )
+    return evaluate(semi_implicit_states, (robot.ints, robot.reals), arguments, [(robot.nq,), (robot.nv,)])

@@ -1,7 +1,8 @@
 """The numeric floor: one file per algorithm, plain functions on small tuples and arrays, no classes with state, no I/O.
 
-A *step* is the mathematics of one body, written on the tuples of `linear` and `spatial`. A *sweep* is a loop over bodies (outward:
-parents first; inward: children first) or along a body's path to the base, and is the only place that knows memory.
+A *step* is the mathematics of one body, written on the tuples of `linear` and `spatial`. A *sweep* is a loop over
+bodies (outward: parents first; inward: children first) or along a body's path to the base, and is the only place that
+knows memory.
 Functions named `*_states` are entries: they lay out scratch memory and run a sweep for each of `count` states held
 back to back in flat arrays, and return how it went (see `status`). Every function runs on any number type; the generic
 engine compiles the same text.

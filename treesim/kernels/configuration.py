@@ -144,7 +144,7 @@ def chart_rate(tree, d, v, rate):
         o = v[j] * 0
         none = Vector(o, o, o)
         code = tree.code[i]
-        if code == FLOATING or code == SPHERICAL or code == PLANAR:
+        if code in (FLOATING, SPHERICAL, PLANAR):
             if code == FLOATING:
                 u, w, x, y = vector_at(d, j), vector_at(d, j + 3), vector_at(v, j), vector_at(v, j + 3)
             elif code == SPHERICAL:
@@ -173,7 +173,7 @@ def semi_implicit_step(tree, q, v, a, dt, points, q_new, v_new):
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         code = tree.code[i]
-        if code == FLOATING or code == PLANAR:
+        if code in (FLOATING, PLANAR):
             free_body_step(code, k, j, q, v, a, dt, vector_at(points, 3 * i), q_new, v_new)
         elif code == SPHERICAL:
             w = add(vector_at(v, j), scale(vector_at(a, j), dt))

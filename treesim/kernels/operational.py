@@ -167,7 +167,13 @@ def products_of_rows(tree, bodies, Y, Z, out):
 
 
 def inverse_inertia_ltdl_states(
-    ints: TableOfIntegers, reals: TableOfReals, bodies: Integers, offsets: Reals, reference: Integer, q: Reals, out: Reals
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    bodies: Integers,
+    offsets: Reals,
+    reference: Integer,
+    q: Reals,
+    out: Reals,
 ) -> int:
     """Λ^-1 = Y_D Y_d' of each state by H = L' D L: Y_d = J L^-1, Y_D = Y_d D^-1; out (count, m, m), m = 6 frames."""
     tree = tree_tables(ints, reals)
@@ -194,7 +200,13 @@ def inverse_inertia_ltdl_states(
 
 
 def inverse_inertia_ltl_states(
-    ints: TableOfIntegers, reals: TableOfReals, bodies: Integers, offsets: Reals, reference: Integer, q: Reals, out: Reals
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    bodies: Integers,
+    offsets: Reals,
+    reference: Integer,
+    q: Reals,
+    out: Reals,
 ) -> int:
     """Λ^-1 = Y Y' of each state by H = L' L: Y = J L^-1; out (count, m, m), m = 6 frames."""
     tree = tree_tables(ints, reals)
@@ -238,7 +250,13 @@ def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
 
 
 def inverse_inertia_rjk_states(
-    ints: TableOfIntegers, reals: TableOfReals, bodies: Integers, offsets: Reals, reference: Integer, q: Reals, out: Reals
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    bodies: Integers,
+    offsets: Reals,
+    reference: Integer,
+    q: Reals,
+    out: Reals,
 ) -> int:
     """Λ^-1 = R Omega R' of each state by RJK; out (count, m, m), m = 6 frames. Memory O(N^2) blocks."""
     tree = tree_tables(ints, reals)

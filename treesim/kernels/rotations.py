@@ -56,9 +56,7 @@ def turn_symmetric(c, s, S):
     """Rz S Rz'."""
     xx, xy = c * S.xx - s * S.xy, c * S.xy - s * S.yy
     yx, yy = s * S.xx + c * S.xy, s * S.xy + c * S.yy
-    return Symmetric(
-        xx * c - xy * s, yx * s + yy * c, S.zz, xx * s + xy * c, c * S.xz - s * S.yz, s * S.xz + c * S.yz
-    )
+    return Symmetric(xx * c - xy * s, yx * s + yy * c, S.zz, xx * s + xy * c, c * S.xz - s * S.yz, s * S.xz + c * S.yz)
 
 
 def cycle(kind, a):

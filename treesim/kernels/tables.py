@@ -32,7 +32,7 @@ class Tree(NamedTuple):
     screw: Any  # (nv,) unit screw of each degree of freedom
     dof_parent: Any  # (nv,) λe
     dof_depth: Any  # (nv,) number of ancestors in the expanded graph
-    row_start: Any  # (nv,) where row k of a packed matrix starts; its entry for the ancestor of depth e is row_start[k] + e
+    row_start: Any  # (nv,) start of row k in a packed matrix; its entry for the ancestor of depth e is row_start[k] + e
     placement: Any  # (N+1, 12) rotation by rows, then translation
     inertia: Any  # (N+1, 10) I about the origin (xx yy zz xy xz yz), h = m c, m
     armature: Any  # (nv,) rotor inertia, added to H's diagonal

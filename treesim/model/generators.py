@@ -31,7 +31,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def chain(n: int, joint_types: Sequence[str] = ("revolute",), axes: Sequence[Sequence[float]] = (Z, Y)) -> Tree:
     """Return an unbranched chain of `n` rods along x, with joint types and joint axes taken in turn.
 
-    Raises ArgumentError for n < 1 and UnknownNameError for an unknown joint type.
+    Raises ArgumentError for n < 1 or no joint type, and UnknownNameError for an unknown joint type, as all do here.
     """
     return _rods(f"chain_{_at_least_one(n, 'n')}", range(n), joint_types, axes)
 
@@ -125,7 +125,7 @@ def asimo() -> Tree:
     """Return the ASIMO-like humanoid of Featherstone 2010, section 5: 35 bodies, 40 degrees of freedom.
 
     A floating torso carries a head of three joints, two arms of seven joints, each palm with two fingers of one
-    joint, and a waist joint with two legs of six joints. Figure 11 is missing in the paper's text; this connectivity
+    joint, and a waist joint with two legs of six joints. Figure 11, which draws it, was not at hand; this connectivity
     reproduces every number of its Tables 2 and 3 (D1 = 334, D2 = 1779, 708 entries in H). Sizes and masses (62.5 kg)
     are ours.
     """
@@ -273,6 +273,8 @@ def _at_least_one(value: int, label: str) -> int:
 
 
 def _check_joint_types(joint_types: Sequence[str]) -> None:
+    if not joint_types:
+        raise ArgumentError("joint_types is empty: name at least one")
     for name in joint_types:
         if name not in JOINT_TYPES:
             raise unknown_name("joint type", name, JOINT_TYPES)

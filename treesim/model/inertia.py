@@ -23,11 +23,13 @@ def _frozen(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
     (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
 
 
 def cross_matrix(r: np.ndarray) -> np.ndarray:
@@ -56,9 +58,7 @@ class Placement:
         return cls(rotation_from_rpy(rpy), np.asarray(xyz, dtype=float))
 
     def __matmul__(self, other: Placement) -> Placement:
-        return Placement(
-            self.rotation @ other.rotation, self.rotation @ other.translation + self.translation
-        )
+        return Placement(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
 
     def inverse(self) -> Placement:
         """Return the placement of the other frame in this one."""

@@ -75,8 +75,15 @@ class Joint:
         if self.type not in JOINT_TYPES:
             raise unknown_name(f"type of joint {self.name!r}:", self.type, JOINT_TYPES)
         kind = JOINT_TYPES[self.type]
-        for label, size in (("lower", kind.nq), ("upper", kind.nq), ("velocity", kind.nv), ("effort", kind.nv),
-                            ("damping", kind.nv), ("friction", kind.nv), ("armature", kind.nv)):
+        for label, size in (
+            ("lower", kind.nq),
+            ("upper", kind.nq),
+            ("velocity", kind.nv),
+            ("effort", kind.nv),
+            ("damping", kind.nv),
+            ("friction", kind.nv),
+            ("armature", kind.nv),
+        ):
             object.__setattr__(self, label, self._vector(label, size))
         object.__setattr__(self, "axis", self._unit_axis(kind))
         if np.any(np.asarray(self.lower) > np.asarray(self.upper)):

@@ -271,7 +271,7 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for i, body in enumerate(tree.bodies, start=1):
         joint = body.joint
         if joint.kind.has_axis:
-            turns[i] = axis_rotation(joint.axis)
+            turns[i] = axis_rotation(np.asarray(joint.axis))
         B, B_parent = turns[i], turns[body.parent]
         placement[i, :9] = (B_parent.T @ joint.placement.rotation @ B).ravel()
         placement[i, 9:] = B_parent.T @ joint.placement.translation

@@ -1,0 +1,1 @@
+"""The operational space: frames, Jacobians, and the inverse operational-space inertia."""

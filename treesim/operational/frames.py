@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.tables import constants_of
-from ..engine.evaluate import Argument, evaluate
+from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
@@ -44,6 +44,12 @@ def _configuration(robot: Tree, q: Any) -> Argument:
     return Argument("q", q, (robot.nq,))
 
 
+def _for_each_state(robot: Tree, q: Any, value: np.ndarray) -> np.ndarray:
+    """The same value for every state of a robot that cannot move."""
+    batch = coerce(_configuration(robot, q)).shape[:-1]
+    return np.broadcast_to(value, batch + value.shape).copy()
+
+
 def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
 
@@ -51,7 +57,7 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     """
     bodies, offset = frame_tables(robot, (frame,))
     if robot.nq == 0:
-        return robot.frame(frame).placement.matrix()
+        return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
     constants = (*constants_of(robot), int(bodies[0]), offset)
     return evaluate(frame_pose_states, constants, (_configuration(robot, q),), [(4, 4)])[0]
 
@@ -62,7 +68,7 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
     q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
     """
     if robot.nq == 0:
-        return np.eye(4)[None]
+        return _for_each_state(robot, q, np.eye(4)[None])
     shape = (robot.n_bodies + 1, 4, 4)
     poses = evaluate(body_poses_states, constants_of(robot), (_configuration(robot, q),), [shape])[0]
     poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)

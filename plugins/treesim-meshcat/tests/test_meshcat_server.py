@@ -51,8 +51,6 @@ async def receive(page: WebSocketClientConnection) -> str | bytes | None:
     return await asyncio.wait_for(page.read_message(), SOON)
 
 
-
-
 def number(frame: bytes) -> int:
     return int(np.frombuffer(frame[:16], HEAD)["number"][0])
 

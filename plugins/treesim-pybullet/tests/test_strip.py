@@ -21,8 +21,7 @@ def link(name: str, mass: float | None = None, origin: str = "") -> str:
 
 def joint(kind: str, parent: str, child: str, inside: str = "") -> str:
     return (
-        f'<joint name="{parent}-{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}'
-        "</joint>"
+        f'<joint name="{parent}-{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
     )
 
 

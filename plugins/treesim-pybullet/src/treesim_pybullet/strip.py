@@ -131,9 +131,7 @@ def _weigh_root(root: etree._Element) -> list[str]:
     return [f"moved the inertial of {heavy.get('name')!r}, which is fixed to it, to the massless root {name!r}"]
 
 
-def _fixed_below(
-    root: etree._Element, name: str, placement: Placement
-) -> Iterator[tuple[etree._Element, Placement]]:
+def _fixed_below(root: etree._Element, name: str, placement: Placement) -> Iterator[tuple[etree._Element, Placement]]:
     """The links that fixed joints hold to the link `name`, each with its place in the frame `placement` starts from."""
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed" and _end(joint, "parent") == name:
