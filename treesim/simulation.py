@@ -191,7 +191,7 @@ class Simulation:
         joint = recording.fastest_joint()
         return (
             f"the state is no longer finite at t = {t:.6g} s; joint {joint!r} moves fastest: "
-            f"take a smaller step than dt = {self.dt:g} s, add damping, or lower the gains"
+            f"take a smaller step than dt = {self.dt:g} s or integrator 'rk4', add damping, or lower the gains"
         )
 
 

@@ -83,7 +83,7 @@ KINDS = {
 @pytest.mark.parametrize("shape", [(), (4,)])
 @pytest.mark.parametrize("backend", treesim.available("dynamics"))
 def test_any_kind_of_array_will_do(kind, shape, backend):
-    q, v, a, tau, f_ext = batch(shape)
+    q, v, _, tau, f_ext = batch(shape)
     given = [kind(argument) for argument in (q, v, tau, f_ext)]
     expected = treesim.forward_dynamics(ROBOT, q, v, tau, f_ext=f_ext, backend=backend)
     assert np.array_equal(treesim.forward_dynamics(ROBOT, *given, backend=backend), expected)
