@@ -107,9 +107,9 @@ def forward_dynamics_states(
     count = q.size // nq
     if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
         return WRONG_SIZE
-    X, V, C = np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
-    IA, pA = np.empty((B, 21), q.dtype), np.empty((B, 6), q.dtype)
-    U, D_inv, nu = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype), np.empty(nv, q.dtype)
+    body, dof = np.empty((B, 51), q.dtype), np.empty((nv, 8), q.dtype)  # one row of scratch each
+    X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
+    U, D_inv, nu = dof[:, 0:6], dof[:, 6], dof[:, 7]
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     for s in range(count):

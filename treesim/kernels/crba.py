@@ -60,7 +60,8 @@ def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: 
     count = q.size // nq
     if count < 1 or q.size != count * nq or M.size != count * nv * nv:
         return WRONG_SIZE
-    X, Ic, H = np.empty((B, 12), q.dtype), np.empty((B, 10), q.dtype), np.empty(tree.nnz, q.dtype)
+    body, H = np.empty((B, 22), q.dtype), np.empty(tree.nnz, q.dtype)
+    X, Ic = body[:, 0:12], body[:, 12:22]
     for s in range(count):
         packed_mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, H)
         unpack_symmetric(tree, H, M[s * nv * nv : (s + 1) * nv * nv])

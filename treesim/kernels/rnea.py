@@ -79,8 +79,8 @@ def inverse_dynamics_states(
     count = q.size // nq
     if dynamics_misfit(tree, count, q, v, a, f_ext, tau):
         return WRONG_SIZE
-    X, V = np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
-    A, F = np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
+    body = np.empty((B, 30), q.dtype)  # one row of scratch each
+    X, V, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     for s in range(count):
