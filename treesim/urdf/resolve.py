@@ -27,7 +27,9 @@ def open_source(source: Source, findings: Findings) -> Document:
     if isinstance(source, str) and "<" in source:
         return document_of_text(source)
     if isinstance(source, (str, os.PathLike)):
-        return document_of_file(_path_of(source), findings)
+        path = _path_of(source)
+        findings.file = str(path)
+        return document_of_file(path, findings)
     if hasattr(source, "read"):
         return document_of_stream(source)
     raise ArgumentError(f"source must be a path, XML text, an open file or a robot's name, got {type(source).__name__}")

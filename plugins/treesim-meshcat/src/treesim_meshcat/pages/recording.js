@@ -38,7 +38,7 @@ function bindControls(stage, duration) {
         if (event.key === " " && event.target === document.body) toggle();
     });
     stage.beforeRender = () => {
-        element("play").textContent = animator.playing ? "\u23F8" : "\u25B6";
+        element("play").textContent = animator.playing ? "pause" : "play";
         if (document.activeElement !== element("time") || animator.playing) element("time").value = animator.time;
         element("clock").textContent = `${animator.time.toFixed(2)} / ${duration.toFixed(2)} s`;
     };
