@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
-from ..engine.generic import compiled
+from ..engine.fastcall import door
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.status import FINE
 from ..model.tree import Tree
@@ -62,7 +62,7 @@ class CompiledBackend:
     entry: ClassVar[Callable[..., int]]
 
     def __init__(self) -> None:
-        self._code: Callable[..., int] | None = None
+        self._door: Callable[..., int] | None = None
 
     def forward_dynamics(
         self,
@@ -76,16 +76,13 @@ class CompiledBackend:
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         if f_ext is None and gravity is None and armature is None:
-            if self._code is None:
-                self._code = compiled(type(self).entry)
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
+            if self._door is None:
+                self._door = door(type(self).entry, 7)
             qdd = np.empty(robot.nv)
-            try:
-                if self._code(robot.ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
-                    return qdd
-            except (TypeError, AttributeError, IndexError, ZeroDivisionError):
-                pass
+            if self._door(robot.ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+                return qdd
         arguments = (
             Argument("q", q, (robot.nq,)),
             Argument("v", v, (robot.nv,)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import plugins
 from ..engine.evaluate import Argument, evaluate
-from ..engine.generic import compiled
+from ..engine.fastcall import door
 from ..kernels.crba import mass_matrix_states
 from ..kernels.kinematics import energy_states
 from ..kernels.rnea import inverse_dynamics_states
@@ -51,11 +51,8 @@ def inverse_dynamics(
     """
     if f_ext is None and gravity is None and armature is None:
         tau = np.empty(robot.nv)
-        try:
-            if compiled(inverse_dynamics_states)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
-                return tau
-        except (TypeError, AttributeError, IndexError, ZeroDivisionError):
-            pass  # not one state in float arrays: coerced, broadcast, or explained below
+        if door(inverse_dynamics_states, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+            return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
     arguments = (
         Argument("q", q, (robot.nq,)),
         Argument("v", v, (robot.nv,)),
@@ -82,11 +79,8 @@ def mass_matrix(robot: Tree, q: Any, armature: Any = None) -> np.ndarray:
     nv = robot.nv
     if armature is None:
         M = np.empty((nv, nv))
-        try:
-            if compiled(mass_matrix_states)(robot.ints, robot.reals, q, M.reshape(-1)) == FINE:
-                return M
-        except (TypeError, AttributeError, IndexError, ZeroDivisionError):
-            pass  # not one state in a float array: coerced, broadcast, or explained below
+        if door(mass_matrix_states, 4)(robot.ints, robot.reals, q, M) == FINE:
+            return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
     return evaluate(mass_matrix_states, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
 

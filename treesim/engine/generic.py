@@ -49,14 +49,21 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
         return _compiled[entry]
 
 
-def _compile_entry(entry: Any) -> Any:
-    import numba
+def runs_compiled() -> bool:
+    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1."""
     from numba.core import config
 
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    return not config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
+def _compile_entry(entry: Any) -> Any:
+    import numba
+
+    if not runs_compiled():
         return entry
-    with _cache_directory(), _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
-        return numba.njit(_signature(entry), cache=True, nogil=True, error_model="numpy", fastmath=FAST)(_linked(entry))
+    with _disk_cache() as keep, _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
+        compile_entry = numba.njit(_signature(entry), cache=keep, nogil=True, error_model="numpy", fastmath=FAST)
+        return compile_entry(_linked(entry))
 
 
 def _signature(entry: Any) -> Any:
@@ -85,6 +92,32 @@ def _linked(function: Any) -> FunctionType:
     return copy
 
 
+def compile_callback(function: Any, replaced: dict[str, Any], label: str, signature: Any) -> Any:
+    """Return a function compiled for being called from C, kept on disk under `label`.
+
+    replaced: compiled functions to put in the place of names in `function` and in what it calls in its own module.
+    """
+    import numba
+
+    with _disk_cache() as keep:
+        return numba.cfunc(signature, cache=keep, error_model="numpy")(_with_replaced(function, replaced, label))
+
+
+def _with_replaced(function: Any, replaced: dict[str, Any], label: str) -> FunctionType:
+    import numba
+
+    namespace = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        value = namespace.get(name)
+        if name in replaced:
+            namespace[name] = replaced[name]
+        elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            namespace[name] = numba.njit(forceinline=True)(_with_replaced(value, replaced, name))
+    copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
+    copy.__qualname__, copy.__module__ = label, function.__module__
+    return copy
+
+
 def _compile_part(function: Any) -> Any:
     import numba
 
@@ -100,11 +133,12 @@ def _compile_part(function: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def kernel_hash() -> str:
-    """Return a hash of all kernel sources: numba's own cache does not see an edit in a called function's file."""
+    """Return a hash of all compiled sources: numba's own cache does not see an edit in a called function's file."""
     digest = hashlib.sha256()
     package: ModuleType = sys.modules[KERNELS]
-    for path in sorted(Path(package.__path__[0]).glob("*.py")):
-        digest.update(path.read_bytes())
+    for folder in (Path(package.__path__[0]), Path(__file__).parent):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -118,15 +152,24 @@ def cache_directory() -> Path:
 
 
 @contextmanager
-def _cache_directory() -> Any:
-    """numba reads its cache directory from a global setting: set it for treesim's own compilations only."""
+def _disk_cache() -> Any:
+    """Yield whether machine code can be kept on disk, with numba's cache directory, a global setting, set to treesim's.
+
+    Without a place of its own to write to, nothing is kept: numba's fallback beside the sources would not notice edits.
+    """
     from numba.core import config
 
+    directory = cache_directory()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        usable = os.access(directory, os.W_OK)
+    except OSError:
+        usable = False
     settings: Any = config
     before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(cache_directory())
+    settings.CACHE_DIR = str(directory)
     try:
-        yield
+        yield usable
     finally:
         settings.CACHE_DIR = before
 

@@ -20,7 +20,7 @@ C1, C2, C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872
 C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
 
 
-def sincos(x):  # type: ignore[no-untyped-def]
+def sincos(x):
     """(sin x, cos x)."""
     if not abs(x) <= LARGEST:
         return sin(x), cos(x)

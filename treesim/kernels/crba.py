@@ -15,21 +15,33 @@ from .status import WRONG_SIZE, status_of
 from .tables import body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
 
-def mass_matrix_row(tree, i, k, F, X, H):
+def put_packed(tree, H, k, j, value):
+    """H_kj to its place in a packed matrix."""
+    H[tree.row_start[k] + tree.dof_depth[j]] = value
+
+
+def put_full(tree, H, k, j, value):
+    """H_kj and H_jk to their places in a full matrix, by rows."""
+    H[k * tree.nv + j] = H[j * tree.nv + k] = value
+
+
+def mass_matrix_row(tree, i, k, F, X, H, put):
     """Row k of H, k a degree of freedom of joint i: the force F = Ic S carried along the path to the base."""
-    row = tree.row_start[k]
-    for j in range(tree.v_start[i], k + 1):
-        H[row + tree.dof_depth[j]] = force_component(F, tree.screw[j])
-    H[row + tree.dof_depth[k]] += tree.armature[k]
+    for j in range(tree.v_start[i], k):
+        put(tree, H, k, j, force_component(F, tree.screw[j]))
+    put(tree, H, k, k, force_component(F, tree.screw[k]) + tree.armature[k])
     while tree.parent[i] > 0:
         F = force_to_parent(body_transform_at(tree, X, i), F)
         i = tree.parent[i]
         for j in range(tree.v_start[i], tree.v_start[i + 1]):
-            H[row + tree.dof_depth[j]] = force_component(F, tree.screw[j])
+            put(tree, H, k, j, force_component(F, tree.screw[j]))
 
 
-def packed_mass_matrix(tree, q, X, Ic, H):
-    """H at configuration q: transforms outward, composite inertias inward, each row along the path."""
+def mass_matrix(tree, q, X, Ic, H, put):
+    """H at configuration q, written by `put`: transforms outward, composite inertias inward, each row along its path.
+
+    Only entries on a path are written.
+    """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         put_rigid(Ic, i, rigid_at(tree.inertia, i))
@@ -39,18 +51,7 @@ def packed_mass_matrix(tree, q, X, Ic, H):
         if p > 0:
             put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H)
-
-
-def unpack_symmetric(tree, H, M):
-    """The full symmetric matrix M (flat, by rows) of a packed H."""
-    nv = tree.nv
-    M[:] = 0
-    for k in range(nv):
-        j = k
-        while j >= 0:
-            M[k * nv + j] = M[j * nv + k] = H[tree.row_start[k] + tree.dof_depth[j]]
-            j = tree.dof_parent[j]
+            mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H, put)
 
 
 def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
@@ -60,9 +61,9 @@ def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: 
     count = q.size // nq
     if count < 1 or q.size != count * nq or M.size != count * nv * nv:
         return WRONG_SIZE
-    body, H = np.empty((B, 22), q.dtype), np.empty(tree.nnz, q.dtype)
+    body = np.empty((B, 22), q.dtype)
     X, Ic = body[:, 0:12], body[:, 12:22]
+    M[:] = 0
     for s in range(count):
-        packed_mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, H)
-        unpack_symmetric(tree, H, M[s * nv * nv : (s + 1) * nv * nv])
+        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nv * nv : (s + 1) * nv * nv], put_full)
     return status_of(q)  # the model is finite, so M is as finite as q; q is shorter

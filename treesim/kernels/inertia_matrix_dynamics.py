@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .annotations import Reals, TableOfIntegers, TableOfReals
-from .crba import packed_mass_matrix
+from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltdl import solve as solve_ltdl
 from .ltl import factorize as factorize_ltl
@@ -18,7 +18,7 @@ from .tables import dynamics_misfit, tree_tables
 def bias_and_mass_matrix(tree, q, v, tau, f_ext, qdd, at_rest, C, X, Ic, V, A, F, H):
     """qdd <- tau - C(q, v), the right-hand side, and H, packed."""
     inverse_dynamics(tree, q, v, at_rest, f_ext, C, X, V, A, F)
-    packed_mass_matrix(tree, q, X, Ic, H)
+    mass_matrix(tree, q, X, Ic, H, put_packed)
     for k in range(tree.nv):
         qdd[k] = tau[k] - C[k]
 

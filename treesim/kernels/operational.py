@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .crba import packed_mass_matrix
+from .crba import mass_matrix, put_packed
 from .kinematics import body_transform, body_velocity, path_placement, place_bodies, zero_motion
 from .linear import Matrix, add, cross, rotate
 from .ltdl import factorize as factorize_ltdl
@@ -185,7 +185,7 @@ def inverse_inertia_ltdl_states(
     Y, Z = np.empty((m, nv), q.dtype), np.empty((m, nv), q.dtype)
     for s in range(count):
         qs = q[s * nq : (s + 1) * nq]
-        packed_mass_matrix(tree, qs, X, Ic, H)
+        mass_matrix(tree, qs, X, Ic, H, put_packed)
         factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
         packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
         for r in range(m):
@@ -218,7 +218,7 @@ def inverse_inertia_ltl_states(
     Y = np.empty((m, nv), q.dtype)
     for s in range(count):
         qs = q[s * nq : (s + 1) * nq]
-        packed_mass_matrix(tree, qs, X, Ic, H)
+        mass_matrix(tree, qs, X, Ic, H, put_packed)
         factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
         packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
         for r in range(m):

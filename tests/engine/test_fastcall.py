@@ -1,0 +1,135 @@
+"""The door to compiled code for single states: what it takes, what it turns down, and that it leaks nothing."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.engine import fastcall
+from treesim.engine.generic import runs_compiled
+from treesim.kernels.aba import forward_dynamics_states
+from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
+
+ROBOT = trees.random_tree(4, 6)
+STATE = trees.random_state(ROBOT, 1)
+NO_FORCES = np.empty(0)
+
+pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: there is no door")
+
+
+class Array(np.ndarray):
+    """A subclass, which may hide anything."""
+
+
+def enter(q=STATE.q, v=STATE.v, tau=STATE.tau, f_ext=NO_FORCES, result=None):
+    result = np.empty(ROBOT.nv) if result is None else result
+    call = fastcall.door(forward_dynamics_states, 7)
+    return call(ROBOT.ints, ROBOT.reals, q, v, tau, f_ext, result)
+
+
+def frozen(array):
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+def unaligned(array):
+    return np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(np.float64)
+
+
+def test_layout_is_known_here():
+    assert fastcall._layout_is_known()
+
+
+def test_one_state_passes():
+    result = np.empty(ROBOT.nv)
+    assert enter(result=result) == FINE
+    np.testing.assert_array_equal(result, treesim.forward_dynamics(ROBOT, STATE.q[None], STATE.v, STATE.tau)[0])
+
+
+def test_a_matrix_passes():
+    M = np.empty((ROBOT.nv, ROBOT.nv))
+    assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
+    np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda q: q.astype(np.float32),
+        lambda q: q.astype(np.int64),
+        lambda q: q.astype(complex),
+        lambda q: q.astype(">f8"),
+        lambda q: q.astype("m8[s]"),
+        lambda q: np.repeat(q, 2)[::2],
+        lambda q: q[::-1],
+        lambda q: q[None],
+        lambda q: q.reshape(1, 1, -1),
+        lambda q: np.float64(1.0),
+        lambda q: np.array(1.0),
+        lambda q: q.tolist(),
+        lambda q: q.view(Array),
+        lambda q: np.asmatrix(q),
+        frozen,
+        unaligned,
+        lambda q: "configuration",
+        lambda q: b"bytes",
+        lambda q: None,
+        lambda q: 3,
+        lambda q: object(),
+        lambda q: np.ndarray,
+    ],
+)
+def test_anything_but_plain_float_arrays_is_turned_down(other):
+    assert enter(q=other(STATE.q)) == fastcall.MISFIT
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"q": np.r_[STATE.q, STATE.q]},
+        {"q": STATE.q[:-1]},
+        {"q": NO_FORCES},
+        {"v": np.ones(ROBOT.nv + 1)},
+        {"tau": NO_FORCES},
+        {"f_ext": np.ones(6 * ROBOT.n_bodies - 1)},
+        {"f_ext": np.ones(6)},
+        {"result": np.empty(ROBOT.nv - 1)},
+    ],
+)
+def test_wrong_sizes_never_touch_memory(wrong):
+    assert enter(**wrong) == WRONG_SIZE
+
+
+def test_wrong_number_of_arguments():
+    call = fastcall.door(forward_dynamics_states, 7)
+    assert call() == call(ROBOT.ints) == call(*[STATE.q] * 8) == fastcall.MISFIT
+
+
+def test_results_that_are_not_finite_are_reported():
+    assert enter(tau=np.full(ROBOT.nv, np.nan)) == NOT_FINITE
+
+
+def test_references_are_kept_in_order():
+    def counts():
+        return [sys.getrefcount(x) for x in (0, 1, 2, 3, STATE.q, STATE.v, ROBOT.ints, ROBOT.reals)]
+
+    def visit():
+        for _ in range(5000):
+            enter()
+            enter(q=STATE.q[:-1])
+            enter(q=3.5)
+
+    visit()
+    before = counts()
+    visit()
+    assert np.abs(np.subtract(counts(), before)).max() < 100
+
+
+def test_an_unknown_layout_closes_the_door(monkeypatch):
+    monkeypatch.setattr(fastcall, "_layout_is_known", lambda: False)
+    closed = fastcall.door.__wrapped__(forward_dynamics_states, 7)
+    assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT

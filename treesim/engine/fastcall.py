@@ -1,0 +1,194 @@
+"""Calls of compiled entries with next to no overhead, for single states.
+
+numba's dispatcher looks up the type of every argument and wraps every array, which takes longer than the arithmetic of
+a small robot. Here an entry gets a door of its own: a built-in function of CPython's fast calling convention, itself
+compiled by numba, that reads each array's address and size straight from the numpy object. It takes exact, aligned,
+writable, C-contiguous float64 arrays only and turns everything else down with MISFIT, so nothing unsafe gets through;
+the caller then takes the way that coerces and explains. The result array must be the caller's own.
+
+The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
+(PyArrayObject_fields), which both keep stable; `_layout_is_known` checks numpy's at run time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..kernels.status import NOT_FINITE
+from .generic import compile_callback, compiled, runs_compiled
+
+MISFIT = NOT_FINITE + 2  # an argument is not such an array
+METH_FASTCALL = 0x0080
+TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
+BEHAVED = 0x0001 | 0x0100 | 0x0400  # NPY_ARRAY_C_CONTIGUOUS, _ALIGNED, _WRITEABLE
+HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
+
+# what the compiled door is told at run time, since addresses differ from process to process
+ARRAY_TYPE, FLOAT64, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
+WORDS_KNOWN = FIRST_STATUS + MISFIT + 1
+
+
+def is_reals(words, known, dimensions):
+    """Whether a numpy object is an exact ndarray of float64, of so many dimensions, to be read and written in place."""
+    return (
+        words[TYPE] == known[ARRAY_TYPE]
+        and words[DESCRIPTOR] == known[FLOAT64]
+        and words[FLAGS] & BEHAVED == BEHAVED
+        and words[DIMENSIONS_COUNT] & HALF == dimensions
+    )
+
+
+def size_of(words):
+    """Number of elements of an array of one or two dimensions."""
+    shape = words_at(words[DIMENSIONS], 2)
+    return shape[0] * shape[1] if words[DIMENSIONS_COUNT] & HALF == 2 else shape[0]
+
+
+def words_at(address, count):
+    """Memory as integers; replaced by compiled code."""
+    raise NotImplementedError
+
+
+def reals_at(address, count):
+    """Memory as float64; replaced by compiled code."""
+    raise NotImplementedError
+
+
+def entry(*arguments):
+    """The entry behind a door; replaced by compiled code."""
+    raise NotImplementedError
+
+
+def boxed(known, status):
+    """The Python integer of a status, with one more reference to it where small integers count references."""
+    number = known[FIRST_STATUS + status]
+    words_at(number, 1)[0] += known[NEW_REFERENCE]
+    return number
+
+
+def table(words):
+    """One of the robot's own read-only integer tables."""
+    return words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
+
+
+def numbers(words):
+    """The elements of an array, in a row."""
+    return reals_at(words[DATA], size_of(words))
+
+
+def door_4(me, arguments, count):
+    """(ints, reals, q, result), the result a matrix."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
+    if count != 4:
+        return boxed(known, MISFIT)
+    given = words_at(arguments, 4)
+    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
+    if not (is_reals(c, known, 1) and is_reals(d, known, 2)):
+        return boxed(known, MISFIT)
+    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d)))
+
+
+def door_7(me, arguments, count):
+    """(ints, reals, q, v, tau or a, f_ext, result)."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
+    if count != 7:
+        return boxed(known, MISFIT)
+    given = words_at(arguments, 7)
+    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
+    e, f, g = words_at(given[4], 9), words_at(given[5], 9), words_at(given[6], 9)
+    if not (is_reals(c, known, 1) and is_reals(d, known, 1) and is_reals(e, known, 1)):
+        return boxed(known, MISFIT)
+    if not (is_reals(f, known, 1) and is_reals(g, known, 1)):
+        return boxed(known, MISFIT)
+    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)))
+
+
+DOORS = {4: door_4, 7: door_7}
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_alive: list[Any] = []  # CPython keeps pointers to these
+
+
+@lru_cache(maxsize=64)
+def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
+    """Return the fast built-in function of an entry `(ints, reals, arrays...)` of 4 or 7 arguments.
+
+    It returns the entry's status, or MISFIT for arguments it does not take; the first two must be a robot's tables.
+    Where kernels run as plain Python, or numpy's layout is not the known one, every call is a MISFIT.
+    """
+    if not (runs_compiled() and _layout_is_known()):
+        return lambda *arguments: MISFIT
+    code = _compile_door(kernel_entry, arity)
+    counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
+    statuses = [id(status) for status in range(MISFIT + 1)]
+    known = np.array([id(np.ndarray), id(np.dtype(np.float64)), counts_references, *statuses], dtype=np.int64)
+    method = _MethodDef(kernel_entry.__name__.encode(), code.address, METH_FASTCALL, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    _alive.extend((code, known, method))
+    return make(ctypes.addressof(method), known, None)
+
+
+def _compile_door(kernel_entry: Any, arity: int) -> Any:
+    import numba
+
+    words, reals = _memory_readers()
+    replaced = {"words_at": words, "reals_at": reals, "entry": compiled(kernel_entry)}
+    signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
+    label = f"{kernel_entry.__module__.rpartition('.')[2]}_{kernel_entry.__name__}"
+    return compile_callback(DOORS[arity], replaced, f"door_of_{label}", signature)
+
+
+@lru_cache(maxsize=1)
+def _memory_readers() -> tuple[Any, Any]:
+    """Compiled functions that see memory at an address as an array."""
+    import numba
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def pointer(typing_context, address):
+        def build(context, builder, signature, arguments):
+            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+        return numba.types.voidptr(numba.types.int64), build
+
+    @numba.njit(forceinline=True)
+    def words(address, count):
+        return numba.carray(pointer(address), (count,), np.int64)
+
+    @numba.njit(forceinline=True)
+    def reals(address, count):
+        return numba.carray(pointer(address), (count,), np.float64)
+
+    return words, reals
+
+
+@lru_cache(maxsize=1)
+def _layout_is_known() -> bool:
+    """Whether numpy objects of this process look as expected: tried on two arrays of different kinds."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    for array in (np.arange(5.0), np.zeros((2, 3))):
+        words = (ctypes.c_int64 * 9).from_address(id(array))
+        shape = (ctypes.c_int64 * array.ndim).from_address(words[DIMENSIONS])
+        found = (words[TYPE], words[DATA], words[DIMENSIONS_COUNT] & HALF, words[DESCRIPTOR], tuple(shape))
+        expected = (id(np.ndarray), array.ctypes.data, array.ndim, id(np.dtype(np.float64)), array.shape)
+        if found != expected or words[FLAGS] & BEHAVED != BEHAVED:
+            return False
+    return True
