@@ -24,7 +24,7 @@ from .operational.functions import inverse_operational_inertia
 from .plugins import available
 from .simulation import Simulation
 from .trajectory import Trajectory
-from .urdf import load
+from .urdf import UrdfWarning, load, to_urdf
 
 __version__ = "0.1.0"
 
@@ -48,6 +48,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
     "UrdfError",
+    "UrdfWarning",
     "Visual",
     "__version__",
     "available",
@@ -65,4 +66,5 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "to_urdf",
 ]
