@@ -38,6 +38,8 @@ class Reference:
         refuse_non_finite([given], [torque])
         right = torque - bias
         qdd = np.empty_like(right)
+        if robot.nv == 0:
+            return qdd
         M = np.broadcast_to(M, (*right.shape[:-1], robot.nv, robot.nv))
         for state in np.ndindex(right.shape[:-1]):
             try:

@@ -35,10 +35,10 @@ def exp_quaternion(w):
 def log_quaternion(vector, scalar):
     """The rotation vector, of length at most pi, of a unit quaternion."""
     length = sqrt(dot(vector, vector) + TINY)
-    half = atan2(length, scalar)
-    turns_back = scalar < 0  # q and -q are one rotation: take the shorter way
-    half = atan2(-length, -scalar) if turns_back else half
-    return scale(vector, 2 * half / length)
+    shifted = scalar + TINY
+    size = sqrt(shifted * shifted)
+    sign = shifted / size  # q and -q are one rotation: take the shorter way
+    return scale(vector, sign * 2 * atan2(length, size) / length)
 
 
 def multiply_quaternions(x, k, vector, scalar, out):
