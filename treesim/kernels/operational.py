@@ -126,23 +126,28 @@ def frame_velocity_states(
     return status_of(out)
 
 
-def divide_row_by_unit_factor(tree, L, row, k):
-    """row <- row L^-1 for unit L, a row packed along the path to degree of freedom k (F10 section 4, Y_d)."""
-    while k >= 0:
-        depth, start = tree.dof_depth[k], tree.row_start[k]
-        for e in range(depth):
-            row[e] -= row[depth] * L[start + e]
-        k = tree.dof_parent[k]
+def divide_rows_ltdl(tree, L, bodies, Y, Z):
+    """Y <- Y_d = J L^-1 for unit L, Z <- Y_D = Y_d D^-1: rows packed along their paths (F10 section 4)."""
+    for r in range(6 * bodies.size):
+        k = tree.last_dof[bodies[r // 6]]
+        while k >= 0:
+            depth, start = tree.dof_depth[k], tree.row_start[k]
+            for e in range(depth):
+                Y[r, e] -= Y[r, depth] * L[start + e]
+            Z[r, depth] = Y[r, depth] / L[start + depth]
+            k = tree.dof_parent[k]
 
 
-def divide_row_by_factor(tree, L, row, k):
-    """row <- row L^-1, a row packed along the path to degree of freedom k (F10 section 4, Y)."""
-    while k >= 0:
-        depth, start = tree.dof_depth[k], tree.row_start[k]
-        row[depth] = row[depth] / L[start + depth]
-        for e in range(depth):
-            row[e] -= row[depth] * L[start + e]
-        k = tree.dof_parent[k]
+def divide_rows_ltl(tree, L, bodies, Y, Z):
+    """Y, Z <- J L^-1: rows packed along the paths to their bodies (F10 section 4)."""
+    for r in range(6 * bodies.size):
+        k = tree.last_dof[bodies[r // 6]]
+        while k >= 0:
+            depth, start = tree.dof_depth[k], tree.row_start[k]
+            Z[r, depth] = Y[r, depth] = Y[r, depth] / L[start + depth]
+            for e in range(depth):
+                Y[r, e] -= Y[r, depth] * L[start + e]
+            k = tree.dof_parent[k]
 
 
 def common_depth(tree, p, q):
@@ -166,6 +171,26 @@ def products_of_rows(tree, bodies, Y, Z, out):
             out[r, s] = out[s, r] = total
 
 
+def sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize, divide_rows):
+    """Λ^-1 = Z Y' of each state, with a factorization of H and the rows Y, Z that it makes of the Jacobian's."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
+    count = q.size // nq
+    if q.size != count * nq:
+        return WRONG_SIZE
+    body, H = np.empty((B, 22), q.dtype), np.empty(tree.nnz, q.dtype)
+    X, Ic = body[:, 0:12], body[:, 12:22]
+    Y, Z = np.empty((m, nv), q.dtype), np.empty((m, nv), q.dtype)
+    for s in range(count):
+        qs = q[s * nq : (s + 1) * nq]
+        mass_matrix(tree, qs, X, Ic, H, put_packed)
+        factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+        packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
+        divide_rows(tree, H, bodies, Y, Z)
+        products_of_rows(tree, bodies, Z, Y, out[s * m * m : (s + 1) * m * m].reshape((m, m)))
+    return status_of(out)
+
+
 def inverse_inertia_ltdl_states(
     ints: TableOfIntegers,
     reals: TableOfReals,
@@ -175,28 +200,8 @@ def inverse_inertia_ltdl_states(
     q: Reals,
     out: Reals,
 ) -> int:
-    """Λ^-1 = Y_D Y_d' of each state by H = L' D L: Y_d = J L^-1, Y_D = Y_d D^-1; out (count, m, m), m = 6 frames."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
-    count = q.size // nq
-    if q.size != count * nq:
-        return WRONG_SIZE
-    X, Ic, H = np.empty((B, 12), q.dtype), np.empty((B, 10), q.dtype), np.empty(tree.nnz, q.dtype)
-    Y, Z = np.empty((m, nv), q.dtype), np.empty((m, nv), q.dtype)
-    for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        mass_matrix(tree, qs, X, Ic, H, put_packed)
-        factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-        packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
-        for r in range(m):
-            k = tree.last_dof[bodies[r // 6]]
-            divide_row_by_unit_factor(tree, H, Y[r], k)
-            while k >= 0:
-                depth = tree.dof_depth[k]
-                Z[r, depth] = Y[r, depth] / H[tree.row_start[k] + depth]
-                k = tree.dof_parent[k]
-        products_of_rows(tree, bodies, Z, Y, out[s * m * m : (s + 1) * m * m].reshape((m, m)))
-    return status_of(out)
+    """Λ^-1 = Y_D Y_d' of each state by H = L' D L; out (count, m, m), m = 6 frames."""
+    return sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize_ltdl, divide_rows_ltdl)
 
 
 def inverse_inertia_ltl_states(
@@ -208,23 +213,8 @@ def inverse_inertia_ltl_states(
     q: Reals,
     out: Reals,
 ) -> int:
-    """Λ^-1 = Y Y' of each state by H = L' L: Y = J L^-1; out (count, m, m), m = 6 frames."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
-    count = q.size // nq
-    if q.size != count * nq:
-        return WRONG_SIZE
-    X, Ic, H = np.empty((B, 12), q.dtype), np.empty((B, 10), q.dtype), np.empty(tree.nnz, q.dtype)
-    Y = np.empty((m, nv), q.dtype)
-    for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        mass_matrix(tree, qs, X, Ic, H, put_packed)
-        factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-        packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
-        for r in range(m):
-            divide_row_by_factor(tree, H, Y[r], tree.last_dof[bodies[r // 6]])
-        products_of_rows(tree, bodies, Y, Y, out[s * m * m : (s + 1) * m * m].reshape((m, m)))
-    return status_of(out)
+    """Λ^-1 = Y Y' of each state by H = L' L; out (count, m, m), m = 6 frames."""
+    return sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize_ltl, divide_rows_ltl)
 
 
 def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
