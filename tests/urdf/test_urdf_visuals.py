@@ -94,7 +94,8 @@ def test_unusable_colours_are_dropped_with_a_warning(shapes, rgba):
 
 def test_collisions_are_not_looked_into(shapes):
     collisions = "<collision/><collision><geometry><capsule/></geometry></collision><collision><geometry/></collision>"
-    assert [note.message for note in shapes(collisions).notes] == ["ignored: 3 <collision>"]
+    beside = visual('<sphere radius="1"/>')
+    assert [note.message for note in shapes(beside + collisions).notes] == ["ignored: 3 <collision>"]
 
 
 @pytest.fixture
@@ -142,3 +143,23 @@ def test_missing_meshes_give_one_warning_and_keep_their_place(shapes):
     assert len(caught) == 1 and "and 4 more not found" in str(caught[0].message)
     assert len(tree.visuals) == 10 and tree.visuals[0].file == "package://nobody/0.stl"
     assert [note.code for note in tree.notes] == ["U502"]
+
+
+def collision(geometry):
+    return visual(geometry).replace("visual", "collision")
+
+
+def test_collision_shapes_stand_in_where_there_is_no_visual(shapes):
+    tree = shapes(collision('<capsule radius="0.5" length="2"/>'))
+    assert [shape.kind for shape in tree.visuals] == ["capsule"]
+    assert [note.code for note in tree.notes] == ["U504"]
+
+
+def test_collision_shapes_are_not_drawn_beside_visuals(shapes):
+    tree = shapes(visual('<sphere radius="1"/>') + collision('<box size="1 2 3"/>'))
+    assert [shape.kind for shape in tree.visuals] == ["sphere"]
+
+
+def test_a_few_collision_shapes_are_not_a_robot():
+    load_few = load("simple_humanoid")
+    assert load_few.visuals == () and "U504" not in [note.code for note in load_few.notes]

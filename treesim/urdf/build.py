@@ -17,7 +17,7 @@ from .read import Document, parse, typed_model
 from .resolve import MeshResolver
 from .schema import clean
 from .validate import validate
-from .visuals import MeshFinder, clean_visuals, named_colors, placement_of, shapes_of
+from .visuals import MeshFinder, clean_visuals, draw_collisions, named_colors, placement_of, shapes_of
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -29,6 +29,7 @@ ROOT_JOINT = "root_joint"
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
     """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
     root = parse(document, findings)
+    draw_collisions(root, findings)
     clean(root, findings)
     validate(root, findings, mimic)
     capsules = clean_visuals(root, findings)

@@ -102,6 +102,7 @@ CODES: dict[str, Code] = {
     "U501": Code("warning", "visual without usable geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),
     "U503": Code("warning", "unusable colour or material"),
+    "U504": Code("info", "no visuals: collision shapes are drawn"),
 }
 
 

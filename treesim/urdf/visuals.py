@@ -39,6 +39,20 @@ class Shape:
     color: Color | None = None
 
 
+def draw_collisions(root: _Element, findings: Findings) -> None:
+    """Take collision shapes for visuals in a robot that has no visual at all, if they cover most of its massive links.
+
+    A few collision shapes among many links do not look like the robot; such a robot is left to the viewer's skeleton.
+    """
+    massive = [link for link in root.iterfind("link") if link.find("inertial") is not None]
+    covered = [link for link in massive if link.find("collision") is not None]
+    if root.find("link/visual") is not None or not covered or 2 * len(covered) < len(massive):
+        return
+    findings.add("U504", "no <visual>: collision shapes are drawn", covered[0])
+    for collision in root.iterfind("link/collision"):
+        collision.tag = "visual"
+
+
 def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
     """Remove visuals and colours that cannot be used, with a warning each, so that the typed model can be read.
 
