@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,15 +46,13 @@ def test_version_and_unknown_command(treesim: Callable[..., Any]) -> None:
     assert treesim("info").exit_code == 2
 
 
-def test_program_starts_quickly_and_imports_nothing_heavy() -> None:
+def test_program_starts_without_importing_anything_heavy() -> None:
     code = (
         "import sys, treesim.cli.main;"
         "print(sorted({'numba', 'scipy', 'yourdfpy', 'matplotlib', 'meshcat', 'pinocchio'} & set(sys.modules)))"
     )
-    began = time.perf_counter()
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
-    assert time.perf_counter() - began < 3.0, "generous: 0.15 s on an idle machine"
 
 
 def test_module_runs_as_a_program() -> None:
