@@ -13,7 +13,8 @@ from treesim.urdf import installed, installed_robots, load
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """Stand-ins for the three data packages, the only ones on the path."""
+    """Stand-ins for the three data packages, the only ones on the path; what the loader imports is there already."""
+    load("<robot name='first'><link name='l'/></robot>")
     texts = {
         "cmeel.prefix/share/example-robot-data/robots": [
             "b_description/robots/beast.urdf", "c_description/urdf/beast.urdf", "talos_data/robots/talos_reduced.urdf",
