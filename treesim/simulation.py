@@ -73,7 +73,8 @@ class ControlledRobot:
         damping = robot.damping + robot.friction / np.maximum(np.abs(v), STICKING_SPEED)
         within = np.abs(tau) < robot.effort_limit
         stiffness = self._stiffness * within
-        added = dt * (damping + self._gain * within) + dt * dt * stiffness
+        # a negative coefficient, which drives a joint, is taken explicitly: it must not take inertia away
+        added = dt * (np.maximum(damping, 0.0) + self._gain * within) + dt * dt * stiffness
         tau = tau - damping * v - dt * stiffness * v
         return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, robot.armature + added)
 

@@ -55,3 +55,12 @@ def test_resistance_far_stiffer_than_the_step_stays_stable(integrator, resistanc
 def test_integrators_without_friction_say_so_and_name_the_joint(integrator):
     with pytest.warns(FrictionWarning, match="slide"):
         treesim.Simulation(block(), integrator=integrator)
+
+
+def test_negative_damping_drives_a_joint():
+    """v' = -(d / I) v with d < 0: speed grows, and the run does not end in an error."""
+    wheel = treesim.Body(
+        "wheel", 0, treesim.Joint("axle", "continuous", damping=-0.5), treesim.Inertia(1.0, rotational=np.eye(3))
+    )
+    run = treesim.Simulation(treesim.Tree("driven", [wheel]), dt=1e-4).run(1.0, v0=[1.0])
+    assert run.stopped is None and run.v[-1, 0] == pytest.approx(np.exp(0.5), rel=1e-4)
