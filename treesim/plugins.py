@@ -22,6 +22,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
         "ltl": "treesim.operational.ltl:SparseLtl",
         "rjk": "treesim.operational.rjk:Rjk",
+        "efpa": "treesim.operational.efpa:Efpa",
+        "pv_osim": "treesim.operational.pv_osim:PvOsim",
     },
     "integrators": {
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",

@@ -227,6 +227,16 @@ def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
         B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
 
 
+def task_rows(tree, body, offsets, W, reference, f, R):
+    """R = R_f, by rows: row r is the force on `body` that does the work of a unit task force r of frame f."""
+    offset = transform_at(offsets, f)
+    axes = frame_axes(transform_at(W, body), offset, reference)
+    for c in range(6):
+        m = point_motion(unit_scaled_add(zero_motion(tree), c, tree.placement[0, 0]), offset, axes)
+        R[0, c], R[1, c], R[2, c] = m.lin.x, m.lin.y, m.lin.z
+        R[3, c], R[4, c], R[5, c] = m.ang.x, m.ang.y, m.ang.z
+
+
 def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
     """out = R Omega R', block by block (F10 eq. 60)."""
     for f in range(bodies.size):
