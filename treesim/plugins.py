@@ -16,6 +16,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "crba_ltdl": "treesim.dynamics.crba_ltdl:CrbaLtdl",
         "crba_ltl": "treesim.dynamics.crba_ltl:CrbaLtl",
         "rjk": "treesim.dynamics.rjk:Rjk",
+        "innovations": "treesim.dynamics.innovations:Innovations",
+        "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
         "reference": "treesim.dynamics.reference:Reference",
     },
     "operational": {

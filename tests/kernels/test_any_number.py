@@ -11,6 +11,7 @@ from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states, integrate_states
 from treesim.kernels.crba import mass_matrix_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states, forward_dynamics_ltl_states
+from treesim.kernels.innovations import forward_dynamics_explicit_states, forward_dynamics_innovations_states
 from treesim.kernels.rjk import forward_dynamics_rjk_states
 from treesim.kernels.rnea import inverse_dynamics_states
 
@@ -19,6 +20,8 @@ FORWARD = {
     "crba_ltdl": forward_dynamics_ltdl_states,
     "crba_ltl": forward_dynamics_ltl_states,
     "rjk": forward_dynamics_rjk_states,
+    "innovations": forward_dynamics_innovations_states,
+    "explicit_inverse": forward_dynamics_explicit_states,
 }
 NO_FORCES = np.empty(0)
 
