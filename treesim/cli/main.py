@@ -8,6 +8,7 @@ import typer
 
 from .bench import bench
 from .compare import compare
+from .cost import cost
 from .info import info
 from .plugins import plugins
 from .robots import robots
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, bench, robots, plugins):
+for command in (simulate, view, info, compare, bench, cost, robots, plugins):
     app.command()(command)
 
 
