@@ -124,3 +124,10 @@ def test_difference_of_half_a_turn(axis):
     robot = single("spherical")
     turn = robot.difference(robot.neutral(), np.array([*axis, 0.0]))
     assert np.abs(turn) == pytest.approx(np.pi * axis, abs=1e-15)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(5.0, np.inf), (-np.inf, -5.0), (-1.0, np.inf), (4.0, 4.5)])
+def test_random_keeps_one_sided_limits(lower, upper):
+    robot = single("prismatic", lower=lower, upper=upper)
+    drawn = np.array([robot.random(seed)[0] for seed in range(50)])
+    assert (drawn >= lower).all() and (drawn <= upper).all() and np.ptp(drawn) > 0.3

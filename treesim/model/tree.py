@@ -161,8 +161,9 @@ class Tree:
         return q
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Return a random configuration (nq,): uniform within finite limits, else within pi rad or 1 m of zero;
-        uniform rotations. rng: a numpy generator or a seed."""
+        """Return a random configuration (nq,): uniform within the limits, an infinite one replaced by pi rad or 1 m from
+        zero, or twice that from the finite one if zero lies beyond it; uniform rotations. rng: a generator or a seed.
+        """
         rng = np.random.default_rng(rng)
         q = np.empty(self.nq)
         for body in self.bodies:
@@ -170,8 +171,9 @@ class Tree:
             reach = np.full(joint.nq, np.pi if joint.type in ("revolute", "continuous") else 1.0)
             if joint.type == "planar":
                 reach[2] = np.pi
-            bounded = np.isfinite(joint.lower) & np.isfinite(joint.upper)
-            q[where] = rng.uniform(np.where(bounded, joint.lower, -reach), np.where(bounded, joint.upper, reach))
+            low = np.where(np.isfinite(joint.lower), joint.lower, np.minimum(-reach, joint.upper - 2 * reach))
+            high = np.where(np.isfinite(joint.upper), joint.upper, np.maximum(reach, joint.lower + 2 * reach))
+            q[where] = rng.uniform(low, high)
             if joint.type in ("spherical", "floating"):
                 quaternion = rng.normal(size=4)
                 q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)
