@@ -161,8 +161,8 @@ class Tree:
         return q
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Return a random configuration (nq,): uniform within the limits, an infinite one replaced by pi rad or 1 m from
-        zero, or twice that from the finite one if zero lies beyond it; uniform rotations. rng: a generator or a seed.
+        """Return a random configuration (nq,): uniform within the limits, an infinite one replaced by pi rad or 1 m
+        from zero, or twice that from the finite one if zero lies beyond it; uniform rotations. rng: generator or seed.
         """
         rng = np.random.default_rng(rng)
         q = np.empty(self.nq)
