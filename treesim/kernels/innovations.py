@@ -8,16 +8,17 @@ carried to the base, as it is or through the joints that yield to it; degree of 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .annotations import Reals, TableOfIntegers, TableOfReals
+from .bias_first import forward_dynamics_states
 from .ltdl import multiply, multiply_transposed, solve_diagonal
-from .ltdl import solve as solve_by_factor
+from .ltdl import solve as substitute
 from .rjk import articulated_quantities
-from .rnea import inverse_dynamics
 from .spatial import force_component, force_scale, force_sub, force_to_parent
-from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, dynamics_misfit, force_at, tree_tables
+from .tables import body_transform_at, force_at
 
 
 def pass_by(f, U, D_inv, screw):
@@ -45,47 +46,54 @@ def factor_row(tree, i, k, X, U, D_inv, L, passage):
         last = tree.v_start[i + 1]
 
 
-def multiply_by_inverse_factors(dof_parent, dof_depth, row_start, W, x):
-    """x <- W' D^-1 W x, with W' packed, in place."""
-    multiply_transposed(dof_parent, dof_depth, row_start, W, x)
-    solve_diagonal(dof_depth, row_start, W, x)
-    multiply(dof_parent, dof_depth, row_start, W, x)
+class Scratch(NamedTuple):
+    """Transforms, articulated inertias, U and D^-1 of every degree of freedom, and the packed factor."""
+
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    L: Any
 
 
-def factored_states(ints, reals, q, v, tau, f_ext, qdd, passage, apply):
-    """Forward dynamics of each state with the factor that `passage` makes and `apply` uses."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    body, U = np.empty((B, 51), q.dtype), np.empty((nv, 6), q.dtype)
-    X, P, V, A, F = body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45], body[:, 45:51]
-    D_inv, C, at_rest = np.empty(nv, q.dtype), np.empty(nv, q.dtype), np.zeros(nv, q.dtype)
-    L = np.empty(tree.nnz, q.dtype)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        inverse_dynamics(tree, q[y], v[w], at_rest, forces[s * rows : (s + 1) * rows], C, X, V, A, F)
-        articulated_quantities(tree, q[y], X, P, U, D_inv)
-        for i in range(1, B):
-            for k in range(tree.v_start[i], tree.v_start[i + 1]):
-                factor_row(tree, i, k, X, U, D_inv, L, passage)
-                qdd[s * nv + k] = tau[s * nv + k] - C[k]
-        apply(tree.dof_parent, tree.dof_depth, tree.row_start, L, qdd[w])
-    return status_of(qdd)
+def scratch_for(tree, q):
+    """Scratch memory for a tree, of the numbers in q."""
+    body, dof = np.empty((tree.n_bodies + 1, 33), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    return Scratch(body[:, 0:12], body[:, 12:33], dof[:, 0:6], dof[:, 6], np.empty(tree.nnz, q.dtype))
+
+
+def make_factor(tree, q, scratch, passage):
+    """The packed factor at configuration q that `passage` makes."""
+    X, P, U, D_inv, L = scratch
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            factor_row(tree, i, k, X, U, D_inv, L, passage)
+
+
+def solve_innovations(tree, q, scratch, x):
+    """x <- M^-1 x by substitution with 1 + H phi K, in place."""
+    make_factor(tree, q, scratch, pass_by)
+    substitute(tree.dof_parent, tree.dof_depth, tree.row_start, scratch.L, x)
+
+
+def solve_explicit(tree, q, scratch, x):
+    """x <- M^-1 x = W' D^-1 W x with W = 1 - H psi K, in place."""
+    make_factor(tree, q, scratch, pass_through)
+    multiply_transposed(tree.dof_parent, tree.dof_depth, tree.row_start, scratch.L, x)
+    solve_diagonal(tree.dof_depth, tree.row_start, scratch.L, x)
+    multiply(tree.dof_parent, tree.dof_depth, tree.row_start, scratch.L, x)
 
 
 def forward_dynamics_innovations_states(
     ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
 ) -> int:
     """Forward dynamics of each state by substitution with 1 + H phi K."""
-    return factored_states(ints, reals, q, v, tau, f_ext, qdd, pass_by, solve_by_factor)
+    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_innovations)
 
 
 def forward_dynamics_explicit_states(
     ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
 ) -> int:
     """Forward dynamics of each state by multiplication with 1 - H psi K."""
-    return factored_states(ints, reals, q, v, tau, f_ext, qdd, pass_through, multiply_by_inverse_factors)
+    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_explicit)

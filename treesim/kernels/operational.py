@@ -55,12 +55,6 @@ def frame_jacobian_rows(tree, q, body, offset, W, reference, J, start):
         i = tree.parent[i]
 
 
-def path_depth(tree, body):
-    """Number of degrees of freedom between the base and a body."""
-    last = tree.last_dof[body]
-    return tree.dof_depth[last] + 1 if last >= 0 else 0
-
-
 def packed_jacobian(tree, q, bodies, offsets, reference, J):
     """The packed Jacobian of all frames: six rows each."""
     for f in range(bodies.size):

@@ -7,13 +7,15 @@ Joints with several degrees of freedom are treated one unit screw at a time, as 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .aba import eliminate_screw
 from .annotations import Reals, TableOfIntegers, TableOfReals
+from .bias_first import forward_dynamics_states
 from .kinematics import body_transform
 from .linear import Vector
-from .rnea import inverse_dynamics
 from .spatial import (
     Force,
     articulated,
@@ -27,11 +29,9 @@ from .spatial import (
     motion_to_child,
     unit_scaled_add,
 )
-from .status import WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
     body_transform_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_articulated,
@@ -39,7 +39,6 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
-    tree_tables,
 )
 
 
@@ -90,29 +89,35 @@ def articulated_solve(tree, X, U, D_inv, x, Z, A):
         put_motion(A, i, a)
 
 
+class Scratch(NamedTuple):
+    """Transforms, articulated inertias, forces, accelerations; U and D^-1 of every degree of freedom."""
+
+    X: Any
+    P: Any
+    Z: Any
+    A: Any
+    U: Any
+    D_inv: Any
+
+
+def scratch_for(tree, q):
+    """Scratch memory for a tree, of the numbers in q."""
+    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    return Scratch(body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45], dof[:, 0:6], dof[:, 6])
+
+
+def solve_rjk(tree, q, scratch, x):
+    """x <- H^-1 x, in place (J91 eq. 55)."""
+    X, P, Z, A, U, D_inv = scratch
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    articulated_solve(tree, X, U, D_inv, x, Z, A)
+
+
 def forward_dynamics_rjk_states(
     ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
 ) -> int:
-    """Forward dynamics of each state: bias by RNEA, then the articulated quantities (J91 eq. 55)."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    X, P = np.empty((B, 12), q.dtype), np.empty((B, 21), q.dtype)
-    V, A, F = np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype), np.empty((B, 6), q.dtype)
-    U, D_inv = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype)
-    C, at_rest = np.empty(nv, q.dtype), np.zeros(nv, q.dtype)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        inverse_dynamics(tree, q[y], v[w], at_rest, forces[s * rows : (s + 1) * rows], C, X, V, A, F)
-        articulated_quantities(tree, q[y], X, P, U, D_inv)
-        for k in range(nv):
-            qdd[s * nv + k] = tau[s * nv + k] - C[k]
-        articulated_solve(tree, X, U, D_inv, qdd[w], F, A)
-    return status_of(qdd)
+    """Forward dynamics of each state: bias by RNEA, then the articulated quantities."""
+    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_rjk)
 
 
 def nearest_common_ancestor(parent, p, q):
