@@ -6,15 +6,16 @@ The force of each task is carried to the base once; two tasks meet at their near
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .kinematics import place_bodies
-from .operational import task_rows
+from .operational import inverse_inertia_states, task_rows
 from .rjk import articulated_quantities, diagonal_block, nearest_common_ancestor
 from .spatial import force_to_parent
-from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, force_at, put_force, tree_tables
+from .tables import body_transform_at, force_at, put_force
 
 
 def let_through(tree, i, X, U, D_inv, chi):
@@ -61,6 +62,45 @@ def quadratic_block(chi_k, Omega, chi_l, out):
             out[r, s] = total
 
 
+class Scratch(NamedTuple):
+    """Placements, transforms, articulated inertias, U and D^-1, the tasks' forces by body, Omega_ii, and one block."""
+
+    W: Any
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    chi: Any
+    Omega: Any
+    block: Any
+
+
+def scratch_for(tree, bodies, q):
+    """Scratch memory for a tree and tasks, of the numbers in q: O(N) blocks for each frame."""
+    B = tree.n_bodies + 1
+    body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    chi, Omega = np.zeros((bodies.size, B, 6, 6), q.dtype), np.empty((B, 6, 6), q.dtype)
+    block = np.empty((6, 6), q.dtype)
+    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], chi, Omega, block)
+
+
+def by_efpa(tree, q, bodies, frames, reference, scratch, out):
+    """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks."""
+    W, X, P, U, D_inv, chi, Omega, block = scratch
+    place_bodies(tree, q, W)
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    diagonal_blocks(tree, X, U, D_inv, Omega)
+    for f in range(bodies.size):
+        task_rows(tree, bodies[f], frames, W, reference, f, chi[f, bodies[f]])
+        carry_to_base(tree, bodies[f], X, U, D_inv, chi[f])
+        for g in range(f + 1):
+            a = nearest_common_ancestor(tree.parent, bodies[f], bodies[g])
+            quadratic_block(chi[f, a], Omega[a], chi[g, a], block)
+            for r in range(6):
+                for c in range(6):
+                    out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = block[r, c]
+
+
 def inverse_inertia_efpa_states(
     ints: TableOfIntegers,
     reals: TableOfReals,
@@ -70,30 +110,5 @@ def inverse_inertia_efpa_states(
     q: Reals,
     out: Reals,
 ) -> int:
-    """Λ^-1 of each state; out (count, m, m), m = 6 frames. Memory O(N) blocks for each frame."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
-    count = q.size // nq
-    if q.size != count * nq:
-        return WRONG_SIZE
-    body = np.empty((B, 45), q.dtype)
-    W, X, P = body[:, 0:12], body[:, 12:24], body[:, 24:45]
-    U, D_inv = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype)
-    chi, Omega = np.zeros((bodies.size, B, 6, 6), q.dtype), np.empty((B, 6, 6), q.dtype)
-    block, frames = np.empty((6, 6), q.dtype), offsets.reshape((bodies.size, 12))
-    for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        full = out[s * m * m : (s + 1) * m * m].reshape((m, m))
-        place_bodies(tree, qs, W)
-        articulated_quantities(tree, qs, X, P, U, D_inv)
-        diagonal_blocks(tree, X, U, D_inv, Omega)
-        for f in range(bodies.size):
-            task_rows(tree, bodies[f], frames, W, reference, f, chi[f, bodies[f]])
-            carry_to_base(tree, bodies[f], X, U, D_inv, chi[f])
-            for g in range(f + 1):
-                a = nearest_common_ancestor(tree.parent, bodies[f], bodies[g])
-                quadratic_block(chi[f, a], Omega[a], chi[g, a], block)
-                for r in range(6):
-                    for c in range(6):
-                        full[6 * f + r, 6 * g + c] = full[6 * g + c, 6 * f + r] = block[r, c]
-    return status_of(out)
+    """Λ^-1 of each state by the extended force propagator."""
+    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_efpa)

@@ -9,12 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .crba import mass_matrix, put_packed
 from .kinematics import body_transform, body_velocity, path_placement, place_bodies, zero_motion
 from .linear import Matrix, add, cross, rotate
-from .ltdl import factorize as factorize_ltdl
-from .ltl import factorize as factorize_ltl
-from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed
 from .rotations import compose
 from .spatial import Motion, motion_to_child, unit_scaled_add
 from .status import WRONG_SIZE, status_of
@@ -120,107 +116,6 @@ def frame_velocity_states(
     return status_of(out)
 
 
-def divide_rows_ltdl(tree, L, bodies, Y, Z):
-    """Y <- Y_d = J L^-1 for unit L, Z <- Y_D = Y_d D^-1: rows packed along their paths (F10 section 4)."""
-    for r in range(6 * bodies.size):
-        k = tree.last_dof[bodies[r // 6]]
-        while k >= 0:
-            depth, start = tree.dof_depth[k], tree.row_start[k]
-            for e in range(depth):
-                Y[r, e] -= Y[r, depth] * L[start + e]
-            Z[r, depth] = Y[r, depth] / L[start + depth]
-            k = tree.dof_parent[k]
-
-
-def divide_rows_ltl(tree, L, bodies, Y, Z):
-    """Y, Z <- J L^-1: rows packed along the paths to their bodies (F10 section 4)."""
-    for r in range(6 * bodies.size):
-        k = tree.last_dof[bodies[r // 6]]
-        while k >= 0:
-            depth, start = tree.dof_depth[k], tree.row_start[k]
-            Z[r, depth] = Y[r, depth] = Y[r, depth] / L[start + depth]
-            for e in range(depth):
-                Y[r, e] -= Y[r, depth] * L[start + e]
-            k = tree.dof_parent[k]
-
-
-def common_depth(tree, p, q):
-    """Degrees of freedom that the paths to p and q share."""
-    while p != q:
-        if p > q:
-            p = tree.dof_parent[p]
-        else:
-            q = tree.dof_parent[q]
-    return tree.dof_depth[p] + 1 if p >= 0 else 0
-
-
-def products_of_rows(tree, bodies, Y, Z, out):
-    """out = Y Z' over what two rows' paths share (F10 section 4, Y Y')."""
-    m = 6 * bodies.size
-    for r in range(m):
-        for s in range(r + 1):
-            total = Y[0, 0] * 0
-            for e in range(common_depth(tree, tree.last_dof[bodies[r // 6]], tree.last_dof[bodies[s // 6]])):
-                total += Y[r, e] * Z[s, e]
-            out[r, s] = out[s, r] = total
-
-
-def sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize, divide_rows):
-    """Λ^-1 = Z Y' of each state, with a factorization of H and the rows Y, Z that it makes of the Jacobian's."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
-    count = q.size // nq
-    if q.size != count * nq:
-        return WRONG_SIZE
-    body, H = np.empty((B, 22), q.dtype), np.empty(tree.nnz, q.dtype)
-    X, Ic = body[:, 0:12], body[:, 12:22]
-    Y, Z = np.empty((m, nv), q.dtype), np.empty((m, nv), q.dtype)
-    for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        mass_matrix(tree, qs, X, Ic, H, put_packed)
-        factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-        packed_jacobian(tree, qs, bodies, offsets.reshape((bodies.size, 12)), reference, Y)
-        divide_rows(tree, H, bodies, Y, Z)
-        products_of_rows(tree, bodies, Z, Y, out[s * m * m : (s + 1) * m * m].reshape((m, m)))
-    return status_of(out)
-
-
-def inverse_inertia_ltdl_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 = Y_D Y_d' of each state by H = L' D L; out (count, m, m), m = 6 frames."""
-    return sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize_ltdl, divide_rows_ltdl)
-
-
-def inverse_inertia_ltl_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 = Y Y' of each state by H = L' L; out (count, m, m), m = 6 frames."""
-    return sparse_states(ints, reals, bodies, offsets, reference, q, out, factorize_ltl, divide_rows_ltl)
-
-
-def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
-    """B <- R_f B: the motions in the columns of B as motions of frame f, linear first."""
-    offset = transform_at(offsets, f)
-    axes = frame_axes(transform_at(W, bodies[f]), offset, reference)
-    for c in range(6):
-        m = point_motion(motion_at(B.T, c), offset, axes)
-        B[0, c], B[1, c], B[2, c] = m.lin.x, m.lin.y, m.lin.z
-        B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
-
-
 def task_rows(tree, body, offsets, W, reference, f, R):
     """R = R_f, by rows: row r is the force on `body` that does the work of a unit task force r of frame f."""
     offset = transform_at(offsets, f)
@@ -231,44 +126,20 @@ def task_rows(tree, body, offsets, W, reference, f, R):
         R[3, c], R[4, c], R[5, c] = m.ang.x, m.ang.y, m.ang.z
 
 
-def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
-    """out = R Omega R', block by block (F10 eq. 60)."""
-    for f in range(bodies.size):
-        for g in range(f + 1):
-            load_block(Omega, bodies[f], bodies[g], B)
-            frame_rows_of_block(tree, bodies, offsets, W, reference, f, B)
-            frame_rows_of_block(tree, bodies, offsets, W, reference, g, B.T)
-            for r in range(6):
-                for c in range(6):
-                    out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = B[r, c]
+def inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, compute):
+    """Λ^-1 of the frames at `offsets` (12 numbers each) on `bodies`, in each state; out (count, m, m), m = 6 frames.
 
-
-def inverse_inertia_rjk_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 = R Omega R' of each state by RJK; out (count, m, m), m = 6 frames. Memory O(N^2) blocks."""
+    compute(tree, q, bodies, frames, reference, scratch, out) does it for one state, with the memory that
+    scratch_for(tree, bodies, q) lays out once.
+    """
     tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
+    nq, m = tree.nq, 6 * bodies.size
     count = q.size // nq
-    if q.size != count * nq:
+    if count < 1 or q.size != count * nq or out.size != count * m * m:
         return WRONG_SIZE
-    W, X, P = np.empty((B, 12), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 21), q.dtype)
-    U, D_inv, block = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype), np.empty((6, 6), q.dtype)
-    Omega, need = np.empty((B, B, 6, 6), q.dtype), np.zeros((B, B), np.int64)
+    scratch = scratch_for(tree, bodies, q)
     frames = offsets.reshape((bodies.size, 12))
-    mark_needed(tree.parent, bodies, need)
     for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        place_bodies(tree, qs, W)
-        articulated_quantities(tree, qs, X, P, U, D_inv)
-        inverse_inertia_blocks(tree, need, X, U, D_inv, block, Omega)
-        blocks_of_frames(
-            tree, bodies, frames, W, reference, Omega, block, out[s * m * m : (s + 1) * m * m].reshape((m, m))
-        )
+        full = out[s * m * m : (s + 1) * m * m].reshape((m, m))
+        compute(tree, q[s * nq : (s + 1) * nq], bodies, frames, reference, scratch, full)
     return status_of(out)

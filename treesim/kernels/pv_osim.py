@@ -6,15 +6,16 @@ share D^-1 of what it feels, and hands on the rest. Joints are treated one unit 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .kinematics import place_bodies
-from .operational import task_rows
+from .operational import inverse_inertia_states, task_rows
 from .rjk import articulated_quantities
 from .spatial import force_to_parent
-from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, force_at, put_force, tree_tables
+from .tables import body_transform_at, force_at, put_force
 
 
 def absorb(tree, k, U, D_inv, K, at, i, out):
@@ -49,6 +50,36 @@ def inverse_inertia(tree, X, U, D_inv, K, at, out):
             out[s, r] = out[r, s]
 
 
+class Scratch(NamedTuple):
+    """Placements, transforms, articulated inertias, U and D^-1, the task rows, and the body at which each task is."""
+
+    W: Any
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    K: Any
+    at: Any
+
+
+def scratch_for(tree, bodies, q):
+    """Scratch memory for a tree and tasks, of the numbers in q."""
+    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    K, at = np.empty((6 * bodies.size, 6), q.dtype), np.empty(bodies.size, np.int64)
+    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, at)
+
+
+def by_pv_osim(tree, q, bodies, frames, reference, scratch, out):
+    """Λ^-1 in one inward pass over the bodies."""
+    W, X, P, U, D_inv, K, at = scratch
+    place_bodies(tree, q, W)
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    for f in range(bodies.size):
+        task_rows(tree, bodies[f], frames, W, reference, f, K[6 * f : 6 * f + 6])
+        at[f] = bodies[f]
+    inverse_inertia(tree, X, U, D_inv, K, at, out)
+
+
 def inverse_inertia_pv_osim_states(
     ints: TableOfIntegers,
     reals: TableOfReals,
@@ -58,22 +89,5 @@ def inverse_inertia_pv_osim_states(
     q: Reals,
     out: Reals,
 ) -> int:
-    """Λ^-1 of each state; out (count, m, m), m = 6 frames."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, 6 * bodies.size
-    count = q.size // nq
-    if q.size != count * nq:
-        return WRONG_SIZE
-    body = np.empty((B, 45), q.dtype)
-    W, X, P = body[:, 0:12], body[:, 12:24], body[:, 24:45]
-    U, D_inv, K = np.empty((nv, 6), q.dtype), np.empty(nv, q.dtype), np.empty((m, 6), q.dtype)
-    frames, at = offsets.reshape((bodies.size, 12)), np.empty(bodies.size, np.int64)
-    for s in range(count):
-        qs = q[s * nq : (s + 1) * nq]
-        place_bodies(tree, qs, W)
-        articulated_quantities(tree, qs, X, P, U, D_inv)
-        for f in range(bodies.size):
-            task_rows(tree, bodies[f], frames, W, reference, f, K[6 * f : 6 * f + 6])
-            at[f] = bodies[f]
-        inverse_inertia(tree, X, U, D_inv, K, at, out[s * m * m : (s + 1) * m * m].reshape((m, m)))
-    return status_of(out)
+    """Λ^-1 of each state by PV-OSIM."""
+    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_pv_osim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.operational import inverse_inertia_rjk_states
+from ..kernels.operational_rjk import inverse_inertia_rjk_states
 from .base import CompiledMethod
 
 

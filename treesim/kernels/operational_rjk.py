@@ -1,0 +1,88 @@
+"""Λ^-1 = R Omega R' with the blocks of Omega that RJK finds (F10, appendix B)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
+from .kinematics import place_bodies
+from .operational import frame_axes, inverse_inertia_states, point_motion
+from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed
+from .tables import motion_at, transform_at
+
+
+def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
+    """B <- R_f B: the motions in the columns of B as motions of frame f, linear first."""
+    offset = transform_at(offsets, f)
+    axes = frame_axes(transform_at(W, bodies[f]), offset, reference)
+    for c in range(6):
+        m = point_motion(motion_at(B.T, c), offset, axes)
+        B[0, c], B[1, c], B[2, c] = m.lin.x, m.lin.y, m.lin.z
+        B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
+
+
+def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
+    """out = R Omega R', block by block (F10 eq. 60)."""
+    for f in range(bodies.size):
+        for g in range(f + 1):
+            load_block(Omega, bodies[f], bodies[g], B)
+            frame_rows_of_block(tree, bodies, offsets, W, reference, f, B)
+            frame_rows_of_block(tree, bodies, offsets, W, reference, g, B.T)
+            for r in range(6):
+                for c in range(6):
+                    out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = B[r, c]
+
+
+class Scratch(NamedTuple):
+    """Placements, transforms, articulated inertias, U and D^-1, one block, all blocks, and which are needed."""
+
+    W: Any
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    block: Any
+    Omega: Any
+    need: Any
+
+
+def scratch_for(tree, bodies, q):
+    """Scratch memory for a tree and tasks, of the numbers in q: O(N^2) blocks."""
+    B = tree.n_bodies + 1
+    body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    need = np.zeros((B, B), np.int64)
+    mark_needed(tree.parent, bodies, need)
+    return Scratch(
+        body[:, 0:12],
+        body[:, 12:24],
+        body[:, 24:45],
+        dof[:, 0:6],
+        dof[:, 6],
+        np.empty((6, 6), q.dtype),
+        np.empty((B, B, 6, 6), q.dtype),
+        need,
+    )
+
+
+def by_rjk(tree, q, bodies, frames, reference, scratch, out):
+    """Λ^-1 from the needed blocks of Omega."""
+    W, X, P, U, D_inv, block, Omega, need = scratch
+    place_bodies(tree, q, W)
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    inverse_inertia_blocks(tree, need, X, U, D_inv, block, Omega)
+    blocks_of_frames(tree, bodies, frames, W, reference, Omega, block, out)
+
+
+def inverse_inertia_rjk_states(
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    bodies: Integers,
+    offsets: Reals,
+    reference: Integer,
+    q: Reals,
+    out: Reals,
+) -> int:
+    """Λ^-1 of each state by RJK. Memory O(N^2) blocks."""
+    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_rjk)
