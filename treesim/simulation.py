@@ -26,6 +26,10 @@ class FrictionWarning(UserWarning):
     """Joint friction in the robot's description is not simulated by the chosen integrator."""
 
 
+class ControllerError(NonFiniteError):
+    """A controller returned a torque that is not finite: the message names the joint."""
+
+
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
@@ -42,13 +46,13 @@ class ControlledRobot:
         self._implicit = self._passive or bool(self._stiffness.any() or self._gain.any())
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,); raises NonFiniteError naming the joint if it is not finite."""
+        """Return the controller's torque (nv,); raises ControllerError naming the joint if it is not finite."""
         tau = np.array(self.controller.torque(t, q, v), dtype=float)  # a copy: the controller may keep its own
         if tau.shape != (self.robot.nv,):
             raise ArgumentError(f"the controller returned shape {tau.shape}, but ({self.robot.nv},) is needed")
         if not np.isfinite(tau).all():
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
-            raise NonFiniteError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
+            raise ControllerError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
         if self.applied is None:
             self.applied = tau
         return tau
@@ -187,9 +191,12 @@ class Simulation:
         t = recording.count * self.dt
         if isinstance(error, SingularInertiaError):
             return f"at t = {t:.6g} s: {error}"
-        if str(error).startswith("the controller"):
-            return f"at t = {t:.6g} s: {error}"
         joint = recording.fastest_joint()
+        if isinstance(error, ControllerError):
+            return (
+                f"at t = {t:.6g} s: {error}; before that joint {joint!r} moves fastest: look at the controller, "
+                f"or take a smaller step than dt = {self.dt:g} s"
+            )
         return (
             f"the state is no longer finite at t = {t:.6g} s; joint {joint!r} moves fastest: "
             f"take a smaller step than dt = {self.dt:g} s or integrator 'rk4', add damping, or lower the gains"

@@ -7,7 +7,7 @@ from tests import trees
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree
 from treesim.errors import ModelError, UnknownNameError
 from treesim.model import generators as make
-from treesim.model.tree import axis_rotation
+from treesim.model.pack import axis_rotation
 
 pytestmark = pytest.mark.nojit
 

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from treesim import Placement, Tree
-from treesim.model.tree import axis_rotation
+from treesim.model.pack import axis_rotation
 
 TURNED = ("continuous", "planar")  # types whose axis is z in Pinocchio: their joint frames are turned to it
 PIN_JOINTS = {

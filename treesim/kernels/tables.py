@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 
 
 def tree_tables(ints, reals):
-    """The tables of a tree from its two flat arrays (see treesim.model.tree.pack)."""
+    """The tables of a tree from its two flat arrays (see treesim.model.pack)."""
     N, nq, nv, nnz = ints[0], ints[1], ints[2], ints[3]
     B = N + 1
     a = HEADER

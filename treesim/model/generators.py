@@ -16,7 +16,8 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from .inertia import Inertia, Placement, rotation_from_rpy
 from .joints import JOINT_TYPES, Joint
-from .tree import Body, Frame, Tree, Visual, axis_rotation
+from .pack import axis_rotation
+from .tree import Body, Frame, Tree, Visual
 
 LENGTH = 0.25  # [m]
 RADIUS = 0.04  # [m]

@@ -12,10 +12,9 @@ import numpy as np
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ModelError, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
-from ..kernels.joints import REVOLUTE
-from ..kernels.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .inertia import Inertia, Placement
 from .joints import Joint
+from .pack import pack
 from .topology import Topology
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -231,76 +230,3 @@ def _slices(names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
 def _read_only(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array
-
-
-CYCLE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # x -> y -> z -> x
-
-
-def axis_rotation(axis: np.ndarray) -> np.ndarray:
-    """Return a rotation that takes z to the unit vector `axis`: a cyclic renaming of axes for x, y and z themselves,
-    so that transforms between such joints stay cheap, else the smallest rotation."""
-    x, y, z = axis
-    for cycled in (CYCLE, CYCLE.T):
-        if np.array_equal(axis, cycled[:, 2]):
-            return cycled
-    across = x * x + y * y
-    if z < 0 and across < 1e-300:  # opposite to z: half a turn about x
-        return np.diag([1.0, -1.0, -1.0])
-    k = 1 / (1 + z) if z >= 0 else (1 - z) / across  # equal; each form where it does not cancel
-    return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, 1 - k * (x * x + y * y)]])
-
-
-def _rotation_kind(code: int, fixed: np.ndarray) -> int:
-    """Return the kind of rotation (see kernels.rotations) of a joint whose placement turns by `fixed`."""
-    if code == REVOLUTE:
-        for kind, renaming in ((TURN, np.eye(3)), (TURN_CYCLED, CYCLE), (TURN_CYCLED_BACK, CYCLE.T)):
-            if np.array_equal(fixed, renaming):
-                return kind
-    return GENERAL
-
-
-def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the flat integer and real tables that kernels read, and the (N+1, 3, 3) rotations of kernel frames.
-
-    Kernels see every body in a frame turned so that its joint's axis is z: then a joint's screws are unit vectors and
-    a column of an inertia is just a column. Rotation i takes kernel coordinates of body i to the body's own.
-    """
-    N, topology = tree.n_bodies, tree.topology
-    turns = np.broadcast_to(np.eye(3), (N + 1, 3, 3)).copy()
-    placement = np.zeros((N + 1, 12))
-    inertia = np.zeros((N + 1, 10))
-    placement[0, [0, 4, 8]] = 1.0
-    for i, body in enumerate(tree.bodies, start=1):
-        joint = body.joint
-        if joint.kind.has_axis:
-            turns[i] = axis_rotation(np.asarray(joint.axis))
-        B, B_parent = turns[i], turns[body.parent]
-        placement[i, :9] = (B_parent.T @ joint.placement.rotation @ B).ravel()
-        placement[i, 9:] = B_parent.T @ joint.placement.translation
-        I = B.T @ body.inertia.about_origin() @ B  # noqa: E741 - the field's symbol
-        inertia[i, :6] = I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
-        inertia[i, 6:9] = body.inertia.mass * (B.T @ body.inertia.com)
-        inertia[i, 9] = body.inertia.mass
-    kinds = [body.joint.kind for body in tree.bodies]
-    rotation_kinds = [
-        _rotation_kind(kind.code, row[:9].reshape(3, 3)) for kind, row in zip(kinds, placement[1:], strict=True)
-    ]
-    starts_q = np.cumsum([0] + [kind.nq for kind in kinds])[:-1]
-    starts_v = np.cumsum([0, 0] + [kind.nv for kind in kinds])
-    depth = topology.dof_depth - 1
-    row_start = np.cumsum(np.concatenate([[0], depth + 1]))
-    ints = np.concatenate([
-        [N, tree.nq, tree.nv, row_start[-1]],
-        [0], topology.parent,
-        [-1], [kind.code for kind in kinds],
-        [GENERAL], rotation_kinds,
-        [0], starts_q,
-        starts_v,
-        np.array(topology.last_dof) - 1,
-        [screw for kind in kinds for screw in kind.screws],
-        topology.dof_parent - 1,
-        depth,
-        row_start[:-1],
-    ]).astype(np.int64)  # fmt: skip
-    reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])
-    return _read_only(ints), _read_only(reals), _read_only(turns)

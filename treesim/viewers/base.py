@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from ..model.inertia import Placement
-from ..model.tree import Tree, Visual, axis_rotation
+from ..model.pack import axis_rotation
+from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
