@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -115,7 +116,11 @@ def _run(code: Any, constants: Sequence[Any], inputs: list, outputs: list, count
 def thread_count() -> int:
     """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use."""
     wanted = os.environ.get("TREESIM_NUM_THREADS", "")
-    return max(1, int(wanted)) if wanted.isdigit() else len(os.sched_getaffinity(0))
+    if wanted.isdigit():
+        return max(1, int(wanted))
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))  # a container or taskset may grant fewer than the machine has
+    return os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)
