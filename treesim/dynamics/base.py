@@ -20,12 +20,17 @@ NO_FORCES = np.empty(0)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend supports: joint types, external forces, armature, leading batch axes; its cost, and its source."""
+    """What a backend supports: joint types, external forces, armature, leading batch axes; its cost, and its source.
+
+    error_factor: how many times larger than the articulated-body algorithm's the errors of the method itself are on
+    robots; 1 for the methods that are as exact.
+    """
 
     joint_types: tuple[str, ...] = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")
     external_forces: bool = True
     armature: bool = True
     batches: bool = True
+    error_factor: float = 1.0
     cost: str = ""
     source: str = ""
 
