@@ -10,7 +10,7 @@ from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
-from .operational import inverse_inertia_states, packed_jacobian
+from .operational import common_depth, inverse_inertia_states, packed_jacobian
 
 
 def divide_rows_ltdl(tree, L, bodies, Y, Z):
@@ -35,16 +35,6 @@ def divide_rows_ltl(tree, L, bodies, Y, Z):
             for e in range(depth):
                 Y[r, e] -= Y[r, depth] * L[start + e]
             k = tree.dof_parent[k]
-
-
-def common_depth(tree, p, q):
-    """Degrees of freedom that the paths to p and q share."""
-    while p != q:
-        if p > q:
-            p = tree.dof_parent[p]
-        else:
-            q = tree.dof_parent[q]
-    return tree.dof_depth[p] + 1 if p >= 0 else 0
 
 
 def products_of_rows(tree, bodies, Y, Z, out):
