@@ -21,6 +21,10 @@ from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
 from .operational.functions import inverse_operational_inertia
+from .operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
+from .operational.space import OperationalSpace, operational_space
+from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
+from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .plugins import available
 from .simulation import Simulation
 from .trajectory import Trajectory
@@ -31,16 +35,21 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Body",
+    "CenterOfMassTask",
     "Factorization",
     "Frame",
+    "FrameTask",
     "Inertia",
     "Joint",
     "ModelError",
     "NonFiniteError",
     "Placement",
+    "OperationalSpace",
     "PluginError",
+    "RelativeTask",
     "Simulation",
     "SingularInertiaError",
+    "SparseJacobian",
     "Topology",
     "Trajectory",
     "Tree",
@@ -54,8 +63,11 @@ __all__ = [
     "available",
     "bias_forces",
     "body_poses",
+    "center_of_mass",
+    "center_of_mass_jacobian",
     "energy",
     "forward_dynamics",
+    "frame_acceleration",
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
@@ -66,5 +78,7 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "operational_space",
+    "sparse_jacobian",
     "to_urdf",
 ]

@@ -116,16 +116,6 @@ def frame_velocity_states(
     return status_of(out)
 
 
-def common_depth(tree, p, q):
-    """Degrees of freedom that the paths to p and q share."""
-    while p != q:
-        if p > q:
-            p = tree.dof_parent[p]
-        else:
-            q = tree.dof_parent[q]
-    return tree.dof_depth[p] + 1 if p >= 0 else 0
-
-
 def put_task_axes(tree, X, bodies, reference, W):
     """W of the tasks' bodies, as far as their rows look at it: the rotation to the world's axes, from the transforms X
     along the path, and only where rows go along the world's axes."""

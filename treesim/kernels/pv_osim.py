@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .operational import common_depth, inverse_inertia_states, put_task_axes, task_rows
+from .operational import inverse_inertia_states, put_task_axes, task_rows
 from .rjk import articulated_quantities
+from .sparse_rows import common_depth
 from .spatial import force_component, force_scale, force_sub, force_to_parent
 from .tables import body_transform_at, force_at, put_force
 
@@ -52,7 +53,8 @@ def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
             pass_joint(tree, i, X, U, D_inv, K[f], Z[f], DZ[f])
             i = tree.parent[i]
         for g in range(f + 1):
-            depth = common_depth(tree, tree.last_dof[bodies[f]], tree.last_dof[bodies[g]])
+            p, q = tree.last_dof[bodies[f]], tree.last_dof[bodies[g]]
+            depth = common_depth(tree.dof_parent, tree.dof_depth, p, q)
             block = out[6 * f : 6 * f + 6, 6 * g : 6 * g + 6]
             multiply_shares(depth, Z[g], DZ[f], block)
             for r in range(6):
