@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.solve import solve_mass_matrix
 from .errors import (
     ArgumentError,
     ModelError,
@@ -79,6 +80,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "operational_space",
+    "solve_mass_matrix",
     "sparse_jacobian",
     "to_urdf",
 ]

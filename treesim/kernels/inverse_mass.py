@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
+from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import mass_matrix, put_packed
 from .inertia_matrix_dynamics import scratch_for
 from .ltdl import factorize, solve
@@ -10,14 +10,15 @@ from .status import WRONG_SIZE, status_of
 from .tables import tree_tables
 
 
-def inverse_mass_rows_states(
-    ints: TableOfIntegers, reals: TableOfReals, m: Integer, q: Reals, rows: Reals, out: Reals
-) -> int:
-    """out = rows H^-1 in each state: rows and out (count, m, nv)."""
+def inverse_mass_rows_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, rows: Reals, out: Reals) -> int:
+    """out = rows H^-1 in each state: rows and out (count, m, nv), any m."""
     tree = tree_tables(ints, reals)
     nq, nv = tree.nq, tree.nv
     count = q.size // nq
-    if q.size != count * nq or rows.size != count * m * nv or out.size != rows.size:
+    if count < 1 or q.size != count * nq or out.size != rows.size:
+        return WRONG_SIZE
+    m = rows.size // (count * nv)
+    if rows.size != count * m * nv:
         return WRONG_SIZE
     X, Ic, H = scratch_for(tree, q)
     out[:] = rows

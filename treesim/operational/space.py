@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
-from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..engine.evaluate import Argument, coerce, evaluate
+from ..dynamics.solve import solve_mass_matrix, times_inverse_mass
+from ..engine.evaluate import Argument, coerce
 from ..errors import ArgumentError
-from ..kernels.inverse_mass import inverse_mass_rows_states
 from ..kernels.operational import jacobian_states
 from ..model.tree import Tree
 from .frames import for_each_state, frame_codes
@@ -103,14 +102,14 @@ def operational_space(
     q, v = _same_batch(robot, q, v)
     frames = tuple(dict.fromkeys(name for task in listed if isinstance(task, FramesTask) for name in task.frames))
     T, J, velocity_terms = _rows(robot, q, v, listed, frames, reference)
-    X = _times_inverse_mass(robot, q, J)
+    X = times_inverse_mass(robot, q, J, J.shape[-2:])
     inverse = _contracted(robot, q, frames, method, T)
     of_frames = np.repeat([isinstance(task, FramesTask) for task in listed], [task.count for task in listed])
     if not of_frames.all():  # what frames do not tell, the centre of mass, from the definition
         inverse = np.where(np.logical_and.outer(of_frames, of_frames), inverse, _symmetric(J @ transposed(X)))
     inertia, rank = invert_on_range(inverse, rtol)
     jbar = transposed(X) @ inertia
-    bias = velocity_terms - _apply(J, "bias", _solved(robot, q, bias_forces(robot, q, v, f_ext, gravity)))
+    bias = velocity_terms - _apply(J, "bias", solve_mass_matrix(robot, q, bias_forces(robot, q, v, f_ext, gravity)))
     return OperationalSpace(J, inverse, inertia, rank, jbar, np.eye(robot.nv) - jbar @ J, bias, transposed(X))
 
 
@@ -194,20 +193,6 @@ def _contracted(robot: Tree, q: np.ndarray, frames: tuple[str, ...], method: str
     """T Λ^-1 T', Λ^-1 that of the frames by `method`."""
     of_frames = plugins.get("operational", method).inverse_inertia(robot, q, frames, "world")
     return _symmetric(T @ of_frames @ transposed(T))
-
-
-def _times_inverse_mass(robot: Tree, q: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """rows (..., m, nv) times H^-1."""
-    m = rows.shape[-2]
-    arguments = (Argument("q", q, (robot.nq,)), Argument("rows", rows, (m, robot.nv)))
-    constants = (robot.ints, robot.reals, m)
-    shape = (m, robot.nv)
-    return evaluate(inverse_mass_rows_states, constants, arguments, [shape], lambda x: explain_failure(robot, x))[0]
-
-
-def _solved(robot: Tree, q: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """H^-1 times a vector (..., nv)."""
-    return _times_inverse_mass(robot, q, vector[..., None, :])[..., 0, :]
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
