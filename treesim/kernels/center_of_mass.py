@@ -19,9 +19,8 @@ def put_vector(out, start, a):
     out[start], out[start + 1], out[start + 2] = a.x, a.y, a.z
 
 
-def center_of_mass_motion(tree, q, v, a, W, V, A, out):
-    """Position, velocity and acceleration: the sums of m c, of momenta and of net forces over the mass."""
-    move_bodies(tree, q, v, a, W, V, A)
+def center_of_mass_motion(tree, W, V, A):
+    """Position, velocity and acceleration, from moving bodies: the sums of m c, momenta and net forces over the mass."""
     o = tree.gravity[0] * 0
     mass, moment, momentum, force = o, Vector(o, o, o), Vector(o, o, o), Vector(o, o, o)
     for i in range(1, tree.n_bodies + 1):
@@ -31,9 +30,7 @@ def center_of_mass_motion(tree, q, v, a, W, V, A, out):
         moment = add(moment, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
         momentum = add(momentum, rotate(placement.R, rigid_apply(inertia, velocity).f))
         force = add(force, rotate(placement.R, net_force(inertia, velocity, acceleration).f))
-    put_vector(out, 0, scale(moment, 1 / mass))
-    put_vector(out, 3, scale(momentum, 1 / mass))
-    put_vector(out, 6, scale(force, 1 / mass))
+    return scale(moment, 1 / mass), scale(momentum, 1 / mass), scale(force, 1 / mass)
 
 
 def center_of_mass_states(
@@ -49,14 +46,17 @@ def center_of_mass_states(
     W, V, A = body[:, 0:12], body[:, 12:18], body[:, 18:24]
     for s in range(count):
         w = slice(s * nv, (s + 1) * nv)
-        center_of_mass_motion(tree, q[s * nq : (s + 1) * nq], v[w], a[w], W, V, A, out[9 * s : 9 * s + 9])
+        move_bodies(tree, q[s * nq : (s + 1) * nq], v[w], a[w], W, V, A)
+        position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
+        put_vector(out, 9 * s, position)
+        put_vector(out, 9 * s + 3, velocity)
+        put_vector(out, 9 * s + 6, acceleration)
     return status_of(out)
 
 
-def center_of_mass_jacobian(tree, q, W, moment, mass, J):
-    """J (3, nv), world axes: degree of freedom k moves what it carries, of mass m_k and first moment h_k, by the screw
-    (w, u) at its body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m. Sweep inward."""
-    place_bodies(tree, q, W)
+def center_of_mass_jacobian(tree, W, moment, mass, J):
+    """J (3, nv), world axes, of bodies placed at W: degree of freedom k moves what it carries, of mass m_k and first
+    moment h_k, by the screw (w, u) at its body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m. Sweep inward."""
     for i in range(tree.n_bodies + 1):
         inertia, placement = rigid_at(tree.inertia, i), transform_at(W, i)
         mass[i] = inertia.m
@@ -86,5 +86,6 @@ def center_of_mass_jacobian_states(ints: TableOfIntegers, reals: TableOfReals, q
     W, moment, mass = body[:, 0:12], body[:, 12:15], body[:, 15]
     for s in range(count):
         full = J[3 * nv * s : 3 * nv * (s + 1)].reshape((3, nv))
-        center_of_mass_jacobian(tree, q[s * nq : (s + 1) * nq], W, moment, mass, full)
+        place_bodies(tree, q[s * nq : (s + 1) * nq], W)
+        center_of_mass_jacobian(tree, W, moment, mass, full)
     return status_of(J)

@@ -34,6 +34,11 @@ def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) ->
     else:
         constants = (robot.ints, robot.reals, bodies, offsets)
         rows = evaluate(frame_motions_states, constants, _state(robot, q, v, a), [shape])[0]
+    return as_motion(rows)
+
+
+def as_motion(rows: np.ndarray) -> FrameMotion:
+    """Return a kernel's rows (..., k, 24) of frames as poses and motions."""
     rotation = rows[..., :9].reshape(*rows.shape[:-1], 3, 3)
     return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., 18:24])
 
@@ -69,7 +74,8 @@ def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, referenc
     return (halves @ motion.rotation[..., 0, :, :]).reshape(acceleration.shape)  # E' a and E' alpha, as rows
 
 
-def _massive(robot: Tree) -> Tree:
+def massive(robot: Tree) -> Tree:
+    """Return the robot, or raise ModelError if it has no centre of mass."""
     if not robot.mass > 0:
         raise ModelError(f"{robot.name!r} has no mass: it has no centre of mass")
     return robot
@@ -80,7 +86,7 @@ def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarr
 
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
     """
-    constants = (_massive(robot).ints, robot.reals)
+    constants = (massive(robot).ints, robot.reals)
     out = evaluate(center_of_mass_states, constants, _state(robot, q, v, a), [(9,)])[0]
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
@@ -99,6 +105,6 @@ def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
     """
-    constants = (_massive(robot).ints, robot.reals)
+    constants = (massive(robot).ints, robot.reals)
     argument = Argument("q", q, (robot.nq,))
     return evaluate(center_of_mass_jacobian_states, constants, (argument,), [(3, robot.nv)])[0]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import plugins
+from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..dynamics.solve import solve_mass_matrix, times_inverse_mass
-from ..engine.evaluate import Argument, coerce
+from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import ArgumentError
-from ..kernels.operational import jacobian_states
+from ..kernels.frame_motion import NUMBERS
+from ..kernels.operational_space import rows_states
 from ..model.tree import Tree
-from .frames import for_each_state, frame_codes
-from .motion import FrameMotion, center_of_mass_jacobian, center_of_mass_motion, frame_motions
+from .frames import frame_codes
+from .motion import FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 RTOL = 1e-9
@@ -100,17 +101,15 @@ def operational_space(
         raise ArgumentError(f"rtol must lie between 0 and 1, got {rtol}")
     listed = _listed(tasks)
     q, v = _same_batch(robot, q, v)
-    frames = tuple(dict.fromkeys(name for task in listed if isinstance(task, FramesTask) for name in task.frames))
-    T, J, velocity_terms = _rows(robot, q, v, listed, frames, reference)
-    X = times_inverse_mass(robot, q, J, J.shape[-2:])
-    inverse = _contracted(robot, q, frames, method, T)
-    of_frames = np.repeat([isinstance(task, FramesTask) for task in listed], [task.count for task in listed])
-    if not of_frames.all():  # what frames do not tell, the centre of mass, from the definition
-        inverse = np.where(np.logical_and.outer(of_frames, of_frames), inverse, _symmetric(J @ transposed(X)))
+    base = _base_rows(robot, q, v, listed)
+    T, J, X, velocity_terms = _combined(base, listed, reference)
+    inverse = _inverse_inertia(robot, q, base, method)
+    if T is not None:
+        inverse = _symmetric(T @ inverse @ transposed(T))
     inertia, rank = invert_on_range(inverse, rtol)
-    jbar = transposed(X) @ inertia
-    bias = velocity_terms - _apply(J, "bias", solve_mass_matrix(robot, q, bias_forces(robot, q, v, f_ext, gravity)))
-    return OperationalSpace(J, inverse, inertia, rank, jbar, np.eye(robot.nv) - jbar @ J, bias, transposed(X))
+    jbar = X @ inertia
+    bias = velocity_terms - _apply(transposed(X), "bias", bias_forces(robot, q, v, f_ext, gravity))
+    return OperationalSpace(J, inverse, inertia, rank, jbar, np.eye(robot.nv) - jbar @ J, bias, X)
 
 
 def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray, Any]:
@@ -123,12 +122,28 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
     diagonal = np.diagonal(inverse, axis1=-2, axis2=-1)
     easiest = diagonal.max(axis=-1, keepdims=True, initial=0.0)
     scale = np.sqrt(np.maximum(diagonal, FLOOR * np.where(easiest > 0, easiest, 1.0)))
-    values, vectors = np.linalg.eigh(inverse / (scale[..., :, None] * scale[..., None, :]))
+    C = inverse / (scale[..., :, None] * scale[..., None, :])
+    full = _inverse_if_full(C, rtol)
+    if full is not None:
+        rank = np.full(diagonal.shape[:-1], diagonal.shape[-1])
+        return _symmetric(full / (scale[..., :, None] * scale[..., None, :])), rank if rank.ndim else int(rank)
+    values, vectors = np.linalg.eigh(C)
     attainable = values > rtol * values.max(axis=-1, keepdims=True, initial=0.0)
     directions = np.where(attainable[..., None, :], vectors, 0.0) / scale[..., :, None]
     inertia = (directions / np.where(attainable, values, 1.0)[..., None, :]) @ transposed(directions)
     rank = attainable.sum(axis=-1)
     return _symmetric(inertia), rank if rank.ndim else int(rank)
+
+
+def _inverse_if_full(C: np.ndarray, rtol: float) -> np.ndarray | None:
+    """The inverse of C, of unit diagonal, if it is so small that no eigenvalue of C can be below rtol of the largest, in
+    any state: eigenvalues of C are at most m, those of its inverse at most m times its largest entry."""
+    try:
+        inverse = np.linalg.inv(C)
+    except np.linalg.LinAlgError:
+        return None
+    largest = np.abs(inverse).max(initial=0.0)
+    return inverse if largest * C.shape[-1] ** 2 * rtol < 1 else None
 
 
 def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]:
@@ -143,6 +158,8 @@ def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]
 def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q and v as arrays with the same leading axes."""
     q, v = coerce(Argument("q", q, (robot.nq,))), coerce(Argument("v", v, (robot.nv,)))
+    if q.ndim == v.ndim == 1:
+        return q, v
     try:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     except ValueError:
@@ -150,49 +167,73 @@ def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(v, (*batch, robot.nv)).copy()
 
 
-def _rows(
-    robot: Tree,
-    q: np.ndarray,
-    v: np.ndarray,
-    tasks: Sequence[FramesTask | CenterOfMassTask],
-    frames: tuple[str, ...],
-    reference: str,
-) -> tuple[np.ndarray, ...]:
-    """The rows of all tasks: T (..., m, 6 k) on the frames' velocities, J (..., m, nv), and Jdot v (..., m)."""
-    batch, width, still = q.shape[:-1], 6 * len(frames), np.zeros(robot.nv)
-    motion = frame_motions(robot, q, v, still, frames)
-    J_frames = for_each_state(jacobian_states, robot, q, frame_codes(robot, frames, "world"), (width, robot.nv))
-    parts = [(np.zeros((*batch, 0, width)), np.zeros((*batch, 0, robot.nv)), np.zeros((*batch, 0)))]
+class _BaseRows(NamedTuple):
+    """What all tasks are combinations of: six rows a frame and, last, three of the centre of mass if a task wants it."""
+
+    frames: tuple[str, ...]
+    motion: FrameMotion
+    J: np.ndarray
+    X: np.ndarray
+
+
+def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[FramesTask | CenterOfMassTask]) -> _BaseRows:
+    frames = tuple(dict.fromkeys(name for task in tasks if isinstance(task, FramesTask) for name in task.frames))
+    centers = int(any(isinstance(task, CenterOfMassTask) for task in tasks))
+    m = 6 * len(frames) + 3 * centers
+    shapes = [(len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)]
+    codes, offsets = frame_codes(robot, frames, "world")
+    constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), centers)
+    arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
+    if centers:
+        massive(robot)
+    motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
+    return _BaseRows(frames, as_motion(motions), J, X)
+
+
+def _inverse_inertia(robot: Tree, q: np.ndarray, base: _BaseRows, method: str) -> np.ndarray:
+    """Λ^-1 of the base rows: by `method` of the frames, and from its definition J X where the centre of mass enters."""
+    of_frames = plugins.get("operational", method).inverse_inertia(robot, q, base.frames, "world")
+    m, k = base.J.shape[-2], of_frames.shape[-1]
+    if m == k:
+        return np.asarray(of_frames)
+    inverse = np.empty((*of_frames.shape[:-2], m, m))
+    rows = base.J[..., k:, :] @ base.X
+    inverse[..., :k, :k], inverse[..., k:, :], inverse[..., :, k:] = of_frames, rows, transposed(rows)
+    return inverse
+
+
+def _combined(
+    base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
+    """T (..., m, base rows), or None for the identity; J = T times the base's, X = H^-1 J', and Jdot v (..., m)."""
+    motion, batch = base.motion, base.J.shape[:-2]
+    if _are_the_base(base, tasks, reference):
+        return None, base.J, base.X, motion.acceleration.reshape(*batch, base.J.shape[-2])
+    width = base.J.shape[-2]
+    blocks, terms = [np.zeros((*batch, 0, width))], [np.zeros((*batch, 0))]
     for task in tasks:
+        block = np.zeros((*batch, task.count, width))
         if isinstance(task, CenterOfMassTask):
-            R, acceleration = task.matrix, center_of_mass_motion(robot, q, v, still)[2]
-            T, J = np.zeros((*batch, task.count, width)), R @ center_of_mass_jacobian(robot, q)
-            parts.append((T, J, acceleration @ R.T))
+            block[..., width - 3 :] = task.matrix
+            terms.append(motion.acceleration[..., -1, :3] @ task.matrix.T)
         else:
-            T, terms = _on_frames(task, frames, motion, reference)
-            parts.append((T, T @ J_frames, terms))
-    return tuple(np.concatenate(part, axis=len(batch)) for part in zip(*parts, strict=True))
+            places = [base.frames.index(name) for name in task.frames]
+            theirs = FrameMotion(*(part.take(places, axis=len(batch)) for part in motion))
+            T = task.combination(theirs, reference)
+            for k, place in enumerate(places):
+                block[..., 6 * place : 6 * place + 6] += T[..., 6 * k : 6 * k + 6]
+            accelerations = theirs.acceleration.reshape(*batch, 6 * len(places))
+            terms.append(_apply(T, "accelerations", accelerations) + task.velocity_terms(theirs, reference))
+        blocks.append(block)
+    T = np.concatenate(blocks, axis=-2)
+    return T, T @ base.J, base.X @ transposed(T), np.concatenate(terms, axis=-1)
 
 
-def _on_frames(
-    task: FramesTask, frames: tuple[str, ...], motion: FrameMotion, reference: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """T (..., r, 6 k) of one task, on all frames, and its Jdot v (..., r)."""
-    batch = motion.position.shape[:-2]
-    places = [frames.index(name) for name in task.frames]
-    theirs = FrameMotion(*(part.take(places, axis=len(batch)) for part in motion))
-    T = task.combination(theirs, reference)
-    wide = np.zeros((*batch, task.count, 6 * len(frames)))
-    for k, place in enumerate(places):
-        wide[..., 6 * place : 6 * place + 6] += T[..., 6 * k : 6 * k + 6]
-    accelerations = theirs.acceleration.reshape(*batch, 6 * len(places))
-    return wide, _apply(T, "accelerations", accelerations) + task.velocity_terms(theirs, reference)
-
-
-def _contracted(robot: Tree, q: np.ndarray, frames: tuple[str, ...], method: str, T: np.ndarray) -> np.ndarray:
-    """T Λ^-1 T', Λ^-1 that of the frames by `method`."""
-    of_frames = plugins.get("operational", method).inverse_inertia(robot, q, frames, "world")
-    return _symmetric(T @ of_frames @ transposed(T))
+def _are_the_base(base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str) -> bool:
+    """Whether the tasks are the base's frames, as they stand."""
+    return len(tasks) == len(base.frames) and all(
+        isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world" for task in tasks
+    )
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ very numbers in xdot, also where their axes turn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,27 +20,29 @@ SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
 Rows: TypeAlias = Any
 
 
-@runtime_checkable
-class FramesTask(Protocol):
-    """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses."""
+class FramesTask:
+    """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses.
+
+    Tasks of one's own derive from it.
+    """
 
     @property
     def frames(self) -> tuple[str, ...]:
         """The names of the frames."""
-        ...
+        raise NotImplementedError
 
     @property
     def count(self) -> int:
         """r, how many rows there are."""
-        ...
+        raise NotImplementedError
 
     def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
         """Return T (..., r, 6 k) for these motions of the k frames (world axes); reference: the default one."""
-        ...
+        raise NotImplementedError
 
     def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
         """Return Tdot (V_1; ...) (..., r): what xddot has besides T times the frames' classical accelerations."""
-        ...
+        raise NotImplementedError
 
 
 def selected(rows: Rows, width: int = 6) -> np.ndarray:
@@ -84,7 +86,7 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class FrameTask:
+class FrameTask(FramesTask):
     """Rows on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
 
     frame: its name. rows: (r, 6), or "position", "orientation", or None for all six. reference: along the axes of the
@@ -124,7 +126,7 @@ class FrameTask:
 
 
 @dataclass(frozen=True, eq=False)
-class RelativeTask:
+class RelativeTask(FramesTask):
     """Rows on the motion of frame `second` as seen from frame `first`, an observer who turns with it:
     xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
 
