@@ -42,7 +42,7 @@ def test_identities(method, name):
     state = random_state(robot, 2)
     space = treesim.operational_space(robot, state.q, state.v, mixed_tasks(robot), method)
     J, jbar, N = space.jacobian, space.jbar, space.nullspace
-    m, n = J.shape
+    m = len(J)
     assert space.rank == m
     size = np.linalg.norm(J, 2) * np.linalg.norm(jbar, 2)  # how far round-off may be blown up
     for value in (J @ jbar - np.eye(m), N @ N - N, space.inertia @ space.inverse_inertia - np.eye(m)):
@@ -264,7 +264,7 @@ def test_what_does_not_fit_is_named():
         treesim.operational_space(robot, np.zeros((2, robot.nq)), np.zeros((3, robot.nv)), ["body_7"])
     with pytest.raises(treesim.NonFiniteError, match="v"):
         treesim.operational_space(robot, q, v * np.nan, ["body_7"])
-    with pytest.raises(treesim.ArgumentError, match="F|force"):
+    with pytest.raises(treesim.ArgumentError, match="force"):
         treesim.operational_space(robot, q, v, ["body_7"]).torque(np.zeros(5))
 
 

@@ -100,7 +100,7 @@ def test_batches_and_a_robot_without_mass_or_joints():
         treesim.center_of_mass(rock, [])
 
 
-@pytest.mark.parametrize("rows", ["sideways", np.zeros((2, 5)), np.full((1, 6), np.nan), "x y z".split()])
+@pytest.mark.parametrize("rows", ["sideways", np.zeros((2, 5)), np.full((1, 6), np.nan), ["x", "y", "z"]])
 def test_rows_that_do_not_fit_are_refused(rows):
     robot = trees.tree("tree_1")
     state = random_state(robot)

@@ -84,7 +84,8 @@ def _measure(tree: Tree, source: str, repeats: int, seed: int, notes: list[str])
     theirs: dict[str, Call] = {}
     peer = _peer(tree, source, notes)
     if peer is not None:
-        theirs = _their_calls(peer, tree, q, v, a)
+        known = _their_calls(peer, tree, q, v, a)
+        theirs = {row.peer: known[row.peer] for row in rows}
     timings = interleaved({**{row.name: row.call for row in rows}, **theirs}, repeats)
     return [_result(row, timings, theirs, peer) for row in rows]
 

@@ -18,7 +18,7 @@ def solve_mass_matrix(robot: Tree, q: Any, x: Any) -> np.ndarray:
     """Return M^-1 x (..., nv): the accelerations that the forces x (..., nv) add.
 
     q (..., nq): configuration. Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). CRBA,
-    LTDL without fill-in and two substitutions: D1 + D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
+    LTDL without fill-in and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
     """
     result = np.empty(robot.nv)
     if robot.nv and door(inverse_mass_rows_states, 5)(robot.ints, robot.reals, q, x, result) == FINE:

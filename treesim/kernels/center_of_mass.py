@@ -20,7 +20,7 @@ def put_vector(out, start, a):
 
 
 def center_of_mass_motion(tree, W, V, A):
-    """Position, velocity and acceleration, from moving bodies: the sums of m c, momenta and net forces over the mass."""
+    """Position, velocity and acceleration, of moving bodies: sums of m c, of momenta and of net forces, by the mass."""
     o = tree.gravity[0] * 0
     mass, moment, momentum, force = o, Vector(o, o, o), Vector(o, o, o), Vector(o, o, o)
     for i in range(1, tree.n_bodies + 1):
@@ -33,9 +33,7 @@ def center_of_mass_motion(tree, W, V, A):
     return scale(moment, 1 / mass), scale(momentum, 1 / mass), scale(force, 1 / mass)
 
 
-def center_of_mass_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, out: Reals
-) -> int:
+def center_of_mass_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, out: Reals) -> int:
     """Motion of the centre of mass in each state: out (count, 9), world axes."""
     tree = tree_tables(ints, reals)
     nq, nv = tree.nq, tree.nv

@@ -48,7 +48,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, bodies, q):
-    """Scratch memory for a tree and tasks, of the numbers in q: the needed blocks, and N^2 integers that number them."""
+    """Scratch memory for a tree and tasks, of the numbers in q: needed blocks, and N^2 integers numbering them."""
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     need = np.zeros((B, B), np.int64)

@@ -28,7 +28,7 @@ class Scratch(NamedTuple):
 def scratch_for(tree, bodies, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
-    H, Y, Z = np.empty(tree.nnz, q.dtype), np.empty((m, tree.nv), q.dtype), np.empty((m, tree.nv), q.dtype)
+    H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
     last = np.empty(m, np.int64)
     for r in range(m):
         last[r] = tree.last_dof[bodies[r // 6]]

@@ -34,10 +34,10 @@ def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
             put_force(K, r, force_to_parent(body_transform_at(tree, X, i), force))
 
 
-def multiply_shares(depth, Z, DZ, block):
-    """block = DZ' Z over the first `depth` degrees of freedom of two paths."""
+def multiply_shares(zero, depth, Z, DZ, block):
+    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero is their kind of number."""
     for r in range(6):
-        a = b = c = d = e = f = Z[0, 0] * 0
+        a = b = c = d = e = f = zero
         for k in range(depth):
             z = DZ[k, r]
             a, b, c = a + z * Z[k, 0], b + z * Z[k, 1], c + z * Z[k, 2]
@@ -56,7 +56,7 @@ def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
             p, q = tree.last_dof[bodies[f]], tree.last_dof[bodies[g]]
             depth = common_depth(tree.dof_parent, tree.dof_depth, p, q)
             block = out[6 * f : 6 * f + 6, 6 * g : 6 * g + 6]
-            multiply_shares(depth, Z[g], DZ[f], block)
+            multiply_shares(tree.gravity[0] * 0, depth, Z[g], DZ[f], block)
             for r in range(6):
                 for c in range(6):
                     out[6 * g + c, 6 * f + r] = block[r, c]

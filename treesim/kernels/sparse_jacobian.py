@@ -49,18 +49,14 @@ def divide(
     return status_of(Z)
 
 
-def products_of_rows(
-    dof_parent: Integers, dof_depth: Integers, last: Integers, Y: Reals, Z: Reals, out: Reals
-) -> int:
+def products_of_rows(dof_parent: Integers, dof_depth: Integers, last: Integers, Y: Reals, Z: Reals, out: Reals) -> int:
     """out = Y Z', symmetric."""
     n, m = dof_parent.size, last.size
     multiply_rows(dof_parent, dof_depth, last, Y.reshape((m, n)), Z.reshape((m, n)), out.reshape((m, m)))
     return status_of(out)
 
 
-def null_space_of(
-    dof_parent: Integers, dof_depth: Integers, last: Integers, J: Reals, jbar: Reals, N: Reals
-) -> int:
+def null_space_of(dof_parent: Integers, dof_depth: Integers, last: Integers, J: Reals, jbar: Reals, N: Reals) -> int:
     """N = 1 - Jbar J, N holding zeros."""
     n, m = dof_parent.size, last.size
     null_space(dof_parent, dof_depth, last, J.reshape((m, n)), jbar.reshape((n, m)), N.reshape((n, n)))

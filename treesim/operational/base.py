@@ -45,6 +45,4 @@ class CompiledMethod:
         if self._door(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
         entry = type(self).entry
-        return for_each_state(
-            entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named)
-        )
+        return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))

@@ -136,8 +136,8 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
 
 
 def _inverse_if_full(C: np.ndarray, rtol: float) -> np.ndarray | None:
-    """The inverse of C, of unit diagonal, if it is so small that no eigenvalue of C can be below rtol of the largest, in
-    any state: eigenvalues of C are at most m, those of its inverse at most m times its largest entry."""
+    """The inverse of C, if it is so small that no eigenvalue of C can be below rtol of the largest, in any state:
+    eigenvalues of C are at most m, its diagonal being 1, those of its inverse at most m times its largest entry."""
     try:
         inverse = np.linalg.inv(C)
     except np.linalg.LinAlgError:
@@ -168,7 +168,7 @@ def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _BaseRows(NamedTuple):
-    """What all tasks are combinations of: six rows a frame and, last, three of the centre of mass if a task wants it."""
+    """What all tasks are combinations of: six rows a frame and, last, three of the centre of mass if wanted."""
 
     frames: tuple[str, ...]
     motion: FrameMotion

@@ -39,7 +39,7 @@ class SparseJacobian:
         outside = np.argwhere(~self._pattern() & (dense != 0))
         if len(outside):
             row, column = (int(k) for k in outside[0])
-            raise ArgumentError(f"J[{row}, {column}] is not zero, but degree of freedom {column} does not move row {row}")
+            raise ArgumentError(f"J[{row}, {column}] is not zero, but its column does not move row {row}")
         self._packed = np.zeros((m, n))
         rows, columns = np.nonzero(self._pattern())
         self._packed[rows, self._depth[columns]] = dense[rows, columns]
