@@ -36,8 +36,9 @@ def rows_states(
     J: Reals,
     X: Reals,
 ) -> int:
-    """Of k frames and, with centers = 1, the centre of mass, in each state, along the world's axes: motions with no joint
-    accelerations (count, k + centers, 24), J (count, m, nv) and X = H^-1 J' (count, nv, m), m = 6 k + 3 centers."""
+    """Of k frames and, with centers = 1, the centre of mass, in each state and along the world's axes: motions (count,
+    k + centers, 24) while joints do not accelerate, J (count, m, nv), X = H^-1 J' (count, nv, m), m = 6 k + 3 centers.
+    """
     tree = tree_tables(ints, reals)
     nq, nv, k = tree.nq, tree.nv, bodies.size
     count, m = q.size // nq, 6 * k + 3 * centers

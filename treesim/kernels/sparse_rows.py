@@ -62,7 +62,7 @@ def divide_ltdl(dof_parent, dof_depth, row_start, L, last, Y, Z):
 
 
 def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
-    """out = Y Z', symmetric, over what two rows share: Y Y' or Y_D Y_d'. Cost sum of d_rs mul + (d_rs - 1) add, r >= s."""
+    """out = Y Z', over what two rows share: Y Y' or Y_D Y_d', symmetric. Cost: sum of d_rs mul + (d_rs - 1) add."""
     for r in range(last.size):
         for s in range(r + 1):
             total = Y[r, 0] * 0

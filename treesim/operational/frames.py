@@ -43,12 +43,19 @@ def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.nda
     return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
 
 
-@lru_cache(maxsize=256)
 def frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,).
+    """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
 
     The tables last used are kept, with their robots. Raises UnknownNameError (frame, reference).
     """
+    try:
+        return _frame_codes(robot, frames, reference)
+    except TypeError:  # a name that cannot be hashed, and so cannot be known
+        return _frame_codes.__wrapped__(robot, frames, reference)
+
+
+@lru_cache(maxsize=256)
+def _frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
     code = reference_code(reference)
     bodies, offsets = frame_tables(robot, frames)
     codes = np.concatenate([[code], bodies]).astype(np.int64)

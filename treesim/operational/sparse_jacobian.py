@@ -20,8 +20,8 @@ from .frames import frame_jacobian, frame_tables
 class SparseJacobian:
     """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
 
-    topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a row
-    that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, an entry off
+    topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
+    row that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, entry off
     the path). The costs below count multiplications, additions and divisions, with d_i entries in row i (Featherstone
     2010, Table 1).
     """
