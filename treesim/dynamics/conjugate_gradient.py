@@ -102,7 +102,7 @@ class ConjugateGradient(CompiledBackend):
     """Conjugate gradients without a preconditioner, H p by inverse dynamics at rest."""
 
     name = "conjugate_gradient"
-    capabilities = Capabilities(cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=1e7)
+    capabilities = Capabilities(cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=2e6)
     entry = forward_dynamics_plain_states
     preconditioned: ClassVar[bool] = False
     way_out: ClassVar[str] = "backend 'conjugate_gradient_hrh' takes fewer steps on branched robots, 'aba' takes none"
@@ -123,7 +123,7 @@ class ConjugateGradientHrh(ConjugateGradient):
 
     name = "conjugate_gradient_hrh"
     capabilities = Capabilities(
-        cost="O(N) an iteration", source="Jain 1991, section 4, eq. 30 corrected", error_factor=1e5
+        cost="O(N) an iteration", source="Jain 1991, section 4, eq. 30 corrected", error_factor=2e4
     )
     entry = forward_dynamics_preconditioned_states
     preconditioned = True

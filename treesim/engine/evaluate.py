@@ -39,8 +39,8 @@ def evaluate(
 
     Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
     is passed on empty. Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an
-    argument, and else what `explain` makes of a status worse than `accepted`. Batches run on $TREESIM_NUM_THREADS threads (all
-    cores by default); results do not depend on how many.
+    argument, and else what `explain` makes of a status worse than `accepted`. Batches run on $TREESIM_NUM_THREADS
+    threads (all cores by default); results do not depend on how many.
     """
     arrays = [None if a.value is None else coerce(a) for a in arguments]
     batch = _batch_shape(arguments, arrays)

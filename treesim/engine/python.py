@@ -29,7 +29,8 @@ def run(
 
     constants: the entry's leading arguments; float arrays in them are converted, integers are not. arguments: arrays
     of one or more states; values that are already of another number type are kept. results: shapes to allocate.
-    Raises ArgumentError when the sizes do not fit, ConvergenceError when an iteration gives up, NonFiniteError when a result is not finite.
+    Raises ArgumentError when the sizes do not fit, ConvergenceError when an iteration gives up, NonFiniteError when a
+    result is not finite.
     """
     outputs = [np.full(int(np.prod(shape)), number(0.0), dtype=object) for shape in results]
     converted = [_converted(x, number) for x in (*constants, *arguments)]

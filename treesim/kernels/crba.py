@@ -1,4 +1,4 @@
-"""Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2; the third method of J91, s. 3).
+"""Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2; J91, s. 3).
 
 Row k of the packed matrix holds H_kj for the ancestors j of k, root first, and H_kk last; nothing else of H is ever
 non-zero (F05, section 3), so nothing else is stored.
