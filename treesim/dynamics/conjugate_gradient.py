@@ -13,8 +13,7 @@ from ..kernels.conjugate_gradient import (
     TOLERANCE,
     forward_dynamics_plain_states,
     forward_dynamics_preconditioned_states,
-    solve_plain_states,
-    solve_preconditioned_states,
+    solve_states,
 )
 from ..kernels.status import NOT_CONVERGED
 from ..model.tree import Tree
@@ -81,8 +80,8 @@ def _solve(
     armature: Any,
 ) -> Solution:
     qdd, report = evaluate(
-        solve_preconditioned_states if preconditioned else solve_plain_states,
-        (*constants, limits),
+        solve_states,
+        (*constants, limits, int(preconditioned)),
         arguments,
         [(robot.nv,), (2,)],
         lambda named: explain_failure(robot, named, armature),
