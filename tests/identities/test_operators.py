@@ -13,6 +13,8 @@ import treesim
 from tests import trees
 from tests.operators import Operators, cross_motion
 from tests.trees import random_state, relative_error
+from treesim.kernels import aba
+from treesim.kernels.tables import tree_tables
 
 ROUND_OFF = 1e-10
 
@@ -90,6 +92,37 @@ def test_forward_dynamics_without_the_bias(robot, seed):
     innovations = state.tau - o.Hb @ o.psi @ (o.K @ state.tau + b + o.P @ a)
     qdd = o.inverse_factor.T @ np.linalg.solve(o.D, innovations) - o.K.T @ o.psi.T @ a
     assert relative_error(qdd, treesim.forward_dynamics(robot, *state[:2], state.tau, backend="aba")) < ROUND_OFF
+
+
+@given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
+def test_force_through_a_joint_is_an_articulated_inertia_and_a_correction(robot, seed):
+    """f = P alpha + z at rest, z = psi K T (eq. 31, 46): Bae and Haug's, and every other algorithm's, decomposition."""
+    state = random_state(robot, seed)
+    o = Operators(robot, state.q)
+    alpha = o.phi.T @ o.Hb.T @ state.a
+    T = o.M @ state.a
+    assert relative_error(o.phi @ o.Ib @ alpha, o.P @ alpha + o.psi @ o.K @ T) < ROUND_OFF
+
+
+def bias_forces_of_aba(robot, state):
+    """p^A of every body, in body coordinates, angular part first."""
+    tree = tree_tables(robot.ints, robot.reals)
+    B, nv = robot.n_bodies + 1, robot.nv
+    X, V, C, IA, pA = (np.zeros((B, width)) for width in (12, 6, 6, 21, 6))
+    f_ext, qdd, U, D_inv, nu = np.zeros((0, 6)), np.zeros(nv), np.zeros((nv, 6)), np.zeros(nv), np.zeros(nv)
+    aba.forward_dynamics(tree, state.q, state.v, state.tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
+    turned = np.einsum("bji,bpj->bpi", robot.body_rotations[1:], pA[1:].reshape(-1, 2, 3))
+    return turned.reshape(-1)
+
+
+@given(trees.random_trees(6, armature=0.3), st.integers(0, 1000))
+def test_featherstones_bias_force_is_the_correction_without_its_own_joints_velocity_product(robot, seed):
+    """p^A = z - P a, z = psi (K T + b + P a) of Lemma 6.5; p^A as the kernel of `aba` leaves it."""
+    state = random_state(robot, seed)
+    o = Operators(robot, state.q)
+    a, b = velocity_terms(o, state.v)
+    z = o.psi @ (o.K @ state.tau + b + o.P @ a)
+    assert relative_error(bias_forces_of_aba(robot, state), z - o.P @ a) < ROUND_OFF
 
 
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
