@@ -102,6 +102,7 @@ def test_on_a_spherical_chain(seed):
     check(make.chain(6, ("spherical",)), seed)
 
 
+@pytest.mark.nojit
 @given(trees.random_trees(8, joint_types=("spherical",)), st.integers(0, 1000))
 def test_on_spherical_trees(robot, seed):
     check(robot, seed)

@@ -186,6 +186,7 @@ def robot_with_a_light_joint(joint, inertia):
     return treesim.Tree("light", [carrier, treesim.Body("b", 1, joint, inertia)])
 
 
+@pytest.mark.nojit
 @both
 @pytest.mark.parametrize("kind, inertia", [("revolute", treesim.Inertia(0.0)), ("spherical", treesim.Inertia(2.0))])
 def test_a_joint_that_moves_no_inertia_is_named_and_armature_helps(kind, inertia, preconditioned):

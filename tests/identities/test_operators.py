@@ -111,7 +111,7 @@ def bias_forces_of_aba(robot, state):
     X, V, C, IA, pA = (np.zeros((B, width)) for width in (12, 6, 6, 21, 6))
     f_ext, qdd, U, D_inv, nu = np.zeros((0, 6)), np.zeros(nv), np.zeros((nv, 6)), np.zeros(nv), np.zeros(nv)
     aba.forward_dynamics(tree, state.q, state.v, state.tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
-    turned = np.einsum("bji,bpj->bpi", robot.body_rotations[1:], pA[1:].reshape(-1, 2, 3))
+    turned = np.einsum("bij,bpj->bpi", robot.body_rotations[1:], pA[1:].reshape(-1, 2, 3))
     return turned.reshape(-1)
 
 

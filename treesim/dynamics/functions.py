@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,9 @@ def inverse_dynamics(
     "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
     has two recursions that do not wait for each other.
     """
-    entry = _method("method of inverse dynamics", method, INVERSE_DYNAMICS)
+    entry = INVERSE_DYNAMICS.get(method)
+    if entry is None:
+        raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
     if f_ext is None and gravity is None and armature is None:
         tau = np.empty(robot.nv)
         if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
@@ -99,7 +100,9 @@ def mass_matrix(robot: Tree, q: Any, armature: Any = None, method: str = "crba")
     inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method).
     """
-    entry = _method("method of the mass matrix", method, MASS_MATRIX)
+    entry = MASS_MATRIX.get(method)
+    if entry is None:
+        raise unknown_name("method of the mass matrix", method, MASS_MATRIX)
     nv = robot.nv
     if armature is None:
         M = np.empty((nv, nv))
@@ -107,13 +110,6 @@ def mass_matrix(robot: Tree, q: Any, armature: Any = None, method: str = "crba")
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
     return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
-
-
-def _method(kind: str, name: str, entries: dict[str, Callable[..., int]]) -> Callable[..., int]:
-    entry = entries.get(name)
-    if entry is None:
-        raise unknown_name(kind, name, entries)
-    return entry
 
 
 def energy(robot: Tree, q: Any, v: Any, gravity: Any = None) -> tuple[np.ndarray, np.ndarray]:
