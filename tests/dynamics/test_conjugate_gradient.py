@@ -8,14 +8,16 @@ import treesim
 from tests import trees
 from tests.pinocchio.robots import path
 from tests.trees import CATALOGUE, random_state, relative_error
+from treesim import plugins
 from treesim.dynamics.conjugate_gradient import solve
-from treesim.engine.python import run
+from treesim.engine.python import Tally, run
 from treesim.errors import ArgumentError, ConvergenceError, NonFiniteError, SingularInertiaError
 from treesim.kernels.conjugate_gradient import (
     TOLERANCE,
     forward_dynamics_plain_states,
     solve_states,
 )
+from treesim.kernels.rnea import inverse_dynamics_states
 from treesim.model import generators as make
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics
@@ -221,6 +223,22 @@ def test_the_plain_engine_tells_too():
     constants = (robot.ints, robot.reals, np.array([1e-13, 2]), 0)
     with pytest.raises(ConvergenceError, match="solve_states"):
         run(solve_states, constants, (q, v, tau, np.empty(0)), [(robot.nv,), (2,)], float)
+
+
+@backends
+def test_operations_are_counted_over_all_steps(backend):
+    """A step takes one product with H: the count grows with the steps, and the result is that of plain numbers."""
+    robot = trees.tree("tree_1")
+    q, v, _, tau, _ = random_state(robot)
+    tally = Tally()
+    arguments = (*(tally.variables(x) for x in (q, v, tau)), np.empty(0))
+    entry = type(plugins.get("dynamics", backend)).entry
+    (qdd,) = run(entry, (robot.ints, robot.reals), arguments, [(robot.nv,)], tally.number)
+    assert relative_error(qdd.astype(float), treesim.forward_dynamics(robot, q, v, tau)) < 1e-11
+    one_product = Tally()
+    rest = (*(one_product.variables(x) for x in (q, 0 * v, tau)), np.empty(0))
+    run(inverse_dynamics_states, (robot.ints, robot.reals), rest, [(robot.nv,)], one_product.number)
+    assert tally.operations["mul"] > robot.nv * one_product.operations["mul"] / 2
 
 
 def test_a_robot_that_cannot_move():

@@ -88,7 +88,7 @@ def _solve(
         accepted=NOT_CONVERGED,
     )
     solution = Solution(qdd, report[..., 0].astype(int), report[..., 1])
-    stuck = solution.residual > limits[0]
+    stuck = solution.residual >= limits[0]
     if stuck.any():
         q = np.broadcast_to(np.asarray(arguments[0].value, dtype=float), (*stuck.shape, robot.nq))
         singular = singular_inertia(robot, q[stuck], armature)

@@ -3,7 +3,7 @@
 The preconditioner Phi is 1 or the block diagonal of H, S' R S with the composite inertias R (J91's H R H*), a block of
 n_i x n_i for each joint. J91 eq. 30 prints the coefficient of the next direction as z'z / r'r, which is right for
 Phi = 1 only; here it is r'z over that of the step before. In exact arithmetic nv steps are enough; in floating point
-they are not, so the iteration ends when |r| <= tolerance |tau - C|, and gives up after 20 nv steps: humanoids take 1 to
+they are not, so the iteration ends when |r| < tolerance |tau - C|, and gives up after 20 nv steps: humanoids take 1 to
 8 nv, chains of 100 bodies 4 to 18 nv, long straight ones more.
 """
 
@@ -73,8 +73,17 @@ def scratch_for(tree, q):
     return Scratch(X, R, A, F, blocks_for(tree, q), dof[0], dof[1], dof[2], dof[3])
 
 
+def put_block_row(tree, i, k, inertia, Phi):
+    """Row k of the block S' R S of joint i, k one of its degrees of freedom."""
+    column = rigid_column(inertia, tree.screw[k])
+    for j in range(tree.v_start[i], k):
+        Phi.values[Phi.start[k] + Phi.depth[j]] = force_component(column, tree.screw[j])
+    Phi.diagonal[k] = force_component(column, tree.screw[k]) + tree.armature[k]
+    Phi.values[Phi.start[k] + Phi.depth[k]] = Phi.diagonal[k]
+
+
 def factor_blocks(tree, q, X, R, Phi):
-    """X outward; R and the factors of S' R S inward. Returns whether every joint moves some inertia."""
+    """X outward; R and the factors L' D L of S' R S inward. Returns whether every joint moves some inertia."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         put_rigid(R, i, rigid_at(tree.inertia, i))
@@ -82,11 +91,7 @@ def factor_blocks(tree, q, X, R, Phi):
         inertia = rigid_at(R, i)
         add_to_parent(tree, i, inertia, X, R)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            column = rigid_column(inertia, tree.screw[k])
-            for j in range(tree.v_start[i], k):
-                Phi.values[Phi.start[k] + Phi.depth[j]] = force_component(column, tree.screw[j])
-            Phi.diagonal[k] = force_component(column, tree.screw[k]) + tree.armature[k]
-            Phi.values[Phi.start[k] + Phi.depth[k]] = Phi.diagonal[k]
+            put_block_row(tree, i, k, inertia, Phi)
     factorize(Phi.parent, Phi.depth, Phi.start, Phi.values)
     regular = True
     for k in range(tree.nv):
@@ -120,8 +125,8 @@ def iterate(tree, scratch, x, tolerance, most, preconditioned):
     for k in range(tree.nv):
         p[k] = z[k]
     gain, whole, steps = dot(r, z), sqrt(dot(r, r)), 0
-    left = whole
-    while left > tolerance * whole and steps < most:
+    left = whole / whole
+    while steps < most and not left < tolerance:
         apply_mass_matrix(tree, X, p, Hp, A, F)
         s = gain / dot(p, Hp)
         for k in range(tree.nv):
@@ -131,9 +136,9 @@ def iterate(tree, scratch, x, tolerance, most, preconditioned):
         before, gain = gain, dot(r, z)
         for k in range(tree.nv):
             p[k] = z[k] + gain / before * p[k]
-        left = sqrt(dot(r, r))
+        left = sqrt(dot(r, r)) / whole
         steps += 1
-    return steps, left / whole
+    return steps, left
 
 
 def solve(tree, q, scratch, x, tolerance, most, preconditioned):
@@ -145,7 +150,7 @@ def solve(tree, q, scratch, x, tolerance, most, preconditioned):
     zero = tree.gravity[0] * 0
     if not regular:
         return 0, zero + 1
-    if status_of(x) != FINE or not dot(x, x) > 0:
+    if status_of(x) != FINE or dot(x, x) == 0:
         return 0, zero
     return iterate(tree, scratch, x, tolerance, most, preconditioned)
 
@@ -179,9 +184,9 @@ def solve_states(
         y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
         steps, left = solve(tree, q[y], scratch, qdd[w], limits[0], limits[1], preconditioned)
         report[2 * s], report[2 * s + 1] = steps, left
-        if not left <= limits[0]:
+        if not left < limits[0]:
             status = NOT_CONVERGED
-    return max(status, status_of(qdd))
+    return max(status, status_of(qdd), status_of(report))
 
 
 def forward_dynamics_within_limits(ints, reals, q, v, tau, f_ext, qdd, preconditioned):
