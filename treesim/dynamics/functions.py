@@ -49,7 +49,7 @@ def inverse_dynamics(
 
     Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler (RBDA Table 5.1), O(N).
     """
-    if f_ext is None and gravity is None and armature is None:
+    if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
         tau = np.empty(robot.nv)
         if door(inverse_dynamics_states, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below

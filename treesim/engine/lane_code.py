@@ -11,70 +11,6 @@ from collections.abc import Sequence
 from . import trigonometry as double
 
 HARNESS = """
-; lanes[k] of lane l <- array[min(group + l, last - 1)][k]
-define internal void @gather(ptr noalias %array, i64 %size, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
-entry:
-  %final = sub i64 %last, 1
-  br label %lane
-lane:
-  %l = phi i64 [ 0, %entry ], [ %l.next, %lane.end ]
-  %wanted = add i64 %group, %l
-  %inside = icmp slt i64 %wanted, %final
-  %state = select i1 %inside, i64 %wanted, i64 %final
-  %start = mul i64 %state, %size
-  %from = getelementptr $NUMBER, ptr %array, i64 %start
-  %to = getelementptr $NUMBER, ptr %lanes, i64 %l
-  br label %number
-number:
-  %k = phi i64 [ 0, %lane ], [ %k.next, %number ]
-  %source = getelementptr $NUMBER, ptr %from, i64 %k
-  %x = load $NUMBER, ptr %source
-  %shift = mul i64 %k, $LANES
-  %target = getelementptr $NUMBER, ptr %to, i64 %shift
-  store $NUMBER %x, ptr %target
-  %k.next = add i64 %k, 1
-  %k.more = icmp slt i64 %k.next, %size
-  br i1 %k.more, label %number, label %lane.end
-lane.end:
-  %l.next = add i64 %l, 1
-  %l.more = icmp slt i64 %l.next, $LANES
-  br i1 %l.more, label %lane, label %end
-end:
-  ret void
-}}
-
-; array[group + l][k] <- lanes[k] of lane l, where group + l < last
-define internal void @scatter(ptr noalias %array, i64 %size, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
-entry:
-  br label %lane
-lane:
-  %l = phi i64 [ 0, %entry ], [ %l.next, %lane.end ]
-  %state = add i64 %group, %l
-  %inside = icmp slt i64 %state, %last
-  br i1 %inside, label %copy, label %end
-copy:
-  %start = mul i64 %state, %size
-  %to = getelementptr $NUMBER, ptr %array, i64 %start
-  %from = getelementptr $NUMBER, ptr %lanes, i64 %l
-  br label %number
-number:
-  %k = phi i64 [ 0, %copy ], [ %k.next, %number ]
-  %shift = mul i64 %k, $LANES
-  %source = getelementptr $NUMBER, ptr %from, i64 %shift
-  %x = load $NUMBER, ptr %source
-  %target = getelementptr $NUMBER, ptr %to, i64 %k
-  store $NUMBER %x, ptr %target
-  %k.next = add i64 %k, 1
-  %k.more = icmp slt i64 %k.next, %size
-  br i1 %k.more, label %number, label %lane.end
-lane.end:
-  %l.next = add i64 %l, 1
-  %l.more = icmp slt i64 %l.next, $LANES
-  br i1 %l.more, label %lane, label %end
-end:
-  ret void
-}}
-
 ; 0, or 1 if one of `count` vectors holds NaN or infinity (x * 0 is 0 only for finite x; no fast flags here)
 define internal i64 @residue(ptr noalias %out, i64 %count) noinline nounwind {{
 entry:
@@ -111,9 +47,11 @@ loop:
   %group = phi i64 [ %first, %entry ], [ %group.next, %loop ]
   %status = phi i64 [ 0, %entry ], [ %status.next, %loop ]
 {gathers}
+  %residue.in = call i64 @residue(ptr %in, i64 {inputs})
 {calls}
-  %residue = call i64 @residue(ptr %out, i64 {results})
+  %residue.out = call i64 @residue(ptr %out, i64 {results})
 {scatters}
+  %residue = or i64 %residue.in, %residue.out
   %status.next = or i64 %status, %residue
   %group.next = add i64 %group, $LANES
   %more = icmp slt i64 %group.next, %last
@@ -136,7 +74,7 @@ declare $VECTOR @llvm.cos.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.fabs.$SUFFIX($VECTOR)
 
 ; both, as in trigonometry.sincos; where a lane is too large for the reduction to be exact, the C library's
-define internal {{ $VECTOR, $VECTOR }} @sincos($VECTOR %x) noinline nounwind alignstack(64) {{
+define internal {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR %x) noinline nounwind alignstack(64) {{
   %size = call $VECTOR @llvm.fabs.$SUFFIX($VECTOR %x)
   %large = fcmp ugt $VECTOR %size, {largest}
   %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %large)
@@ -190,7 +128,7 @@ reduction:
 """
 
 
-def number(value: float, single: bool) -> str:
+def splat(value: float, single: bool) -> str:
     """Return LLVM's text of a vector constant, all lanes alike."""
     exact = struct.unpack("<f", struct.pack("<f", value))[0] if single else value
     word = struct.unpack(">Q", struct.pack(">d", exact))[0]
@@ -209,8 +147,8 @@ def sincos(single: bool) -> str:
         cosine = (double.C1, double.C2, double.C3, double.C4, double.C5, double.C6)
     width = 32 if single else 64
     text = SINCOS.format(
-        largest=number(largest, single), round=number(rounder, single),
-        two_over_pi=number(double.TWO_OVER_PI, single), half=number(0.5, single), one=number(1.0, single),
+        largest=splat(largest, single), round=splat(rounder, single),
+        two_over_pi=splat(double.TWO_OVER_PI, single), half=splat(0.5, single), one=splat(1.0, single),
         reduction=_reduction(parts, single), sine=_horner("sine", sine, single),
         cosine=_horner("cosine", cosine, single), bit_one=f"splat (i{width} 1)",
         to_sign=f"splat (i{width} {width - 2})", sign=f"splat (i{width} {-(1 << (width - 1))})",
@@ -223,7 +161,7 @@ def _reduction(parts: Sequence[float], single: bool) -> str:
     lines, names = [], ["%x", "%r.high", "%r.middle", "%r"]
     for before, after, part in zip(names, names[1:], parts, strict=False):
         lines += [
-            f"  {after}.part = fmul contract $VECTOR %away, {number(part, single)}",
+            f"  {after}.part = fmul contract $VECTOR %away, {splat(part, single)}",
             f"  {after} = fadd contract $VECTOR {before}, {after}.part",
         ]
     return "\n".join(lines)
@@ -231,12 +169,12 @@ def _reduction(parts: Sequence[float], single: bool) -> str:
 
 def _horner(name: str, coefficients: Sequence[float], single: bool) -> str:
     """The polynomial in z with the given coefficients, lowest first."""
-    lines, value = [], number(coefficients[-1], single)
+    lines, value = [], splat(coefficients[-1], single)
     for k in range(len(coefficients) - 2, -1, -1):
         result = f"%{name}" if k == 0 else f"%{name}.{k}"
         lines += [
             f"  %{name}.{k}.part = fmul contract $VECTOR {value}, %z",
-            f"  {result} = fadd contract $VECTOR %{name}.{k}.part, {number(coefficients[k], single)}",
+            f"  {result} = fadd contract $VECTOR %{name}.{k}.part, {splat(coefficients[k], single)}",
         ]
         value = result
     return "\n".join(lines)

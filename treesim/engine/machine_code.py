@@ -1,7 +1,7 @@
 """Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
 
-A kept object is used only if it is whole and was made for this very text, processor and compiler: the file begins with
-a digest of all that, and of the object itself; anything else is compiled anew and replaced.
+A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is a
+digest of all these, and it begins with a digest of its name and contents; anything else is compiled anew and replaced.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .generic import cache_directory
+from .straight_line import Code
 
 MAGIC = b"treesim object 1\n"
 
@@ -49,34 +52,42 @@ def _initialize() -> None:
 
 
 class Loaded(NamedTuple):
-    """A loaded function, and what must stay alive as long as it may be called."""
+    """A loaded function `run(first, last, workspace, arrays)`, the vectors of workspace it needs, and what must stay
+    alive as long as it may be called."""
 
-    call: Callable[..., int]
+    run: Callable[..., int]
+    workspace: int
     keep: Any
 
 
-def load(text: str) -> Loaded:
-    """Return the function `run(i64, i64, ptr, ptr) -> i64` of a module of LLVM IR, compiled or from the disk.
+def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
+    """Return the function `run` of the IR that `write` gives, from the disk or compiled for this processor.
 
-    Cost: about 0.1 ms per operation of straight-line code when it must be compiled, a few milliseconds when not.
+    name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
+    is announced on stderr. Cost: about 20 us per operation of straight-line code when it must be compiled, a few
+    milliseconds when not.
     """
     from llvmlite import binding
 
     here = processor()
-    key = _digest(repr((here, binding.llvm_version_info)).encode(), text.encode())
-    path = cache_directory() / "objects" / key
-    code = _read(path, key)
-    if code is None:
-        code = _compile(text, here)
-        _write(path, key, code)
+    path = cache_directory() / "objects" / _digest(repr((here, binding.llvm_version_info)).encode(), identity)
+    kept = _read(path)
+    if kept is None:
+        kept = _compile(name, write(), here)
+        _write(path, kept)
     machine = _target(here)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
+    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
     engine.finalize_object()
-    signature = ctypes.CFUNCTYPE(
-        ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-    )
-    return Loaded(signature(engine.get_function_address("run")), (engine, machine))
+    signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    return Loaded(signature(engine.get_function_address("run")), kept.workspace, (engine, machine))
+
+
+class Kept(NamedTuple):
+    """Compiled code as it lies on the disk, and the workspace it needs."""
+
+    workspace: int
+    code: bytes
 
 
 def _target(here: Processor) -> Any:
@@ -87,12 +98,17 @@ def _target(here: Processor) -> Any:
     )
 
 
-def _compile(text: str, here: Processor) -> bytes:
+def _compile(name: str, source: Code, here: Processor) -> Kept:
     from llvmlite import binding
 
-    module = binding.parse_assembly(text)
+    start = time.perf_counter()
+    module = binding.parse_assembly(source.text)
     module.triple = here.triple
-    return bytes(_target(here).emit_object(module))
+    code = bytes(_target(here).emit_object(module))
+    seconds = time.perf_counter() - start
+    if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
+        print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
+    return Kept(source.workspace, code)
 
 
 def _digest(*parts: bytes) -> str:
@@ -102,25 +118,31 @@ def _digest(*parts: bytes) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path, key: str) -> bytes | None:
+def _head(path: Path, workspace: bytes, code: bytes) -> bytes:
+    """What a whole file for this key begins with."""
+    return MAGIC + _digest(path.name.encode(), workspace, code).encode() + b"\n"
+
+
+def _read(path: Path) -> Kept | None:
     """A kept object, or None if there is none that is whole and for this key."""
     try:
         content = path.read_bytes()
     except OSError:
         return None
-    head = MAGIC + key.encode() + b"\n"
-    start = len(head) + 65
-    code = content[start:]
-    whole = content.startswith(head) and content[len(head) : start] == _digest(code).encode() + b"\n"
-    return code if whole else None
+    start = len(MAGIC) + 65
+    workspace, code = content[start : start + 8], content[start + 8 :]
+    if content[:start] != _head(path, workspace, code):
+        return None
+    return Kept(int.from_bytes(workspace, "little"), code)
 
 
-def _write(path: Path, key: str, code: bytes) -> None:
+def _write(path: Path, kept: Kept) -> None:
     """Keep an object; a place that cannot be written to costs only time."""
+    workspace = kept.workspace.to_bytes(8, "little")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(MAGIC + key.encode() + b"\n" + _digest(code).encode() + b"\n" + code)
+            file.write(_head(path, workspace, kept.code) + workspace + kept.code)
         os.replace(file.name, path)
     except OSError:
         return

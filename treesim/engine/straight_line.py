@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .lane_code import HARNESS, number, sincos
+from .lane_code import HARNESS, sincos, splat
+from .lane_transfers import transfers
 from .trace import ADD, CONSTANT, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Trace
 
-CHUNK = 1500  # operations of one function
+CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
@@ -70,9 +71,10 @@ def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], l
         scatters=_transfers("scatter", "%out", results, len(sizes)),
         results=sum(results),
     )
-    text = "\n".join([sincos(lanes.single), *chunks, harness])
+    text = "\n".join([sincos(lanes.single), transfers(lanes.count), *chunks, harness])
     for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
-                        ("LANES", str(lanes.count)), ("BYTES", str(lanes.bytes)), ("FAST", FAST)):  # fmt: skip
+                        ("LANES", str(lanes.count)), ("BYTES", str(lanes.bytes)),
+                        ("UNIT", str(lanes.bytes // lanes.count)), ("FAST", FAST)):  # fmt: skip
         text = text.replace(f"${name}", value)
     return Code(text, traced.inputs + writer.slots + sum(results))
 
@@ -159,7 +161,7 @@ class _Writer:
     def _sine_and_cosine(self, argument: int, x: str) -> None:
         """Both at once, whichever is asked for first."""
         pair = f"%n{argument}.sincos"
-        self.lines.append(f"  {pair} = call {{ $VECTOR, $VECTOR }} @sincos($VECTOR {x})")
+        self.lines.append(f"  {pair} = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {x})")
         for index, operation in enumerate((SIN, COS)):
             name = f"{pair}.{index}"
             self.lines.append(f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} {pair}, {index}")
@@ -170,7 +172,7 @@ class _Writer:
         if node not in self.here:
             operation = self.graph.operation[node]
             if operation == CONSTANT:
-                self.here[node] = number(self.graph.values[self.graph.first[node]], self.lanes.single)
+                self.here[node] = splat(self.graph.values[self.graph.first[node]], self.lanes.single)
             elif operation == INPUT:
                 self._load(node, "%in", self.graph.first[node])
             else:

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.status import FINE
 
+LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
 INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS = range(10)
 ARITY = {INPUT: 0, CONSTANT: 0, ADD: 2, SUB: 2, MUL: 2, DIV: 2, NEG: 1, SQRT: 1, SIN: 1, COS: 1}
 
@@ -34,10 +35,15 @@ class Graph:
         self._constants: dict[str, int] = {}
 
     def node(self, operation: int, first: int, second: int = 0) -> int:
-        """Return the node of an operation, a new one unless the same has been asked for before."""
+        """Return the node of an operation, a new one unless the same has been asked for before.
+
+        Raises UnsupportedError when there are too many.
+        """
         key = (operation, first, second)
         found = self._known.get(key)
         if found is None:
+            if len(self.operation) == LONGEST:
+                raise UnsupportedError(f"the kernel takes more than {LONGEST} operations: too many for one trace")
             found = self._known[key] = len(self.operation)
             self.operation.append(operation)
             self.first.append(first)
@@ -181,6 +187,8 @@ class Traced:
     def __bool__(self) -> bool:
         raise data_dependent()
 
+    __abs__ = __int__ = __float__ = __index__ = __bool__
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -234,7 +242,7 @@ def trace(
 ) -> Trace:
     """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
 
-    Raises UnsupportedError when the entry's course depends on its inputs' values. Cost: about a microsecond per
+    Raises UnsupportedError when the entry's course depends on its inputs' values, or is too long. Cost: about a microsecond per
     hundred operations of the text, once per robot.
     """
     graph = Graph()
