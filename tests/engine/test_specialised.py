@@ -12,7 +12,7 @@ from treesim.engine import evaluate, machine_code, specialised
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.model import generators
 
 pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
@@ -124,10 +124,12 @@ def test_what_cannot_be_specialised_stays_with_the_generic_engine(monkeypatch):
     robot = trees.tree("random_c")
     constants = (robot.ints, robot.reals)
     assert specialised.batch_code(difference_states, constants, (robot.nq, robot.nq), (robot.nv,), False) is None
-    q, v, *_ = states(robot, 600)
+    q = states(robot, 600).q
     assert np.array_equal(robot.difference(q, q[::-1])[5], robot.difference(q[5], q[-6]))
-    chain = generators.chain(130)  # its mass matrix would take 330,000 operations
-    assert specialised.batch_code(mass_matrix_states, (chain.ints, chain.reals), (chain.nq,), (chain.nv**2,), False) is None
+    chain = generators.chain(300)  # n^3 / 6 multiplications
+    sizes = (chain.nq, chain.nv, chain.nv, 0)
+    constants = (chain.ints, chain.reals)
+    assert specialised.batch_code(forward_dynamics_ltdl_states, constants, sizes, (chain.nv,), False) is None
 
 
 class Disk:

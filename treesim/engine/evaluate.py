@@ -49,7 +49,9 @@ def evaluate(
     if not any(x is not None and x.size for x in arrays) and all(
         0 in a.shape for a in arguments if a.value is not None
     ):
-        return [np.zeros(batch + shape, number) for shape in results]  # a robot that cannot move: no entry has work to do
+        return [
+            np.zeros(batch + shape, number) for shape in results
+        ]  # a robot that cannot move: no entry has work to do
     count = math.prod(batch)
     outputs = [np.empty(batch + shape, number) for shape in results]
     if count:
@@ -112,8 +114,8 @@ def _run(
     """Run all states, many of them on lanes and on several threads: each takes one run of neighbouring states."""
     number = outputs[0].dtype
     if count >= specialised.STATES:
-        sizes = [[x.size // count for x in group] for group in (inputs, outputs)]
-        code = specialised.batch_code(entry, constants, *sizes, single=number == np.float32)
+        sizes, results = ([x.size // count for x in group] for group in (inputs, outputs))
+        code = specialised.batch_code(entry, constants, sizes, results, number == np.float32)
         if code is not None:
             arrays = [x.astype(number, copy=False) for x in (*inputs, *outputs)]
             return _over_threads(lambda first, last: code.run(arrays, first, last), count)

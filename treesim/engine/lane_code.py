@@ -137,6 +137,8 @@ def splat(value: float, single: bool) -> str:
 
 def sincos(single: bool) -> str:
     """Return the text of sine and cosine on lanes."""
+    sine: tuple[float, ...]
+    cosine: tuple[float, ...]
     if single:
         largest, rounder, parts = SINGLE_LARGEST, SINGLE_ROUND, SINGLE_PI_2
         sine, cosine = SINGLE_SINE, SINGLE_COSINE

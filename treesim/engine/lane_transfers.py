@@ -8,7 +8,8 @@ write them to the same place.
 from __future__ import annotations
 
 FUNCTION = """
-define internal void @{name}(ptr noalias %array, i64 %size, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
+define internal void @{name}(
+    ptr noalias %array, i64 %size, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
 entry:
   %final = sub i64 %last, 1
 {rows}
@@ -60,23 +61,23 @@ def _function(name: str, count: int, source: str, target: str, one: str, other: 
     """One direction: vectors from %source to %target, single numbers from %one to %other."""
     rows_aligned, lanes_aligned = "$UNIT", "$BYTES"
     from_rows = source == "from"
-    places = [ROW_BLOCK.format(l=l) + "\n" + LANE_BLOCK.format(l=l) for l in range(count)]
+    places = [ROW_BLOCK.format(l=lane) + "\n" + LANE_BLOCK.format(l=lane) for lane in range(count)]
     loads = [
-        f"  %v0.{l} = load $VECTOR, ptr %{source}.{l}, align {rows_aligned if from_rows else lanes_aligned}"
-        for l in range(count)
+        f"  %v0.{lane} = load $VECTOR, ptr %{source}.{lane}, align {rows_aligned if from_rows else lanes_aligned}"
+        for lane in range(count)
     ]
     transposition, last = _transposition(count)
     stores = [
-        f"  store $VECTOR {last}.{l}, ptr %{target}.{l}, align {lanes_aligned if from_rows else rows_aligned}"
-        for l in range(count)
+        f"  store $VECTOR {last}.{lane}, ptr %{target}.{lane}, align {lanes_aligned if from_rows else rows_aligned}"
+        for lane in range(count)
     ]
     copies = [
-        COPY_PLACES.format(l=l)
-        + f"\n  %x.{l} = load $NUMBER, ptr %{one}.{l}\n  store $NUMBER %x.{l}, ptr %{other}.{l}"
-        for l in range(count)
+        COPY_PLACES.format(l=lane)
+        + f"\n  %x.{lane} = load $NUMBER, ptr %{one}.{lane}\n  store $NUMBER %x.{lane}, ptr %{other}.{lane}"
+        for lane in range(count)
     ]
     return FUNCTION.format(
-        name=name, count=count, rows="\n".join(ROW.format(l=l) for l in range(count)),
+        name=name, count=count, rows="\n".join(ROW.format(l=lane) for lane in range(count)),
         loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores),
         copies="\n".join(copies),
     )  # fmt: skip
@@ -97,9 +98,8 @@ def _transposition(count: int) -> tuple[str, str]:
             else:
                 mask = [p + d if not p & d else count + p for p in places]
             text = ", ".join(f"i32 {p}" for p in mask)
-            lines.append(
-                f"  {after}.{i} = shufflevector $VECTOR {before}.{low}, $VECTOR {before}.{high}, <{count} x i32> <{text}>"
-            )
+            pair = f"$VECTOR {before}.{low}, $VECTOR {before}.{high}"
+            lines.append(f"  {after}.{i} = shufflevector {pair}, <{count} x i32> <{text}>")
         before = after
         d *= 2
     return "\n".join(lines), before

@@ -1,7 +1,7 @@
 """Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
 
 A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is a
-digest of all these, and it begins with a digest of its name and contents; anything else is compiled anew and replaced.
+digest of all these, and it begins with a digest of name and contents; anything else is compiled anew and replaced.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Lanes(NamedTuple):
     """A vector type: the number type, and how many of them."""
 
     single: bool
-    count: int
+    width: int
 
     @property
     def number(self) -> str:
@@ -33,17 +33,17 @@ class Lanes(NamedTuple):
     @property
     def vector(self) -> str:
         """LLVM's name of the vector."""
-        return f"<{self.count} x {self.number}>"
+        return f"<{self.width} x {self.number}>"
 
     @property
     def suffix(self) -> str:
         """LLVM's suffix of intrinsics on the vector."""
-        return f"v{self.count}f{32 if self.single else 64}"
+        return f"v{self.width}f{32 if self.single else 64}"
 
     @property
     def bytes(self) -> int:
         """Size of the vector in memory."""
-        return self.count * (4 if self.single else 8)
+        return self.width * (4 if self.single else 8)
 
 
 class Code(NamedTuple):
@@ -71,10 +71,10 @@ def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], l
         scatters=_transfers("scatter", "%out", results, len(sizes)),
         results=sum(results),
     )
-    text = "\n".join([sincos(lanes.single), transfers(lanes.count), *chunks, harness])
+    text = "\n".join([sincos(lanes.single), transfers(lanes.width), *chunks, harness])
     for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
-                        ("LANES", str(lanes.count)), ("BYTES", str(lanes.bytes)),
-                        ("UNIT", str(lanes.bytes // lanes.count)), ("FAST", FAST)):  # fmt: skip
+                        ("LANES", str(lanes.width)), ("BYTES", str(lanes.bytes)),
+                        ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
         text = text.replace(f"${name}", value)
     return Code(text, traced.inputs + writer.slots + sum(results))
 
@@ -140,7 +140,12 @@ class _Writer:
                 if node not in self.chunk_of:
                     self._results(node)
         body = "\n".join(self.lines)
-        return f"define internal void @chunk{k}(ptr noalias %in, ptr noalias %tmp, ptr noalias %out) noinline nounwind alignstack(64) {{\n{body}\n  ret void\n}}"
+        # spilled vectors stay within a cache line each only on an aligned stack
+        arguments, attributes = (
+            "ptr noalias %in, ptr noalias %tmp, ptr noalias %out",
+            "noinline nounwind alignstack(64)",
+        )
+        return f"define internal void @chunk{k}({arguments}) {attributes} {{\n{body}\n  ret void\n}}"
 
     def _operation(self, node: int) -> None:
         graph, name = self.graph, f"%n{node}"
