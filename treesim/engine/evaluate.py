@@ -133,9 +133,46 @@ def _run(
     return status
 
 
-def _over_threads(run: Callable[[int, int], int], count: int) -> int:
-    """Call run(first, last) on equal parts of `count` states, one for each thread, and return the worst status."""
-    tasks = max(1, min(thread_count(), count // STATES_PER_TASK))
+def run_steps(
+    entry: Callable[..., int], constants: Sequence[Any], states: Sequence[np.ndarray], controls: np.ndarray
+) -> list[np.ndarray]:
+    """Return the states (count, steps, n) that follow from `states` (count, n) under controls (count, steps, m).
+
+    entry(*constants, *states, control, *next states) does one step. A state that is not finite stays in the results.
+    """
+    count, steps = controls.shape[:2]
+    number = controls.dtype
+    results = [np.empty((count, steps, x.shape[1]), number) for x in states]
+    if not (count and steps):
+        return results
+    sizes = [x.shape[1] for x in states]
+    code = specialised.batch_code(
+        entry, constants, [*sizes, controls.shape[2]], sizes, number == np.float32, fed_back=len(sizes)
+    )
+    if code is not None:
+        arrays = [*states, controls, *results]
+        _over_threads(lambda first, last: code.run(arrays, first, last, steps), count, code.lanes.width)
+        return results
+    now = [x.astype(float) for x in states]
+    machine_code = compiled(entry)
+    for k in range(steps):
+        new = [np.empty_like(x) for x in now]
+        arrays = [*now, np.ascontiguousarray(controls[:, k], dtype=float), *new]
+
+        def part(first: int, last: int, arrays: list[np.ndarray] = arrays) -> int:
+            return int(machine_code(*constants, *(x[first:last].reshape(-1) for x in arrays)))
+
+        _over_threads(part, count)
+        for result, x in zip(results, new, strict=True):
+            result[:, k] = x
+        now = new
+    return results
+
+
+def _over_threads(run: Callable[[int, int], int], count: int, least: int = STATES_PER_TASK) -> int:
+    """Call run(first, last) on equal parts of `count` states, one for each thread, of at least so many states; return
+    the worst status."""
+    tasks = max(1, min(thread_count(), count // least))
     if tasks == 1:
         return run(0, count)
     edges = [count * t // tasks for t in range(tasks + 1)]

@@ -33,7 +33,25 @@ end:
 }}
 declare i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1>)
 
-define i64 @run(i64 %first, i64 %last, ptr %workspace, ptr %arrays) nounwind {{
+; lanes[k] <- out[k] for k < count
+define internal void @feed_back(ptr noalias %in, ptr noalias %out, i64 %count) noinline nounwind {{
+entry:
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %vector, label %end
+vector:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %vector ]
+  %from = getelementptr $VECTOR, ptr %out, i64 %k
+  %to = getelementptr $VECTOR, ptr %in, i64 %k
+  %x = load $VECTOR, ptr %from, align $BYTES
+  store $VECTOR %x, ptr %to, align $BYTES
+  %k.next = add i64 %k, 1
+  %k.more = icmp slt i64 %k.next, %count
+  br i1 %k.more, label %vector, label %end
+end:
+  ret void
+}}
+
+define i64 @run(i64 %first, i64 %last, i64 %steps, ptr %workspace, ptr %arrays) nounwind {{
 entry:
   %in = getelementptr $VECTOR, ptr %workspace, i64 0
   %tmp = getelementptr $VECTOR, ptr %workspace, i64 {inputs}
@@ -44,20 +62,30 @@ entry:
 none:
   ret i64 0
 loop:
-  %group = phi i64 [ %first, %entry ], [ %group.next, %loop ]
-  %status = phi i64 [ 0, %entry ], [ %status.next, %loop ]
+  %group = phi i64 [ %first, %entry ], [ %group.next, %loop.end ]
+  %status = phi i64 [ 0, %entry ], [ %status.step, %loop.end ]
+{initial}
+  br label %step
+step:
+  %t = phi i64 [ 0, %loop ], [ %t.next, %step ]
+  %status.before = phi i64 [ %status, %loop ], [ %status.step, %step ]
 {gathers}
   %residue.in = call i64 @residue(ptr %in, i64 {inputs})
 {calls}
   %residue.out = call i64 @residue(ptr %out, i64 {results})
 {scatters}
+  call void @feed_back(ptr %in, ptr %out, i64 {fed_back})
   %residue = or i64 %residue.in, %residue.out
-  %status.next = or i64 %status, %residue
+  %status.step = or i64 %status.before, %residue
+  %t.next = add i64 %t, 1
+  %t.more = icmp slt i64 %t.next, %steps
+  br i1 %t.more, label %step, label %loop.end
+loop.end:
   %group.next = add i64 %group, $LANES
   %more = icmp slt i64 %group.next, %last
   br i1 %more, label %loop, label %end
 end:
-  ret i64 %status.next
+  ret i64 %status.step
 }}
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 FUNCTION = """
 define internal void @{name}(
-    ptr noalias %array, i64 %size, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
+    ptr noalias %array, i64 %size, i64 %stride, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
 entry:
   %final = sub i64 %last, 1
 {rows}
@@ -40,7 +40,7 @@ end:
 ROW = """  %wanted.{l} = add i64 %group, {l}
   %inside.{l} = icmp slt i64 %wanted.{l}, %final
   %state.{l} = select i1 %inside.{l}, i64 %wanted.{l}, i64 %final
-  %start.{l} = mul i64 %state.{l}, %size
+  %start.{l} = mul i64 %state.{l}, %stride
   %row.{l} = getelementptr $NUMBER, ptr %array, i64 %start.{l}"""
 ROW_BLOCK = "  %from.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %at"
 LANE_BLOCK = """  %place.{l} = add i64 %at, {l}

@@ -1,7 +1,7 @@
 """Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
 
-A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is a
-digest of all these, and it begins with a digest of name and contents; anything else is compiled anew and replaced.
+A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is
+a digest of these, and it begins with a digest of name and contents; anything else is compiled anew and replaced.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _initialize() -> None:
 
 
 class Loaded(NamedTuple):
-    """A loaded function `run(first, last, workspace, arrays)`, the vectors of workspace it needs, and what must stay
-    alive as long as it may be called."""
+    """A loaded function `run(first, last, steps, workspace, arrays)`, the vectors of workspace it needs, and what must
+    stay alive as long as it may be called."""
 
     run: Callable[..., int]
     workspace: int
@@ -79,7 +79,8 @@ def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
     engine.finalize_object()
-    signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    integer, address = ctypes.c_int64, ctypes.c_void_p
+    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
     return Loaded(signature(engine.get_function_address("run")), kept.workspace, (engine, machine))
 
 

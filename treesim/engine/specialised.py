@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from . import machine_code
 from .generic import kernel_hash, runs_compiled
-from .straight_line import Lanes, straight_line
+from .straight_line import Code, Lanes, straight_line
 from .trace import trace
 
 STATES = 512  # batches from this size on are worth specialised code
@@ -36,13 +36,13 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
-    def run(self, arrays: Sequence[np.ndarray], first: int, last: int) -> int:
+    def run(self, arrays: Sequence[np.ndarray], first: int, last: int, steps: int = 1) -> int:
         """Work on states first .. last - 1 of contiguous arrays; return 0, or 1 if a number is not finite."""
         size = (self._loaded.workspace + 1) * self.lanes.bytes
         memory = np.empty(size, np.uint8)
         aligned = -(-memory.ctypes.data // self.lanes.bytes) * self.lanes.bytes
         addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-        return int(self._loaded.run(first, last, aligned, ctypes.addressof(addresses)))
+        return int(self._loaded.run(first, last, steps, aligned, ctypes.addressof(addresses)))
 
 
 def lanes(single: bool) -> Lanes:
@@ -61,18 +61,24 @@ def usable() -> bool:
 
 
 def batch_code(
-    entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int], single: bool
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    single: bool,
+    fed_back: int = 0,
 ) -> BatchCode | None:
     """Return the code of an entry for given constants and sizes of one state's arrays, or None if there is none.
 
+    fed_back: how many of the first inputs are, in the next step, the first results (see straight_line).
     Cost: 0.2 to 1 s the first time ever, milliseconds the first time in a process, then microseconds.
     """
     if sum(sizes) > LARGEST or not usable():
         return None
-    identity = (entry, single, tuple(sizes), tuple(results), *map(_contents, constants))
+    identity = (entry, single, fed_back, tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
-            _codes[identity] = _make(entry, constants, sizes, results, single, identity)
+            _codes[identity] = _make(entry, constants, sizes, results, identity)
             if len(_codes) > KEPT:
                 _codes.popitem(last=False)
         _codes.move_to_end(identity)
@@ -88,14 +94,17 @@ def _make(
     constants: Sequence[Any],
     sizes: Sequence[int],
     results: Sequence[int],
-    single: bool,
     identity: tuple[Any, ...],
 ) -> BatchCode | None:
+    _, single, fed_back, *_ = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
     key = repr((name, kernel_hash(), width, *identity[1:])).encode()
+
+    def write() -> Code:
+        return straight_line(trace(entry, constants, sizes, results), sizes, results, width, fed_back)
+
     try:
-        write = lambda: straight_line(trace(entry, constants, sizes, results), sizes, results, width)  # noqa: E731
         return BatchCode(machine_code.load(name, key, write), width)
     except UnsupportedError:
         return None

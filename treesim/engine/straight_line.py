@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from .lane_code import HARNESS, sincos, splat
 from .lane_transfers import transfers
-from .trace import ADD, CONSTANT, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Trace
+from .trace import ADD, ARITY, CONSTANT, COS, DIV, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
 
 CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
+CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
+DECLARATIONS = """
+declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
+declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
+declare $VECTOR @llvm.minnum.$SUFFIX($VECTOR, $VECTOR)
+"""
 
 
 class Lanes(NamedTuple):
@@ -53,25 +59,30 @@ class Code(NamedTuple):
     workspace: int
 
 
-def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes) -> Code:
-    """Return the IR of a function `run(first, last, workspace, arrays)` over states first .. last - 1.
+def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0) -> Code:
+    """Return the IR of a function `run(first, last, steps, workspace, arrays)` over states first .. last - 1.
 
-    sizes, results: numbers of one state in each input and result array; `arrays` points to their addresses. `run`
-    returns 0, or 1 if any result of these states is not finite. Every lane sees the same operations in the same order,
-    so a state's result does not depend on where in the batch it stands.
+    sizes, results: numbers of one state in each input and result array; `arrays` points to their addresses. Without
+    fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their arrays
+    hold the states to start from, and all other arrays hold `steps` entries for each state. `run` returns 0, or 1 if
+    any number is not finite. Every lane sees the same operations in the same order, so a state's result does not depend
+    on where in the batch it stands.
     """
     writer = _Writer(traced, lanes)
     chunks = writer.chunks()
-    calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
-    harness = HARNESS.format(
+    inputs = _places(sizes)
+    first = fed_back or len(sizes)
+    text = HARNESS.format(
         inputs=traced.inputs,
         crossing=writer.slots,
-        calls=calls,
-        gathers=_transfers("gather", "%in", sizes, 0),
-        scatters=_transfers("scatter", "%out", results, len(sizes)),
+        calls="\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks))),
+        initial=_transfers("gather", "%in", inputs[:first], 0, each_step=False),
+        gathers=_transfers("gather", "%in", inputs[first:], first, each_step=True),
+        scatters=_transfers("scatter", "%out", _places(results), len(sizes), each_step=True),
         results=sum(results),
+        fed_back=sum(sizes[:fed_back]),
     )
-    text = "\n".join([sincos(lanes.single), transfers(lanes.width), *chunks, harness])
+    text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *chunks, text])
     for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
                         ("LANES", str(lanes.width)), ("BYTES", str(lanes.bytes)),
                         ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
@@ -79,19 +90,27 @@ def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], l
     return Code(text, traced.inputs + writer.slots + sum(results))
 
 
-def _transfers(function: str, buffer: str, sizes: Sequence[int], array: int) -> str:
-    """Calls that move the arrays of the given sizes between the caller's memory and the lanes' buffer."""
-    lines, start = [], 0
-    for k, size in enumerate(sizes):
+def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Size and place in the lanes' buffer of each array."""
+    return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
+
+
+def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], array: int, each_step: bool) -> str:
+    """Calls that move arrays, numbered from `array` on, between the caller's memory and the lanes' buffer."""
+    lines = []
+    for k, (size, start) in enumerate(places, start=array):
+        name = f"%{function}{k}"
         if size:
-            name = f"{function}{k}"
             lines += [
-                f"  %{name}.slot = getelementptr ptr, ptr %arrays, i64 {array + k}",
-                f"  %{name}.array = load ptr, ptr %{name}.slot",
-                f"  %{name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {start}",
-                f"  call void @{function}(ptr %{name}.array, i64 {size}, i64 %group, i64 %last, ptr %{name}.lanes)",
+                f"  {name}.slot = getelementptr ptr, ptr %arrays, i64 {k}",
+                f"  {name}.array = load ptr, ptr {name}.slot",
+                f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {start}",
+                f"  {name}.stride = mul i64 {size}, {'%steps' if each_step else 1}",
+                f"  {name}.offset = mul i64 {size}, {'%t' if each_step else 0}",
+                f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
+                f"  call void @{function}(ptr {name}.here, i64 {size}, i64 {name}.stride, i64 %group, i64 %last, "
+                f"ptr {name}.lanes)",
             ]
-        start += size
     return "\n".join(lines)
 
 
@@ -114,8 +133,7 @@ class _Writer:
 
     def _sources(self, node: int) -> tuple[int, ...]:
         graph = self.graph
-        pair = (graph.first[node], graph.second[node])
-        return pair if graph.operation[node] in BINARY else pair[:1]
+        return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
 
     def chunks(self) -> list[str]:
         """Return the functions' texts."""
@@ -150,17 +168,21 @@ class _Writer:
     def _operation(self, node: int) -> None:
         graph, name = self.graph, f"%n{node}"
         operation = graph.operation[node]
-        first = self._value(graph.first[node])
+        values = [self._value(source) for source in self._sources(node)]
+        if operation in (SIN, COS):
+            self._sine_and_cosine(graph.first[node], values[0])
+            return
         if operation in BINARY:
-            second = self._value(graph.second[node])
-            self.lines.append(f"  {name} = {BINARY[operation]} $FAST $VECTOR {first}, {second}")
+            text = f"{BINARY[operation]} $FAST $VECTOR {values[0]}, {values[1]}"
         elif operation == NEG:
-            self.lines.append(f"  {name} = fneg $FAST $VECTOR {first}")
-        elif operation == SQRT:
-            self.lines.append(f"  {name} = call $FAST $VECTOR @llvm.sqrt.$SUFFIX($VECTOR {first})")
+            text = f"fneg $FAST $VECTOR {values[0]}"
+        elif operation == LESS:
+            self.lines.append(f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}")
+            text = f"uitofp <$LANES x i1> {name}.less to $VECTOR"
         else:
-            self._sine_and_cosine(graph.first[node], first)
-            name = self.here[node]
+            arguments = ", ".join(f"$VECTOR {value}" for value in values)
+            text = f"call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"
+        self.lines.append(f"  {name} = {text}")
         self.here[node] = name
 
     def _sine_and_cosine(self, argument: int, x: str) -> None:

@@ -16,8 +16,22 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS = range(10)
-ARITY = {INPUT: 0, CONSTANT: 0, ADD: 2, SUB: 2, MUL: 2, DIV: 2, NEG: 1, SQRT: 1, SIN: 1, COS: 1}
+INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS = range(13)
+ARITY = {
+    INPUT: 0,
+    CONSTANT: 0,
+    ADD: 2,
+    SUB: 2,
+    MUL: 2,
+    DIV: 2,
+    NEG: 1,
+    SQRT: 1,
+    SIN: 1,
+    COS: 1,
+    MAX: 2,
+    MIN: 2,
+    LESS: 2,
+}
 
 
 class Graph:
@@ -224,9 +238,33 @@ class Functions:
         return x.made(SQRT)
 
     @staticmethod
+    def maximum(x: Any, y: Any) -> Traced:
+        """The larger of two numbers."""
+        return _compared(MAX, x, y, max)
+
+    @staticmethod
+    def minimum(x: Any, y: Any) -> Traced:
+        """The smaller of two numbers."""
+        return _compared(MIN, x, y, min)
+
+    @staticmethod
+    def less(x: Any, y: Any) -> Traced:
+        """1 if x < y, else 0."""
+        return _compared(LESS, x, y, lambda a, b: float(a < b))
+
+    @staticmethod
     def atan2(y: Traced, x: Traced) -> Traced:
         """Refuse: no kernel on the straight-line path needs angles of points."""
         raise data_dependent()
+
+
+def _compared(operation: int, x: Any, y: Any, known: Callable[[float, float], float]) -> Traced:
+    """An operation on two numbers, at least one of them traced."""
+    one = x if isinstance(x, Traced) else y
+    first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
+    if first.value is not None and second.value is not None:
+        return one.constant(known(first.value, second.value))
+    return first.made(operation, second)
 
 
 class Trace(NamedTuple):
