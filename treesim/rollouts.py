@@ -82,7 +82,7 @@ def rollout(
         if progress is not None:
             progress(part.stop, count)
     t = dt * every * np.arange(1, records + 1)
-    return Rollouts(t, results[0], results[1], _diverged(robot, *results, t))
+    return Rollouts(t, results[0], results[1], _diverged(robot, results[0], results[1], t))
 
 
 def _settings(robot: Tree, dt: float, kp: Any, kd: Any) -> np.ndarray:

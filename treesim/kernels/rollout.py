@@ -1,4 +1,4 @@
-"""One step of a rollout: forces on the joints, articulated bodies, semi-implicit Euler; the same rule as a simulation's.
+"""One step of a rollout: forces on the joints, articulated bodies, semi-implicit Euler; the rule of simulations.
 
 Damping d, Coulomb friction f and the gains kp, kd of springs towards a target enter at the end of the step:
 (M + dt (d + f / |v| + kd) + dt^2 kp) qdd = tau - C - (d + f / |v|) v - dt kp v.
