@@ -7,6 +7,7 @@ from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_d
 from .dynamics.solve import solve_mass_matrix
 from .errors import (
     ArgumentError,
+    ConvergenceError,
     ModelError,
     NonFiniteError,
     PluginError,
@@ -27,6 +28,7 @@ from .operational.space import OperationalSpace, operational_space
 from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .plugins import available
+from .rollouts import Rollouts, rollout
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
@@ -37,6 +39,7 @@ __all__ = [
     "ArgumentError",
     "Body",
     "CenterOfMassTask",
+    "ConvergenceError",
     "Factorization",
     "Frame",
     "FrameTask",
@@ -48,6 +51,7 @@ __all__ = [
     "Placement",
     "PluginError",
     "RelativeTask",
+    "Rollouts",
     "Simulation",
     "SingularInertiaError",
     "SparseJacobian",
@@ -80,6 +84,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "operational_space",
+    "rollout",
     "solve_mass_matrix",
     "sparse_jacobian",
     "to_urdf",

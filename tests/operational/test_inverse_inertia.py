@@ -83,16 +83,8 @@ def test_all_methods_agree_to_forty_digits(frames):
     constants = (robot.ints, robot.reals, codes[1:], offsets, int(codes[0]))
     shape = (6 * len(frames),) * 2
     with mpmath.workdps(40):
-        results = [
-            run(
-                treesim.plugins.get("operational", method).entry,
-                constants,
-                (random_state(robot).q,),
-                [shape],
-                mpmath.mpf,
-            )
-            for method in METHODS
-        ]
+        entries = [type(treesim.plugins.get("operational", method)).entry for method in METHODS]
+        results = [run(entry, constants, (random_state(robot).q,), [shape], mpmath.mpf) for entry in entries]
         for (result,) in results[1:]:
             assert all(abs(x - y) < 1e-30 for x, y in zip(result.ravel(), results[0][0].ravel(), strict=True))
     compiled = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, reference="local")
