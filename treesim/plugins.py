@@ -19,6 +19,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "innovations": "treesim.dynamics.innovations:Innovations",
         "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
         "reference": "treesim.dynamics.reference:Reference",
+        "auto": "treesim.dynamics.auto:Auto",
     },
     "operational": {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
@@ -26,6 +27,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.operational.rjk:Rjk",
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
+        "auto": "treesim.operational.auto:Auto",
     },
     "integrators": {
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",

@@ -94,10 +94,14 @@ class CompiledBackend:
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
         )
-        constants = constants_of(robot, gravity, armature)
+        constants = self.constants(robot, gravity, armature)
         return evaluate(
             type(self).entry, constants, arguments, [(robot.nv,)], lambda named: explain_failure(robot, named, armature)
         )[0]
+
+    def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
+        return constants_of(robot, gravity, armature)
 
 
 def check_supported(backend: DynamicsBackend, robot: Tree) -> None:

@@ -149,6 +149,12 @@ class Counted:
     def __lt__(self, other: Any) -> bool:
         return self.value < self._other(other).value
 
+    def __le__(self, other: Any) -> bool:
+        return self.value <= self._other(other).value
+
+    def __abs__(self) -> Counted:
+        return -self if self.value < 0 else self
+
     __hash__ = None  # type: ignore[assignment]
 
     def __float__(self) -> float:

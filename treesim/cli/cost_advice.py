@@ -1,0 +1,108 @@
+"""`treesim cost --advice`: the advised algorithms beside the fastest ones, measured on many trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import TreesimError
+from .common import messages, output, print_json
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+
+ROBOTS = (("ur5", "fixed"), ("anymal", "floating"), ("simple_humanoid", "floating"), ("talos_full_v2", "floating"))
+MOST_FRAMES = (1, 4)  # of the tasks that Λ⁻¹ is measured on
+
+
+def show_advice(repeats: int, json: bool) -> None:
+    """Time every algorithm on generated trees and installed robots and print what is advised beside the fastest."""
+    with messages().status("timing ..."):
+        rows = [row for label, robot in _robots() for row in _compared(label, robot, repeats)]
+    if json:
+        print_json(rows)
+        return
+    from rich.table import Table
+
+    title = "advised against fastest (shortest of the rounds); ratio: the advised one's time over the fastest's"
+    table = Table("robot", "nv", "depth", "task", "advised", "us", "fastest", "us", "ratio", title=title)
+    for row in rows:
+        times = f"{row['advised_us']:.2f}", f"{row['fastest_us']:.2f}"
+        table.add_row(row["robot"], str(row["nv"]), str(row["depth"]), row["task"], row["advised"], times[0],
+                      row["fastest"], times[1], f"{row['advised_us'] / row['fastest_us']:.2f}")  # fmt: skip
+    output().print(table)
+
+
+def _robots() -> Iterator[tuple[str, Tree]]:
+    import treesim
+
+    from ..model import generators as make
+
+    generated = [make.chain(n) for n in (2, 7, 20, 100, 500)]
+    generated += [make.balanced_binary_tree(k) for k in (3, 5, 8)]
+    generated += [make.chain_with_side_branches(k) for k in (5, 50)]
+    generated += [make.square_grid(k) for k in (4, 10)]
+    generated += [make.featherstone_2005_humanoid(), make.asimo()]
+    for robot in generated:
+        yield robot.name, robot
+    for name, base in ROBOTS:
+        try:
+            yield f"{name}, {base}", treesim.load(name, base=base, mimic="free")
+        except TreesimError:  # not installed
+            continue
+
+
+def _compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
+    """One row for forward dynamics and one for each number of frames."""
+    import numpy as np
+
+    import treesim
+
+    from ..cost.robot import limb_tips
+    from ..dynamics.advice import advise
+    from ..operational.advice import advise as advise_operational
+
+    rng = np.random.default_rng(0)
+    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    facts = {"robot": label, "nv": robot.nv, "depth": int(robot.topology.dof_depth.max())}
+    timed = _times("dynamics", repeats, lambda name: treesim.forward_dynamics(robot, q, v, tau, backend=name))
+    yield {**facts, "task": "forward dynamics", **_row(timed, advise(robot).name)}
+    for most in MOST_FRAMES:
+        frames = [robot.body_names[i - 1] for i in limb_tips(robot.topology, most)]
+        if len(frames) == most:
+            timed = _times(
+                "operational",
+                repeats,
+                lambda name, frames=frames: treesim.inverse_operational_inertia(robot, q, frames, method=name),  # type: ignore[misc]
+            )
+            yield {**facts, "task": f"Λ⁻¹, m = {6 * most}", **_row(timed, advise_operational(robot, frames).name)}
+
+
+def _times(kind: str, repeats: int, call: Callable[[str], object]) -> dict[str, float]:
+    """Microseconds by name of all implementations that can be called here."""
+    import treesim
+
+    from ..cost.robot import AUTO
+    from .timing import interleaved
+
+    calls = {}
+    for name in treesim.available(kind):
+        if name != AUTO:
+            try:
+                call(name)
+            except TreesimError:  # what cannot be used cannot be advised either
+                continue
+            calls[name] = lambda name=name: call(name)  # type: ignore[misc]
+    return {name: timing.min_us for name, timing in interleaved(calls, repeats).items()}
+
+
+def _row(timed: dict[str, float], advised: str) -> dict[str, Any]:
+    fastest = min(timed, key=lambda name: timed[name])
+    return {
+        "advised": advised,
+        "advised_us": timed[advised],
+        "fastest": fastest,
+        "fastest_us": timed[fastest],
+        "times_us": timed,
+    }
