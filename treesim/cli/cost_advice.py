@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError
 from .common import messages, output, print_json
+from .timing import interleaved, one_blas_thread
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -17,6 +18,7 @@ MOST_FRAMES = (1, 4)  # of the tasks that Λ⁻¹ is measured on
 
 def show_advice(repeats: int, json: bool) -> None:
     """Time every algorithm on generated trees and installed robots and print what is advised beside the fastest."""
+    one_blas_thread()
     with messages().status("timing ..."):
         rows = [row for label, robot in _robots() for row in _compared(label, robot, repeats)]
     if json:
@@ -84,7 +86,6 @@ def _times(kind: str, repeats: int, call: Callable[[str], object]) -> dict[str, 
     import treesim
 
     from ..cost.robot import AUTO
-    from .timing import interleaved
 
     calls = {}
     for name in treesim.available(kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from ..plotting import require_matplotlib
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
+
+MARKERS = "os^vDPX*"
 
 
 def new_figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
@@ -45,6 +48,44 @@ def save_sparsity(path: Path, robot: Tree) -> None:
         _name_joints(axis, robot)
     figure.suptitle(robot.name)
     save(figure, path)
+
+
+def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Draw seconds over bodies, both on logarithmic scales, one pair of axes a family.
+
+    rows: as `treesim scaling --json` prints them under "times".
+    """
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    backends = list(dict.fromkeys(row["backend"] for row in rows))
+    figure, axes = new_figure(len(families), 4.6 * len(families), 5.6)
+    for axis, family in zip(axes, families, strict=True):
+        for row in rows:
+            if row["family"] == family and row["sizes"]:
+                k = backends.index(row["backend"])
+                style = {
+                    "color": f"C{k % 10}",
+                    "marker": MARKERS[k % len(MARKERS)],
+                    "linestyle": "-" if k < 10 else "--",
+                }
+                axis.loglog(row["sizes"], row["seconds"], markersize=4, linewidth=1.2, **style, label=_legend(row))
+        axis.set_title(family)
+        axis.set_xlabel("bodies N")
+        axis.grid(True, which="major", linewidth=0.4)
+        axis.legend(fontsize=7, title="fitted / expected exponent", title_fontsize=7)
+    axes[0].set_ylabel("one forward dynamics [s]")
+    _share_limits(axes)
+    save(figure, path)
+
+
+def _legend(row: dict[str, Any]) -> str:
+    fitted, expected = ("-" if row[key] is None else f"{row[key]:.2g}" for key in ("exponent", "expected"))
+    return f"{row['backend']} {fitted} / {expected}"
+
+
+def _share_limits(axes: Sequence[Any]) -> None:
+    limits = [axis.get_ylim() for axis in axes]
+    for axis in axes:
+        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _name_joints(axis: Any, robot: Tree, most: int = 64) -> None:
