@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 PRINTED = {"binary_4": 7.8, "binary_8": 430.0, "grid_4": 5.3, "grid_16": 74.0}  # Featherstone 2005, below Table 2
 WHAT_IS_TIMED = (
     "ltdl: our compiled kernel on H packed along the tree's paths; dense: LAPACK's dpotrf and dpotrs, from scipy, on "
-    "the full H by columns, on one thread. Both copy H first, and both times include the call from Python. The operation "
-    "ratio is (D1 + 2 D2) of the dense matrix over that of the tree"
+    "the full H by columns, on one thread. Both copy H first, and both times include the call from Python. Operations: "
+    "D1 + 2 D2 of the dense matrix over that of the tree"
 )
 
 

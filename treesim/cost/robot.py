@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import plugins
+from ..errors import TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
 from . import counting
@@ -19,6 +20,8 @@ REFERENCE = "world"  # of the frames' rows
 UNPUBLISHED = "its sources print an order, not a count"
 NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
 WITHOUT_FLOATING_BASE = "printed for a floating base only"
+
+Formulas = dict[str, tuple[Operations | None, str]]  # by name: the count, and its source or why there is none
 
 
 class Entry(NamedTuple):
@@ -75,21 +78,13 @@ def dynamics(robot: Tree) -> list[Entry]:
     if robot.nv == 0:
         return []
     tree = robot.topology
-    formulas: dict[str, tuple[Operations | None, str]] = {
-        "aba": (f05.aba(tree), "F05 section 6"),
+    formulas: Formulas = {
+        "aba": (f05.aba(tree), "F05 section 6" if f05.floating_base(tree) else WITHOUT_FLOATING_BASE),
         "crba_ltdl": (f05.forward_dynamics(tree), "F05 section 6"),
         "crba_ltl": (f05.forward_dynamics_ltl(tree), "F05 section 6, Table 1"),
         "reference": (f05.forward_dynamics_dense(tree), "F05 section 6, dense Table 1"),
     }
-    entries = []
-    for name in _names("dynamics"):
-        backend = plugins.get("dynamics", name)
-        formula, source = formulas.get(name, (None, UNPUBLISHED))
-        if name == "aba" and formula is None:
-            source = WITHOUT_FLOATING_BASE
-        count = counting.forward_dynamics(robot, backend)
-        entries.append(Entry(name, "dynamics", formula, source, count, _note(count)))
-    return entries
+    return _entries("dynamics", formulas, lambda backend: counting.forward_dynamics(robot, backend))
 
 
 def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
@@ -99,28 +94,34 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         return []
     tree, b = robot.topology, [body for body in bodies for _ in range(6)]
     rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
-    formulas: dict[str, tuple[Operations | None, str]] = {
+    blocks = f10.needed_blocks(tree, [body for body in bodies if body])
+    formulas: Formulas = {
         "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
-        "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, f10.needed_blocks(tree, bodies)), "F10 eq. 39, 40"),
+        "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, blocks), "F10 eq. 39, 40"),
     }
+    return _entries("operational", formulas, lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE))
+
+
+def _entries(kind: str, formulas: Formulas, count: Callable[[Any], Count | None]) -> list[Entry]:
     entries = []
-    for name in _names("operational"):
-        method = plugins.get("operational", name)
-        formula, source = formulas.get(name, (None, UNPUBLISHED))
-        count = counting.inverse_inertia(robot, method, frames, REFERENCE)
-        entries.append(Entry(name, "operational", formula, source, count, _note(count)))
+    for name in plugins.available(kind):
+        if name != AUTO:
+            formula, source = formulas.get(name, (None, UNPUBLISHED))
+            counted, note = _counted(count, plugins.get(kind, name))
+            entries.append(Entry(name, kind, formula, source, counted, note))
     return entries
 
 
-def _names(kind: str) -> list[str]:
-    return [name for name in plugins.available(kind) if name != AUTO]
-
-
-def _note(count: Count | None) -> str:
-    if count is None:
-        return NOT_OURS
-    return "the count depends on the state; this is one" if count.varies else ""
+def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple[Count | None, str]:
+    """The count of an implementation, None without one, and what to know about it."""
+    try:
+        counted = count(implementation)
+    except TreesimError as error:  # such as iterations that do not converge
+        return None, f"not counted: {error}"
+    if counted is None:
+        return None, NOT_OURS
+    return counted, "the count depends on the state; this is one" if counted.varies else ""
 
 
 def differences(entries: Sequence[Entry]) -> list[str]:

@@ -152,6 +152,12 @@ class Counted:
     def __le__(self, other: Any) -> bool:
         return self.value <= self._other(other).value
 
+    def __gt__(self, other: Any) -> bool:
+        return self.value > self._other(other).value
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= self._other(other).value
+
     def __abs__(self) -> Counted:
         return -self if self.value < 0 else self
 
