@@ -97,3 +97,10 @@ def test_limb_tips_are_leaves_that_cover_much(name):
 def test_a_robot_that_cannot_move_costs_nothing():
     bench = treesim.Tree("bench", [])
     assert robot.parts(bench) == robot.dynamics(bench) == robot.operational(bench, []) == []
+
+
+def test_frames_on_the_base_cost_nothing():
+    tree = make.chain(3)
+    vise = treesim.Tree("vise", tree.bodies, [treesim.Frame("base", 0)])
+    assert robot.operational(vise, ["base", "body_3"]) == robot.operational(vise, ["body_3"])
+    assert robot.operational(vise, ["base"]) == []

@@ -88,13 +88,17 @@ def dynamics(robot: Tree) -> list[Entry]:
 
 
 def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
-    """Return every method for Λ⁻¹ that is installed, for these frames; raises UnknownNameError for an unknown one."""
+    """Return every method for Λ⁻¹ that is installed, for these frames; raises UnknownNameError for an unknown one.
+
+    Frames fixed to the base are left out: their rows are zero and cost nothing.
+    """
+    frames = [frame for frame in frames if robot.frame(frame).body]
     bodies = [robot.frame(frame).body for frame in frames]
     if robot.nv == 0 or not bodies:
         return []
     tree, b = robot.topology, [body for body in bodies for _ in range(6)]
     rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
-    blocks = f10.needed_blocks(tree, [body for body in bodies if body])
+    blocks = f10.needed_blocks(tree, bodies)
     formulas: Formulas = {
         "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
