@@ -7,14 +7,30 @@ import treesim
 from tests import trees
 from treesim import plugins
 from treesim.model import generators as make
+from treesim.operational import advice
 from treesim.operational.advice import advise
 
+ALL_BODIES = [f"body_{i}" for i in range(1, 101)]
 
-def test_short_paths_get_factors_and_long_ones_propagated_forces():
-    shallow, deep = make.balanced_binary_tree(6), make.chain(60)
-    assert advise(shallow, ["body_63"]).name == "ltdl"
-    assert advise(deep, ["body_60"]).name == "pv_osim"
-    assert "D2 = 35990" in advise(deep, ["body_60"]).reason
+
+def test_tasks_are_counted_along_their_paths():
+    robot = make.tree_1()
+    carried = advice._tasks_carried(robot, [4, 7, 2, 0])
+    assert carried.tolist() == [3, 2, 1, 1, 0, 0, 1]
+
+
+def test_few_tasks_are_carried_and_many_on_one_long_path_joined(monkeypatch):
+    monkeypatch.setattr(plugins, "available", lambda kind: ("ltdl", "pv_osim", "pv_osim_r"))
+    chain, tree = make.chain(100), make.balanced_binary_tree(6)
+    assert advise(chain, ALL_BODIES[-1:]).name == "pv_osim"
+    assert advise(chain, ALL_BODIES[-8:]).name == "pv_osim_r"
+    assert advise(tree, ALL_BODIES[40:48]).name == "pv_osim"
+    assert "joining them" in advise(tree, ALL_BODIES[:1]).reason
+
+
+def test_only_what_is_installed_is_advised(monkeypatch):
+    monkeypatch.setattr(plugins, "available", lambda kind: ("ltdl", "pv_osim"))
+    assert advise(make.chain(100), ALL_BODIES).name == "pv_osim"
 
 
 def test_a_frame_that_does_not_exist_is_named():
@@ -31,9 +47,10 @@ def test_auto_gives_what_the_advised_method_gives(name):
     np.testing.assert_array_equal(given, advised)
 
 
-def test_auto_chooses_once_for_each_set_of_frames():
+def test_auto_chooses_once_for_each_set_of_frames(monkeypatch):
     method, robot = plugins.get("operational", "auto"), make.chain(60)
-    assert (
-        method.taken(robot, ["body_60"]) is method.taken(robot, ("body_60",)) is plugins.get("operational", "pv_osim")
-    )
-    assert method.taken(robot, ["body_1"]).name == advise(robot, ["body_1"]).name
+    taken = method.taken(robot, ["body_60"])
+    monkeypatch.setattr("treesim.operational.auto.advise", None)  # asked once more, it would fail
+    assert method.taken(robot, ("body_60",)) is taken
+    with pytest.raises(TypeError):
+        method.taken(robot, ["body_1"])

@@ -4,39 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from .. import plugins
 from ..dynamics.advice import Advice
-from ..model.topology import Topology
 from ..model.tree import Tree
 
-# nanoseconds, fitted to `treesim cost --advice`; products over shared paths are common to both ways and left out
-FACTORED_BODY, FACTORED_ROW, FACTORED_UPDATE = 50.0, 5.0, 0.7
-PROPAGATED_BODY, PROPAGATED_STEP = 115.0, 20.0
+# multiply-adds, roughly; checked by `treesim cost --advice`
+CARRY_COLUMN = 25  # one task column past one degree of freedom
+COMPRESS_DOF = 180  # one degree of freedom of a path without branches into a 6 x 6 propagator
+JOIN_PAIR = 600  # two tasks by their propagators
 
 
 def advise(robot: Tree, frames: Sequence[str]) -> Advice:
-    """Return the method that suits Λ^-1 of `frames`. Cost O(N), once: callers keep the answer.
+    """Return the method that suits Λ^-1 of `frames`. Cost O(N + k depth), once: callers keep the answer.
 
-    Sparse factors of H cost what D1 and D2 say, whatever the task; articulated inertias cost the same for every body,
-    but carrying six columns of a task along its path costs more than dividing them by a factor. Both are estimated
-    with measured coefficients. Raises UnknownNameError for an unknown frame.
+    Both candidates need the same articulated inertias. `pv_osim` carries every task's columns along its path, and
+    where tasks share a path it multiplies all of them with each other at every degree of freedom; `pv_osim_r` turns
+    stretches without branches into propagators first. The cheaper one by estimate is taken, of those installed.
+    Raises UnknownNameError for an unknown frame.
     """
-    bodies = [robot.frame(name).body for name in frames]
-    factored, propagated = _factored(robot.topology, bodies), _propagated(robot.topology, bodies)
-    told = f"by estimate {1e-3 * factored:.1f} us with factors of H, {1e-3 * propagated:.1f} us with propagated forces"
-    if factored <= propagated:
-        return Advice("ltdl", f"paths are short: {told}")
-    return Advice("pv_osim", f"O(N) articulated inertias beat factors with D2 = {robot.topology.D2}: {told}")
+    carried = 6 * _tasks_carried(robot, [robot.frame(name).body for name in frames])
+    pairs = len(frames) * (len(frames) + 1) // 2
+    estimates = {
+        "pv_osim": int((carried**2 // 2 + CARRY_COLUMN * carried).sum()),
+        "pv_osim_r": COMPRESS_DOF * int((carried > 0).sum()) + JOIN_PAIR * pairs,
+    }
+    installed = plugins.available("operational")
+    name = min((name for name in estimates if name in installed), key=lambda name: estimates[name])
+    return Advice(
+        name,
+        "O(N) articulated inertias, then by estimate "
+        f"{estimates['pv_osim']} multiply-adds for carrying the tasks along their paths, "
+        f"{estimates['pv_osim_r']} for joining them by propagators",
+    )
 
 
-def _factored(tree: Topology, bodies: Sequence[int]) -> float:
-    rows = sum(6 * d * (d + 1) // 2 for d in _depths(tree, bodies))
-    return FACTORED_BODY * tree.n_bodies + FACTORED_ROW * tree.D1 + FACTORED_UPDATE * (tree.D2 + rows)
-
-
-def _propagated(tree: Topology, bodies: Sequence[int]) -> float:
-    return PROPAGATED_BODY * tree.n_bodies + PROPAGATED_STEP * sum(_depths(tree, bodies))
-
-
-def _depths(tree: Topology, bodies: Sequence[int]) -> list[int]:
-    """Degrees of freedom that move each body."""
-    return [int(tree.dof_depth[tree.last_dof[body] - 1]) if tree.last_dof[body] else 0 for body in bodies]
+def _tasks_carried(robot: Tree, bodies: Sequence[int]) -> np.ndarray:
+    """(nv,) tasks on or beyond each degree of freedom."""
+    tree = robot.topology
+    tasks = np.zeros(tree.n_dofs, dtype=np.int64)
+    for body in bodies:
+        k = tree.last_dof[body]
+        while k:
+            tasks[k - 1] += 1
+            k = int(tree.dof_parent[k - 1])
+    return tasks
