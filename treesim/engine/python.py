@@ -195,4 +195,4 @@ class _Functions:
     @staticmethod
     def atan2(y: Counted, x: Counted) -> Counted:
         """Angle of the point (x, y)."""
-        return y._made("trig", float(np.arctan2(y.value, x.value)), y, x)
+        return y._made("trig", float(np.arctan2(y.value, x.value)), x)
