@@ -27,7 +27,8 @@ def regenerated(page: str, run: Callable[[str], str]) -> str:
 def printed(command: str) -> str:
     """Return what a command prints on standard output, without spaces at the ends of lines; raises if it fails."""
     print(f"$ {command}", file=sys.stderr, flush=True)
-    text = subprocess.run(command, shell=True, check=True, stdout=subprocess.PIPE, text=True).stdout
+    program = command.replace("treesim", f"{sys.executable} -m treesim", 1)  # of this Python, installed or not
+    text = subprocess.run(program, shell=True, check=True, stdout=subprocess.PIPE, text=True).stdout
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 

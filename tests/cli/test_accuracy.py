@@ -7,7 +7,7 @@ from treesim.cli import accuracy
 
 
 def test_rows_hold_every_backend_and_what_is_expected():
-    rows = list(accuracy._rows((10,), lambda text: None))
+    rows = list(accuracy.error_rows((10,), lambda text: None))
     assert {row["regime"] for row in rows} == {"force-driven", "prescribed motion"}
     for row in rows:
         assert [entry["backend"] for entry in row["errors"]] == [

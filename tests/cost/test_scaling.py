@@ -1,6 +1,7 @@
 """Families, orders as exponents, fits, and what the command stops at."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -106,7 +107,6 @@ def test_factorization_table_has_the_papers_ratios():
         assert row["factorize"]["ratio"] > 0 < row["solve"]["ratio"]
 
 
-@pytest.mark.skipif(not hasattr(__import__("os"), "sched_getaffinity"), reason="memory is told by Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_articulated_bodies_take_linear_memory_on_a_chain_of_10000():
-    (row,) = command._memory(10_000, ["aba"])
-    assert row["added_bytes"] < 20e6  # a row of H for every body would be 800 MB
+    assert command.added_memory("aba", 10_000)["added_bytes"] < 20e6  # a row of H for every body would be 800 MB

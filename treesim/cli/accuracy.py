@@ -29,7 +29,7 @@ def accuracy(
     from ..cost.error_growth import LENGTHS
 
     with messages().status("computing ...") as status:
-        rows = list(_rows(QUICK if quick else LENGTHS, lambda text: status.update(f"computing: {text} ...")))
+        rows = list(error_rows(QUICK if quick else LENGTHS, lambda text: status.update(f"computing: {text} ...")))
     if json:
         print_json(rows)
         return
@@ -37,7 +37,8 @@ def accuracy(
         _print(title, [row for row in rows if (row["table"], row["regime"]) == title])
 
 
-def _rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one."""
     from ..cost import error_growth as growth
     from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import TreesimError
 from .common import messages, output, print_json
@@ -20,7 +21,7 @@ def show_advice(repeats: int, json: bool) -> None:
     """Time every algorithm on generated trees and installed robots and print what is advised beside the fastest."""
     one_blas_thread()
     with messages().status("timing ..."):
-        rows = [row for label, robot in _robots() for row in _compared(label, robot, repeats)]
+        rows = [row for label, robot in _robots() for row in compared(label, robot, repeats)]
     if json:
         print_json(rows)
         return
@@ -54,8 +55,34 @@ def _robots() -> Iterator[tuple[str, Tree]]:
             continue
 
 
-def _compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
-    """One row for forward dynamics and one for each number of frames."""
+class _Task(NamedTuple):
+    """Something that implementations of one kind do: `call` takes their name by `keyword`."""
+
+    label: str
+    kind: str
+    call: Callable[..., object]
+    keyword: str
+    advised: str
+
+
+def compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield what is advised and what is fastest, for forward dynamics and for each number of frames that there are."""
+    facts = {"robot": label, "nv": robot.nv, "depth": int(robot.topology.dof_depth.max())}
+    for task in _tasks(robot):
+        timed = _times(task, repeats)
+        fastest = min(timed, key=lambda name: timed[name])
+        yield {
+            **facts,
+            "task": task.label,
+            "advised": task.advised,
+            "advised_us": timed[task.advised],
+            "fastest": fastest,
+            "fastest_us": timed[fastest],
+            "times_us": timed,
+        }
+
+
+def _tasks(robot: Tree) -> Iterator[_Task]:
     import numpy as np
 
     import treesim
@@ -67,43 +94,29 @@ def _compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
     tau = treesim.inverse_dynamics(robot, q, v, a)
-    facts = {"robot": label, "nv": robot.nv, "depth": int(robot.topology.dof_depth.max())}
-    timed = _times("dynamics", repeats, lambda name: treesim.forward_dynamics(robot, q, v, tau, backend=name))
-    yield {**facts, "task": "forward dynamics", **_row(timed, advise(robot).name)}
+    forward = partial(treesim.forward_dynamics, robot, q, v, tau)
+    yield _Task("forward dynamics", "dynamics", forward, "backend", advise(robot).name)
     for most in MOST_FRAMES:
-        frames = [robot.body_names[i - 1] for i in limb_tips(robot.topology, most)]
+        frames = tuple(robot.body_names[i - 1] for i in limb_tips(robot.topology, most))
         if len(frames) == most:
-            timed = _times(
-                "operational",
-                repeats,
-                lambda name, frames=frames: treesim.inverse_operational_inertia(robot, q, frames, method=name),  # type: ignore[misc]
-            )
-            yield {**facts, "task": f"Λ⁻¹, m = {6 * most}", **_row(timed, advise_operational(robot, frames).name)}
+            inverse = partial(treesim.inverse_operational_inertia, robot, q, frames)
+            advised = advise_operational(robot, frames).name
+            yield _Task(f"Λ⁻¹, m = {6 * most}", "operational", inverse, "method", advised)
 
 
-def _times(kind: str, repeats: int, call: Callable[[str], object]) -> dict[str, float]:
+def _times(task: _Task, repeats: int) -> dict[str, float]:
     """Microseconds by name of all implementations that can be called here."""
     import treesim
 
     from ..cost.robot import AUTO
 
     calls = {}
-    for name in treesim.available(kind):
-        if name != AUTO:
-            try:
-                call(name)
-            except TreesimError:  # what cannot be used cannot be advised either
-                continue
-            calls[name] = lambda name=name: call(name)  # type: ignore[misc]
+    for name in treesim.available(task.kind):
+        call = partial(task.call, **{task.keyword: name})
+        try:
+            if name != AUTO:
+                call()
+                calls[name] = call
+        except TreesimError:  # what cannot be used cannot be advised either
+            continue
     return {name: timing.min_us for name, timing in interleaved(calls, repeats).items()}
-
-
-def _row(timed: dict[str, float], advised: str) -> dict[str, Any]:
-    fastest = min(timed, key=lambda name: timed[name])
-    return {
-        "advised": advised,
-        "advised_us": timed[advised],
-        "fastest": fastest,
-        "fastest_us": timed[fastest],
-        "times_us": timed,
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,13 +140,11 @@ def _calls(robot: Tree, entries: Sequence[Entry], frames: Sequence[str]) -> dict
         calls["part", f"{name} solve"] = factors.solve
     for entry in entries:
         if entry.kind == "dynamics":
-            calls[entry.kind, entry.name] = lambda name=entry.name: treesim.forward_dynamics(  # type: ignore[misc]
-                robot, q, v, tau, backend=name
-            )
+            call = partial(treesim.forward_dynamics, robot, q, v, tau, backend=entry.name)
+            calls[entry.kind, entry.name] = call
         elif entry.kind == "operational":
-            calls[entry.kind, entry.name] = lambda name=entry.name: treesim.inverse_operational_inertia(  # type: ignore[misc]
-                robot, q, frames, method=name
-            )
+            call = partial(treesim.inverse_operational_inertia, robot, q, frames, method=entry.name)
+            calls[entry.kind, entry.name] = call
     return calls
 
 

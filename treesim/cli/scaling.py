@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
 
 QUICK_SIZES = (10, 30, 100)
-LINEAR = "O(N)"
 FACTORIZATION_ROUNDS = {False: 30, True: 1}
 _PEAK = """
 import sys
@@ -69,9 +68,8 @@ def scaling(
     sizes = QUICK_SIZES if quick else SIZES
     with messages().status("timing ...") as status:
         rows = sweep(sizes, budget, lambda text: status.update(f"timing: {text} ..."))
-        memory = _memory(
-            max(sizes), [row["backend"] for row in rows if row["family"] == "chain" and LINEAR in row["order"]]
-        )
+        linear = [row["backend"] for row in rows if _is_linear_on_chains(row)]
+        memory = [added_memory(backend, max(sizes)) for backend in linear if sys.platform == "linux"]
     if plot is not None:
         from .plots import save_scaling
 
@@ -153,15 +151,21 @@ def _call(robot: Tree, backend: str) -> Callable[[], object]:
     return lambda: treesim.forward_dynamics(robot, q, v, tau, backend=backend)
 
 
-def _memory(n: int, backends: Sequence[str]) -> list[dict[str, Any]]:
-    """Bytes that one call on a chain of n bodies adds to a new process's peak; nothing where Linux does not tell."""
-    rows = []
-    for backend in backends:
-        command = [sys.executable, "-c", _PEAK, backend, str(n)]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ended.returncode == 0:
-            rows.append({"backend": backend, "n_bodies": n, "added_bytes": 1024 * int(ended.stdout)})
-    return rows
+def _is_linear_on_chains(row: dict[str, Any]) -> bool:
+    return bool(row["family"] == "chain" and row["expected"] == 1 and row["stopped"] is None)
+
+
+def added_memory(backend: str, n: int) -> dict[str, Any]:
+    """Return the bytes that one call on a chain of n bodies adds to a new process, at its peak. Linux only.
+
+    Raises TreesimError with what the process said if it fails.
+    """
+    command = [sys.executable, "-c", _PEAK, backend, str(n)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        last = (ended.stderr.strip() or "no message").splitlines()[-1]
+        raise TreesimError(f"the process that measures memory failed: {last}")
+    return {"backend": backend, "n_bodies": n, "added_bytes": 1024 * int(ended.stdout)}
 
 
 def _print(rows: list[dict[str, Any]], memory: list[dict[str, Any]], sizes: Sequence[int], budget: float) -> None:
