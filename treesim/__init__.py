@@ -6,6 +6,7 @@ from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .errors import (
     ArgumentError,
+    ConvergenceError,
     ModelError,
     NonFiniteError,
     PluginError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Body",
+    "ConvergenceError",
     "Factorization",
     "Frame",
     "Inertia",

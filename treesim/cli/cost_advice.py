@@ -28,7 +28,8 @@ def show_advice(repeats: int, json: bool) -> None:
     from rich.table import Table
 
     title = "advised against fastest (shortest of the rounds); ratio: the advised one's time over the fastest's"
-    table = Table("robot", "nv", "depth", "task", "advised", "us", "fastest", "us", "ratio", title=title)
+    headings = ("robot", "nv", "depth", "task", "advised", "us", "fastest", "us", "ratio")
+    table = Table(*headings, title=title, title_justify="left")
     for row in rows:
         times = f"{row['advised_us']:.2f}", f"{row['fastest_us']:.2f}"
         table.add_row(row["robot"], str(row["nv"]), str(row["depth"]), row["task"], row["advised"], times[0],

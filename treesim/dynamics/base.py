@@ -96,12 +96,20 @@ class CompiledBackend:
         )
         constants = self.constants(robot, gravity, armature)
         return evaluate(
-            type(self).entry, constants, arguments, [(robot.nv,)], lambda named: explain_failure(robot, named, armature)
+            type(self).entry,
+            constants,
+            arguments,
+            [(robot.nv,)],
+            lambda named: self.explain(robot, named, gravity, armature),
         )[0]
 
     def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
         return constants_of(robot, gravity, armature)
+
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+        """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
+        return explain_failure(robot, named, armature)
 
 
 def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
@@ -116,18 +124,23 @@ def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
 
 def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = None) -> Exception:
     """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
+    return singular_inertia(robot, named["q"], armature) or NonFiniteError(
+        f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?"
+    )
+
+
+def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
+    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None."""
     from .functions import mass_matrix
 
-    q = named["q"].reshape(-1, robot.nq)
-    for one in q:
-        M = mass_matrix(robot, one, armature=armature)
-        k = first_massless_dof(M, robot)
+    for one in q.reshape(-1, robot.nq):
+        k = first_massless_dof(mass_matrix(robot, one, armature=armature), robot)
         if k is not None:
             return SingularInertiaError(
                 f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
-    return NonFiniteError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
+    return None
 
 
 def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:
