@@ -52,6 +52,14 @@ def test_every_kernel_of_ours_is_counted(backend):
         assert 10 < count.depth < count.operations.total
 
 
+def test_counts_that_depend_on_the_state_say_so():
+    tree = trees.tree("random_a")
+    for name in treesim.available("dynamics"):
+        count = counting.forward_dynamics(tree, plugins.get("dynamics", name))
+        if count is not None:
+            assert count.varies == name.startswith("conjugate_gradient")
+
+
 @pytest.mark.parametrize("method", treesim.available("operational"))
 def test_every_method_of_ours_is_counted(method):
     tree, implementation = trees.tree("random_a"), plugins.get("operational", method)

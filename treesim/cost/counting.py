@@ -60,7 +60,9 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
         q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
         return _counted(type(backend).entry, constants, (q, v, inverse_dynamics(robot, q, v, a)), NO_FORCES, robot.nv)
 
-    return _on_two_states(count)
+    iterates = "iteration" in backend.capabilities.cost  # two states may happen to take equally many
+    counted = _on_two_states(count)
+    return counted._replace(varies=counted.varies or iterates)
 
 
 def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: str) -> Count | None:
