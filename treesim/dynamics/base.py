@@ -80,7 +80,7 @@ class CompiledBackend:
         armature: Any = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        if f_ext is None and gravity is None and armature is None:
+        if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
