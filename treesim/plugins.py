@@ -21,6 +21,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "conjugate_gradient": "treesim.dynamics.conjugate_gradient:ConjugateGradient",
         "conjugate_gradient_hrh": "treesim.dynamics.conjugate_gradient:ConjugateGradientHrh",
         "reference": "treesim.dynamics.reference:Reference",
+        "auto": "treesim.dynamics.auto:Auto",
     },
     "operational": {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
@@ -28,6 +29,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.operational.rjk:Rjk",
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
+        "auto": "treesim.operational.auto:Auto",
     },
     "integrators": {
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",

@@ -33,10 +33,13 @@ class CompiledMethod:
 
     def inverse_inertia(self, robot: Tree, q: Any, frames: Sequence[str], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
-        bodies, offsets = frame_tables(robot, frames)
-        m = 6 * len(bodies)
-        constants = (robot.ints, robot.reals, bodies, offsets, reference_code(reference))
+        constants = self.constants(robot, frames, reference)
+        m = 6 * len(frames)
         argument = Argument("q", q, (robot.nq,))
         return evaluate(
             type(self).entry, constants, (argument,), [(m, m)], lambda named: explain_failure(robot, named)
         )[0]
+
+    def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
+        return (robot.ints, robot.reals, *frame_tables(robot, frames), reference_code(reference))
