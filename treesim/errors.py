@@ -45,6 +45,14 @@ class NonFiniteError(TreesimError, ArithmeticError):
     """A state or an input holds NaN or infinity: the message names the argument and the joint."""
 
 
+class ConstraintError(TreesimError, ArithmeticError):
+    """Constraints depend on each other: the message names the row that says nothing new, and what it repeats."""
+
+
+class ConvergenceError(TreesimError):
+    """An iteration did not reach its tolerance."""
+
+
 class UnsupportedError(TreesimError):
     """A valid request lies outside what the chosen backend, integrator or viewer declares."""
 
