@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.cholesky import SMALL_ENTRY
 from .base import ConstrainedAcceleration, Problem, not_converged
 from .force_space import ForceSpaceMethod
 
 
 class Proximal(ForceSpaceMethod):
-    """Constraint forces by f <- f + (Λ⁻¹ + mu 1)⁻¹ (gamma - Λ⁻¹ f): of all that do, the smallest."""
+    """Constraint forces by f <- f + (Λ⁻¹ + mu diag Λ⁻¹)⁻¹ (gamma - Λ⁻¹ f), in which units of rows do not matter."""
 
     name = "proximal"
     source = "the proximal point method; Carpentier, Budhiraja, Mansard 2021"
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (..., m) and iterations (...); raises ConvergenceError when gamma is out of Λ⁻¹'s reach."""
-        mean = np.trace(inverse, axis1=-2, axis2=-1)[..., None, None] / problem.m
-        mu = problem.mu * np.where(mean > 0, mean, 1.0)
-        step = np.linalg.inv(inverse + mu * np.eye(problem.m))
+        step = np.linalg.inv(inverse + problem.mu * _diagonal(inverse)[..., None] * np.eye(problem.m))
         enough = problem.tolerance * np.maximum(1.0, np.abs(gamma).max(axis=-1))
         f, residual, going = np.zeros_like(gamma), gamma, np.ones(gamma.shape[:-1], dtype=bool)
         iterations = np.zeros(going.shape, dtype=int)
@@ -30,3 +29,10 @@ class Proximal(ForceSpaceMethod):
         if going.any():
             raise not_converged(problem, ConstrainedAcceleration(gamma, f, residual, iterations))
         return f, iterations
+
+
+def _diagonal(inverse: np.ndarray) -> np.ndarray:
+    """The diagonal (..., m) of Λ⁻¹; where nothing yields, the largest entry stands in, or 1."""
+    entries = np.diagonal(inverse, axis1=-2, axis2=-1)
+    largest = entries.max(axis=-1, keepdims=True)
+    return np.where(entries > SMALL_ENTRY * largest, entries, np.where(largest > 0, largest, 1.0))

@@ -8,11 +8,19 @@ import numpy as np
 
 from .aba import accelerate_outward, start_outward
 from .constraints import add_row_forces, constraint_rows, constraint_tables, offset_targets, row_accelerations
-from .kinematics import place_bodies
 from .rjk import zero_force
+from .rotations import compose
 from .spatial import force_add, force_component, force_scale, force_sub, force_to_parent
 from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, dynamics_misfit, force_at, put_force, tree_tables
+from .tables import (
+    body_transform_at,
+    dynamics_misfit,
+    force_at,
+    put_force,
+    put_transform,
+    transform_at,
+    tree_tables,
+)
 
 
 def yield_inward(tree, X, U, D_inv, F, nu):
@@ -64,7 +72,9 @@ def prepare(tree, task, q, v, f_ext, alpha, scratch):
     """What every body brings of its own (see `aba`), and the constraints' rows, bias and wanted accelerations."""
     X, W, V, C, _, IA, pA, _, _, _, _, A, bias, wanted, _ = scratch
     start_outward(tree, q, v, f_ext, X, V, C, IA, pA)
-    place_bodies(tree, q, W)
+    put_transform(W, 0, transform_at(tree.placement, 0))
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform_at(tree, X, i)))
     constraint_rows(task, W, V, A, bias)
     offset_targets(tree, task, W, A, bias, alpha, wanted)
 

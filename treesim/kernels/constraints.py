@@ -76,7 +76,7 @@ def row_dot(R, r, m):
 
 
 def constraint_rows(task, W, V, A, bias):
-    """A (2, m, 6) by rows, forces in the coordinates of the first and of the second body (none on the base), and bias."""
+    """A (2, m, 6), forces by rows in the coordinates of the first and of the second body (0 on the base), and bias."""
     for c in range(task.reference.size):
         turn = world_to_axes(task, c, W)
         p, q = task.body[c, 0], task.body[c, 1]

@@ -85,12 +85,15 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     at, index, side = np.empty((task.reference.size, 2), np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
     prepare(tree, task, q, v, f_ext, alpha, scratch)
     articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
-    K[:] = A
+    for r in range(m):
+        put_force(K[0], r, force_at(A[0], r))
+        put_force(K[1], r, force_at(A[1], r))
     gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found)
     dependent = factor(inverse)
     for r in range(m):
         force[r] = wanted[r] - found[r]
-    solve(inverse, force)
+    if dependent < 0:
+        solve(inverse, force)
     respond(tree, task, scratch, force, qdd)
     find_residual(task, A, acceleration, wanted, residual)
     return 1 if dependent < 0 else -1
