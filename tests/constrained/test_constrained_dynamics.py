@@ -263,9 +263,7 @@ def test_a_frame_of_the_base_is_held_already(method):
     robot = bench()
     q, v, _, tau, _ = random_state(robot)
     if method in EXACT:
-        with pytest.raises(
-            treesim.ConstraintError, match=r"row 0 .* frame 'vice' cannot be influenced"
-        ):
+        with pytest.raises(treesim.ConstraintError, match=r"row 0 .* frame 'vice' cannot be influenced"):
             constrained_dynamics(robot, q, v, tau, FrameConstraint("vice"), method=method)
         return
     found = constrained_dynamics(robot, q, v, tau, FrameConstraint("vice"), method=method)
@@ -318,6 +316,17 @@ def test_a_massless_joint_is_named(method):
         constrained_dynamics(robot, robot.neutral(), still, still, FrameConstraint("body_4", "linear"), method=method)
 
 
+@every_method
+@pytest.mark.nojit
+def test_methods_that_do_not_exist_are_named(method):
+    robot = trees.tree("tree_1")
+    state = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+    with pytest.raises(treesim.UnknownNameError, match="efpa"):
+        constrained_dynamics(robot, *state, FrameConstraint("body_4"), method=method, operational="efp")
+    with pytest.raises(treesim.UnknownNameError, match="proximal"):
+        constrained_dynamics(robot, *state, FrameConstraint("body_4"), method="proximale")
+
+
 @pytest.mark.nojit
 @pytest.mark.parametrize("setting", [{"mu": 0.0}, {"tolerance": np.nan}, {"max_iterations": 0}])
 def test_settings_that_cannot_be_meant(setting):
@@ -325,3 +334,11 @@ def test_settings_that_cannot_be_meant(setting):
     still = np.zeros(robot.nv)
     with pytest.raises(TreesimError, match="mu and tolerance"):
         constrained_dynamics(robot, robot.neutral(), still, still, FrameConstraint("body_4"), **setting)
+
+
+@every_method
+@pytest.mark.nojit
+def test_a_robot_that_cannot_move_cannot_be_constrained(method):
+    robot, nothing = treesim.Tree("bench", [], [treesim.Frame("vice", 0)]), np.zeros(0)
+    with pytest.raises(treesim.ArgumentError, match="cannot move"):
+        constrained_dynamics(robot, nothing, nothing, nothing, FrameConstraint("vice"), method=method)

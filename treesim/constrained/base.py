@@ -80,7 +80,12 @@ class CompiledConstrained:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot, m = problem.robot, problem.m
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
-        constants = (*constants_of(robot, problem.gravity, problem.armature), *problem.tables[1:3], settings)
+        constants = (
+            *constants_of(robot, problem.gravity, problem.armature),
+            problem.tables.layout,
+            problem.tables.geometry,
+            settings,
+        )
         arguments = (
             Argument("q", problem.q, (robot.nq,)),
             Argument("v", problem.v, (robot.nv,)),

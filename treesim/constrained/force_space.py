@@ -36,8 +36,8 @@ class ForceSpaceMethod:
 
 
 def _accelerations(problem: Problem, f_ext: Any) -> np.ndarray:
-    robot, q, v, tau = problem[:4]
-    return forward_dynamics(robot, q, v, tau, f_ext, gravity=problem.gravity, armature=problem.armature)
+    state = problem.q, problem.v, problem.tau
+    return forward_dynamics(problem.robot, *state, f_ext, gravity=problem.gravity, armature=problem.armature)
 
 
 def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,17 +66,17 @@ def inverse_inertia(problem: Problem, rows: np.ndarray) -> np.ndarray:
     names = [robot.body_names[b - 1] for b in bodies]
     of_bodies = plugins.get("operational", problem.operational).inverse_inertia(robot, problem.q, names, "local")
     T = np.zeros((*rows.shape[:-3], problem.m, 6 * bodies.size))
-    for own, side, _, part in _ends(problem):
+    for own, side, part in _ends(problem):
         k = 6 * int(np.searchsorted(bodies, own))
         T[..., part, k : k + 6] += rows[..., side, part, :]
     return T @ of_bodies @ np.swapaxes(T, -1, -2)
 
 
-def _ends(problem: Problem) -> list[tuple[int, int, int, slice]]:
-    """Every constrained body of every constraint c: (body, side, c, rows)."""
+def _ends(problem: Problem) -> list[tuple[int, int, slice]]:
+    """Every constrained body of every constraint: (body, side, rows)."""
     tables = problem.tables
     return [
-        (int(body), side, c, slice(int(tables.start[c]), int(tables.start[c + 1])))
+        (int(body), side, slice(int(tables.start[c]), int(tables.start[c + 1])))
         for c, pair in enumerate(tables.bodies)
         for side, body in enumerate(pair)
         if body > 0
@@ -88,7 +88,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
     total = np.zeros((*rows.shape[:-3], problem.robot.n_bodies, 6))
     if problem.f_ext is not None:
         total = total + coerce(Argument("f_ext", problem.f_ext, (problem.robot.n_bodies, 6)))
-    for body, side, _, part in _ends(problem):
+    for body, side, part in _ends(problem):
         total[..., body - 1, :] += np.einsum("...r,...rk->...k", force[..., part], rows[..., side, part, :])
     return total
 
@@ -98,10 +98,10 @@ def _with_armature(robot: Tree, armature: Any) -> Tree:
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
     bodies = [
-        replace(body, joint=replace(body.joint, armature=values[robot.v_index[body.joint.name]]))
+        replace(body, joint=replace(body.joint, armature=values[robot.v_index[body.joint.name]].tolist()))
         for body in robot.bodies
     ]
-    return Tree(robot.name, bodies, gravity=robot.gravity)
+    return Tree(robot.name, bodies, gravity=robot.gravity.tolist())
 
 
 def dependence(problem: Problem, inverse: np.ndarray) -> ConstraintError | None:

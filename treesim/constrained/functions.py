@@ -37,7 +37,8 @@ def constrained_dynamics(
     method: a name of `available("constrained")`. "direct" and "pv" want independent rows; "proximal" and "caba" allow
     redundant ones that agree, which share the force; "caba" holds no loops. operational: the method for Λ⁻¹
     of "direct" and "proximal". mu (in units of Λ⁻¹'s diagonal), tolerance (on the residual, relative to that
-    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba".
+    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba"; "caba" is right to about
+    1e-16 / mu only.
     Raises UnknownNameError (frame, method, operational), ArgumentError, NonFiniteError, SingularInertiaError,
     ConstraintError naming a row that depends on others, ConvergenceError when constraints contradict each other,
     UnsupportedError. Cost: "pv" O(N + m^2 d + m^3), "caba" O(N + m) an iteration, else a few articulated-body sweeps,
@@ -45,6 +46,7 @@ def constrained_dynamics(
     """
     given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)
     solver = plugins.get("constrained", method)
+    plugins.get("operational", operational)  # an unknown name is an error even where it is not needed
     tables = constraint_tables(robot, given)
     _check_settings(mu, tolerance, max_iterations)
     if not given:

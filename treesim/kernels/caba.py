@@ -4,6 +4,7 @@ Each constrained body gets the inertia A' mu^-1 A, as if stiff dampers held it; 
 The force that the dampers lack is made up for by the multipliers, f <- f + mu^-1 (alpha - A a), until nothing lacks.
 mu is a small part of Λ^-1's diagonal, so that units of rows do not matter: an error in a direction in which Λ^-1 is
 sigma times its diagonal shrinks by mu / (mu + sigma) each time. Redundant constraints that agree do no harm.
+Rounding is magnified by the dampers' inertia: accelerations are right to about 1e-16 / mu.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def hold_with_dampers(task, A, wanted, mu, IA, pA):
 def largest(x, least):
     """The largest absolute entry of x, at least `least`."""
     for k in range(x.size):
-        least = max(least, abs(x[k]))
+        least = max(least, -x[k] if x[k] < 0 else x[k])
     return least
 
 
@@ -62,18 +63,18 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     Returns how many iterations it took, negative if they were not enough.
     """
     X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step = scratch
-    iterations, allowed = 0, settings[2] * 0 + 1
-    tolerance = lacking = settings[1] * 0
+    iterations = tolerance = lacking = settings[2] * 0
+    allowed = iterations + 1
     for held in range(2):  # the free motion tells how much each row lacks and yields; then dampers hold the bodies
         prepare(tree, task, q, v, f_ext, alpha, scratch)
         if held == 1:
             dampers(tree, task, X, U, D_inv, A, settings[0], mu)
             hold_with_dampers(task, A, wanted, mu, IA, pA)
-            tolerance, allowed = settings[1] * max(lacking, settings[1] * 0 + 1), settings[2]
+            tolerance, allowed = settings[1] * max(lacking, allowed), settings[2]
         articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
         force[:] = 0
         step[:] = 0
-        iterations, lacking = 0, tolerance + 1
+        iterations, lacking = allowed * 0, tolerance + 1
         while lacking > tolerance and iterations < allowed:
             respond(tree, task, scratch, step, qdd)
             find_residual(task, A, acceleration, wanted, residual)
@@ -82,7 +83,7 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
                 force[r] += step[r]
             lacking = largest(residual, tolerance * 0)
             iterations += 1
-    return iterations if lacking <= tolerance else -iterations
+    return -iterations if lacking > tolerance else iterations
 
 
 def constrained_dynamics_caba_states(

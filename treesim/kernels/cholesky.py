@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .numbers import sqrt
 
 VANISHING = 1e-12  # a pivot smaller than this part of its diagonal entry is rounding error
 SMALL_ENTRY = 1e-12  # a diagonal entry smaller than this part of the largest one counts no further
 
 
-def factor(A):
+def factor(A: Any) -> int:
     """A <- L with A = L L', in the lower triangle; returns the first row that depends on those before it, or -1.
 
     A row depends on others when its pivot vanishes; its factor is then of no use.
