@@ -140,6 +140,19 @@ def test_a_batch_is_its_states_side_by_side(method):
 
 
 @every_method
+def test_several_targets_for_one_state(method):
+    robot = trees.tree("free_random")
+    q, v, _, tau, f_ext = random_state(robot)
+    targets = np.random.default_rng(0).normal(size=(5, 3))
+    held = FrameConstraint("carrier", "angular", targets)
+    together = constrained_dynamics(robot, q, v, tau, held, f_ext=f_ext, method=method)
+    for k, target in enumerate(targets):
+        one = FrameConstraint("carrier", "angular", target)
+        alone = constrained_dynamics(robot, q, v, tau, one, f_ext=f_ext, method=method)
+        assert relative_error(together.acceleration[k], alone.acceleration) < 1e-12
+
+
+@every_method
 def test_stabilisation_brings_a_displaced_frame_back(method):
     """Critically damped: after time t the displacement is (1 + k t) exp(-k t) of what it was."""
     robot = trees.tree("free_random")

@@ -13,8 +13,8 @@ from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
 
-WORLD = "the world"
-SHORTHAND = {"linear": slice(0, 3), "angular": slice(3, 6)}
+ALL_ROWS = np.eye(6)
+SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ class FrameConstraint:
         return f"the constraint on frame {self.frame!r}"
 
     @property
-    def ends(self) -> tuple[str, str]:
-        """The constrained frame, and the one that it is held against."""
-        return self.frame, WORLD
+    def ends(self) -> tuple[str, None]:
+        """The constrained frame, and the one that it is held against: none, the world."""
+        return self.frame, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,35 +106,36 @@ def constraint_tables(robot: Tree, constraints: Sequence[Constraint]) -> Constra
         if not isinstance(c, FrameConstraint | LoopConstraint):
             raise ArgumentError(f"constraints must be FrameConstraint or LoopConstraint objects, got {c!r}")
     rows = [_rows(c) for c in constraints]
-    tables = [_end(robot, name) for c in constraints for name in c.ends]
-    bodies = np.array([body for body, _ in tables], dtype=np.int64)
+    bodies, offsets = _ends(robot, [name for c in constraints for name in c.ends])
     start = np.cumsum([0, *(len(R) for R in rows)]).astype(np.int64)
     references = np.array([reference_code(c.reference) for c in constraints], dtype=np.int64)
     layout = np.concatenate([[len(rows)], bodies, start, references]).astype(np.int64)
     R = np.concatenate([np.empty((0, 6)), *rows])
-    geometry = np.concatenate([np.empty(0), *(offset for _, offset in tables), R.ravel()])
+    geometry = np.concatenate([offsets.ravel(), R.ravel()])
     return ConstraintTables(tuple(constraints), layout, geometry, start, bodies.reshape(-1, 2), R)
 
 
 def _rows(constraint: Constraint) -> np.ndarray:
     if constraint.rows is None:
-        return np.eye(6)
+        return ALL_ROWS
     if isinstance(constraint.rows, str):
         if constraint.rows not in SHORTHAND:
             raise ArgumentError(f'rows of {constraint.label} must be "linear", "angular", or an array (r, 6)')
-        return np.eye(6)[SHORTHAND[constraint.rows]]
+        return SHORTHAND[constraint.rows]
     rows = coerce(Argument(f"rows of {constraint.label}", constraint.rows, (6,)))
     if rows.ndim != 2 or len(rows) == 0:
         raise ArgumentError(f"rows of {constraint.label} have shape {rows.shape}, but (r, 6) with r >= 1 is needed")
     return _finite(f"rows of {constraint.label}", rows)
 
 
-def _end(robot: Tree, name: str) -> tuple[int, np.ndarray]:
-    """The body of a frame, and its placement there."""
-    if name is WORLD:
-        return 0, np.concatenate([np.eye(3).ravel(), np.zeros(3)])
-    bodies, offset = frame_tables(robot, (name,))
-    return int(bodies[0]), offset
+def _ends(robot: Tree, names: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+    """The bodies (k,) of frames, and their placements (k, 12) there; None is the world, fixed to the base."""
+    bodies = np.zeros(len(names), dtype=np.int64)
+    offsets = np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (len(names), 1))
+    given = [k for k, name in enumerate(names) if name is not None]
+    bodies[given], placements = frame_tables(robot, [name for name in names if name is not None])
+    offsets[given] = placements.reshape(-1, 12)
+    return bodies, offsets
 
 
 def _finite(label: str, array: np.ndarray) -> np.ndarray:
@@ -148,6 +149,8 @@ def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: Any, v: Any) ->
 
     Raises ArgumentError, NonFiniteError naming the constraint.
     """
+    if all(c.target is None and not c.damping and not c.stiffness for c in tables.constraints):
+        return np.zeros(len(tables.rows))
     parts = [_wanted(robot, c, tables.rows[a:b], q, v) for c, a, b in
              zip(tables.constraints, tables.start, tables.start[1:], strict=False)]  # fmt: skip
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
@@ -171,7 +174,7 @@ def _relative_velocity(robot: Tree, constraint: Constraint, q: Any, v: Any) -> n
     """The velocity (..., 6) of the first frame relative to the second, in the constraint's axes."""
     first, second = constraint.ends
     velocity = frame_velocity(robot, q, v, first)
-    if second is not WORLD:
+    if second is not None:
         velocity = velocity - frame_velocity(robot, q, v, second)
     return _in_axes(robot, constraint, q, velocity)
 
@@ -182,15 +185,15 @@ def _displacement(robot: Tree, constraint: Constraint, q: Any) -> np.ndarray:
 
     first, second = constraint.ends
     found = frame_pose(robot, q, first)
-    belongs = _pose(constraint) if isinstance(constraint, FrameConstraint) else frame_pose(robot, q, second)
+    belongs = frame_pose(robot, q, second) if second is not None else _pose(constraint)
     turn = found[..., :3, :3] @ np.swapaxes(belongs[..., :3, :3], -1, -2)
     vector = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec().reshape(*turn.shape[:-2], 3)
     displacement = np.concatenate([found[..., :3, 3] - belongs[..., :3, 3], vector], axis=-1)
     return _in_axes(robot, constraint, q, displacement)
 
 
-def _pose(constraint: FrameConstraint) -> np.ndarray:
-    if constraint.pose is None:
+def _pose(constraint: Constraint) -> np.ndarray:
+    if not isinstance(constraint, FrameConstraint) or constraint.pose is None:
         raise ArgumentError(f"stiffness of {constraint.label} needs the pose (4, 4) that it pulls to")
     label = f"pose of {constraint.label}"
     return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))

@@ -85,7 +85,8 @@ def _ends(problem: Problem) -> list[tuple[int, int, slice]]:
 
 def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
     """The wrenches (..., N, 6) on all bodies, those of the constraints included."""
-    total = np.zeros((*rows.shape[:-3], problem.robot.n_bodies, 6))
+    batch = np.broadcast_shapes(rows.shape[:-3], force.shape[:-1])
+    total = np.zeros((*batch, problem.robot.n_bodies, 6))
     if problem.f_ext is not None:
         total = total + coerce(Argument("f_ext", problem.f_ext, (problem.robot.n_bodies, 6)))
     for body, side, part in _ends(problem):
