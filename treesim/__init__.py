@@ -27,6 +27,7 @@ from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
 from .operational.functions import inverse_operational_inertia
 from .plugins import available
+from .rollouts import Rollouts, rollout
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
@@ -49,6 +50,7 @@ __all__ = [
     "NonFiniteError",
     "Placement",
     "PluginError",
+    "Rollouts",
     "Simulation",
     "SingularInertiaError",
     "Topology",
@@ -77,5 +79,6 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "rollout",
     "to_urdf",
 ]

@@ -18,6 +18,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.dynamics.rjk:Rjk",
         "innovations": "treesim.dynamics.innovations:Innovations",
         "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
+        "conjugate_gradient": "treesim.dynamics.conjugate_gradient:ConjugateGradient",
+        "conjugate_gradient_hrh": "treesim.dynamics.conjugate_gradient:ConjugateGradientHrh",
         "reference": "treesim.dynamics.reference:Reference",
     },
     "operational": {

@@ -108,15 +108,20 @@ class CompiledConstrained:
 
     def failure(self, problem: Problem, found: ConstrainedAcceleration) -> Exception:
         """Return the error for a result that the method itself calls a failure."""
-        return not_converged(problem, found)
+        return not_converged(problem, found.residual, found.iterations, found.acceleration)
 
 
-def not_converged(problem: Problem, found: ConstrainedAcceleration) -> ConvergenceError:
-    """Return the error for iterations that ended with a residual: how large, and in which row."""
-    residual = np.abs(found.residual).reshape(-1, problem.m)
-    worst = int(np.nanargmax(residual.max(axis=0)))
+def not_converged(
+    problem: Problem, residual: np.ndarray, iterations: np.ndarray, acceleration: np.ndarray | None = None
+) -> ConvergenceError:
+    """Return the error for iterations that ended with a residual (..., m): how large, and in which row."""
+    left = np.abs(residual).reshape(-1, problem.m).max(axis=0)
+    worst = int(np.nanargmax(left))
     return ConvergenceError(
-        f"after {int(found.iterations.max())} iterations with mu = {problem.mu:g} the constrained acceleration still "
-        f"deviates by {residual[:, worst].max():.3g} in {problem.tables.name_of_row(worst)}: either the constraints "
-        f"contradict each other, or they nearly repeat each other, and a smaller mu or more iterations help"
+        f"{problem.robot.name!r}: after {int(iterations.max())} iterations with mu = {problem.mu:g} the constrained "
+        f"acceleration still deviates by {left[worst]:.3g} in {problem.tables.name_of_row(worst)}: either the "
+        f"constraints contradict each other, or they nearly repeat each other, and a smaller mu or more iterations help",
+        acceleration,
+        iterations,
+        residual,
     )

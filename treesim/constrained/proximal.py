@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.cholesky import SMALL_ENTRY
-from .base import ConstrainedAcceleration, Problem, not_converged
+from .base import Problem, not_converged
 from .force_space import ForceSpaceMethod
 
 
@@ -27,7 +27,7 @@ class Proximal(ForceSpaceMethod):
             residual = gamma - np.einsum("...ij,...j->...i", inverse, f)
             going = ~(np.abs(residual).max(axis=-1) <= enough)
         if going.any():
-            raise not_converged(problem, ConstrainedAcceleration(gamma, f, residual, iterations))
+            raise not_converged(problem, residual, iterations)
         return f, iterations
 
 

@@ -1,4 +1,4 @@
-"""Articulated-body algorithm, O(N); the default."""
+"""Articulated-body algorithm without precomputed bias (Jain 1991, Lemma 6.5), O(N); the default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import Capabilities, CompiledBackend
 
 
 class Aba(CompiledBackend):
-    """Articulated-body algorithm, O(N); the default."""
+    """Articulated-body algorithm without precomputed bias (Jain 1991, Lemma 6.5), O(N); the default."""
 
     name = "aba"
     capabilities = Capabilities(cost="O(N)", source="RBDA Table 7.1; Jain 1991, Lemma 6.5")

@@ -80,7 +80,7 @@ class CompiledBackend:
         armature: Any = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        if f_ext is None and gravity is None and armature is None:
+        if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
@@ -96,8 +96,16 @@ class CompiledBackend:
         )
         constants = constants_of(robot, gravity, armature)
         return evaluate(
-            type(self).entry, constants, arguments, [(robot.nv,)], lambda named: explain_failure(robot, named, armature)
+            type(self).entry,
+            constants,
+            arguments,
+            [(robot.nv,)],
+            lambda named: self.explain(robot, named, gravity, armature),
         )[0]
+
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+        """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
+        return explain_failure(robot, named, armature)
 
 
 def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
@@ -112,18 +120,23 @@ def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
 
 def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = None) -> Exception:
     """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
+    return singular_inertia(robot, named["q"], armature) or NonFiniteError(
+        f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?"
+    )
+
+
+def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
+    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None."""
     from .functions import mass_matrix
 
-    q = named["q"].reshape(-1, robot.nq)
-    for one in q:
-        M = mass_matrix(robot, one, armature=armature)
-        k = first_massless_dof(M, robot)
+    for one in q.reshape(-1, robot.nq):
+        k = first_massless_dof(mass_matrix(robot, one, armature=armature), robot)
         if k is not None:
             return SingularInertiaError(
                 f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
-    return NonFiniteError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
+    return None
 
 
 def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:
