@@ -120,7 +120,7 @@ def not_converged(
     return ConvergenceError(
         f"{problem.robot.name!r}: after {int(iterations.max())} iterations with mu = {problem.mu:g} the constrained "
         f"acceleration still deviates by {left[worst]:.3g} in {problem.tables.name_of_row(worst)}: either the "
-        f"constraints contradict each other, or they nearly repeat each other, and a smaller mu or more iterations help",
+        f"constraints contradict each other, or some nearly repeat others: then a smaller mu or more iterations help",
         acceleration,
         iterations,
         residual,
