@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from .constrained.base import ConstrainedAcceleration
+from .constrained.constraints import FrameConstraint, LoopConstraint
+from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .errors import (
     ArgumentError,
+    ConstraintError,
     ConvergenceError,
     ModelError,
     NonFiniteError,
@@ -33,11 +37,15 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Body",
+    "ConstrainedAcceleration",
+    "ConstraintError",
     "ConvergenceError",
     "Factorization",
     "Frame",
+    "FrameConstraint",
     "Inertia",
     "Joint",
+    "LoopConstraint",
     "ModelError",
     "NonFiniteError",
     "Placement",
@@ -58,6 +66,7 @@ __all__ = [
     "available",
     "bias_forces",
     "body_poses",
+    "constrained_dynamics",
     "energy",
     "forward_dynamics",
     "frame_jacobian",
