@@ -7,6 +7,7 @@ from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.solve import solve_mass_matrix
 from .errors import (
     ArgumentError,
     ConstraintError,
@@ -26,6 +27,10 @@ from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
 from .operational.functions import inverse_operational_inertia
+from .operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
+from .operational.space import OperationalSpace, operational_space
+from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
+from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .plugins import available
 from .rollouts import Rollouts, rollout
 from .simulation import Simulation
@@ -37,22 +42,27 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Body",
+    "CenterOfMassTask",
     "ConstrainedAcceleration",
     "ConstraintError",
     "ConvergenceError",
     "Factorization",
     "Frame",
     "FrameConstraint",
+    "FrameTask",
     "Inertia",
     "Joint",
     "LoopConstraint",
     "ModelError",
     "NonFiniteError",
+    "OperationalSpace",
     "Placement",
     "PluginError",
+    "RelativeTask",
     "Rollouts",
     "Simulation",
     "SingularInertiaError",
+    "SparseJacobian",
     "Topology",
     "Trajectory",
     "Tree",
@@ -66,9 +76,12 @@ __all__ = [
     "available",
     "bias_forces",
     "body_poses",
+    "center_of_mass",
+    "center_of_mass_jacobian",
     "constrained_dynamics",
     "energy",
     "forward_dynamics",
+    "frame_acceleration",
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
@@ -79,6 +92,9 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "operational_space",
     "rollout",
+    "solve_mass_matrix",
+    "sparse_jacobian",
     "to_urdf",
 ]

@@ -32,6 +32,7 @@ MATH = {
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
 HONEST = {"contract", "nsz", "arcp"}
 FAST = HONEST | {"nnan", "ninf"}
+SUMS = HONEST | {"reassoc"}  # the long sum over all results, in which only NaN matters, may be taken in any order
 
 _lock = threading.RLock()
 _compiled: dict[Callable[..., Any], Any] = {}
@@ -132,7 +133,7 @@ def _compile_part(function: Any) -> Any:
     if function.__module__ == f"{KERNELS}.numbers":
         return MATH.get(function.__name__) or _compile_part({"sincos": sincos, "less": less}[function.__name__])
     if function not in _compiled:
-        flags = FAST if function.__module__ not in (f"{KERNELS}.status", sincos.__module__) else HONEST
+        flags = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}.get(function.__module__, FAST)
         # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
         compile_part = numba.njit(nogil=True, error_model="numpy", fastmath=flags, forceinline=True)
         _compiled[function] = compile_part(_linked(function))
