@@ -180,6 +180,7 @@ def test_a_stretched_arm_cannot_accelerate_along_itself(method, angle, rank):
         np.testing.assert_allclose(reached, [1.0, 0.0, 2.0], atol=1e-9)
 
 
+@pytest.mark.nojit
 @every_method
 def test_more_rows_than_degrees_of_freedom(method):
     robot = planar_arm()

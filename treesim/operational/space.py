@@ -119,14 +119,15 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
     that move a thousand times less easily than the easiest are measured against that. Eigenvalues of C above rtol times
     the largest count; Λ = S^-1 C^+ S^-1, for which Λ^-1 Λ Λ^-1 = Λ^-1 up to what is cut. O(m^3).
     """
-    diagonal = np.diagonal(inverse, axis1=-2, axis2=-1)
+    diagonal = inverse.diagonal(0, -2, -1)
     easiest = diagonal.max(axis=-1, keepdims=True, initial=0.0)
-    scale = np.sqrt(np.maximum(diagonal, FLOOR * np.where(easiest > 0, easiest, 1.0)))
-    C = inverse / (scale[..., :, None] * scale[..., None, :])
+    scale = np.sqrt(np.maximum(diagonal, FLOOR * (easiest + (easiest == 0))))
+    scales = scale[..., :, None] * scale[..., None, :]
+    C = inverse / scales
     full = _inverse_if_full(C, rtol)
     if full is not None:
-        rank = np.full(diagonal.shape[:-1], diagonal.shape[-1])
-        return _symmetric(full / (scale[..., :, None] * scale[..., None, :])), rank if rank.ndim else int(rank)
+        m, batch = C.shape[-1], C.shape[:-2]
+        return _symmetric(full / scales), np.full(batch, m) if batch else m
     values, vectors = np.linalg.eigh(C)
     attainable = values > rtol * values.max(axis=-1, keepdims=True, initial=0.0)
     directions = np.where(attainable[..., None, :], vectors, 0.0) / scale[..., :, None]
