@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,14 +22,14 @@ class Auto:
     def __init__(self) -> None:
         self._taken: WeakKeyDictionary[Tree, dict[tuple[str, ...], OperationalMethod]] = WeakKeyDictionary()
 
-    def taken(self, robot: Tree, frames: Sequence[str]) -> OperationalMethod:
+    def taken(self, robot: Tree, frames: tuple[str, ...]) -> OperationalMethod:
         """Return the method that these frames of `robot` get."""
         of_robot = self._taken.setdefault(robot, {})
-        method = of_robot.get(tuple(frames))
+        method = of_robot.get(frames)
         if method is None:
-            method = of_robot[tuple(frames)] = plugins.get("operational", advise(robot, frames).name)
+            method = of_robot[frames] = plugins.get("operational", advise(robot, frames).name)
         return method
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: Sequence[str], reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         return self.taken(robot, frames).inverse_inertia(robot, q, frames, reference)
