@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from .constrained.base import ConstrainedAcceleration
+from .constrained.constraints import FrameConstraint, LoopConstraint
+from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.solve import solve_mass_matrix
 from .errors import (
     ArgumentError,
+    ConstraintError,
     ConvergenceError,
     ModelError,
     NonFiniteError,
@@ -39,12 +43,16 @@ __all__ = [
     "ArgumentError",
     "Body",
     "CenterOfMassTask",
+    "ConstrainedAcceleration",
+    "ConstraintError",
     "ConvergenceError",
     "Factorization",
     "Frame",
+    "FrameConstraint",
     "FrameTask",
     "Inertia",
     "Joint",
+    "LoopConstraint",
     "ModelError",
     "NonFiniteError",
     "OperationalSpace",
@@ -70,6 +78,7 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "constrained_dynamics",
     "energy",
     "forward_dynamics",
     "frame_acceleration",

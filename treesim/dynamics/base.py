@@ -94,7 +94,7 @@ class CompiledBackend:
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
         )
-        constants = constants_of(robot, gravity, armature)
+        constants = self.constants(robot, gravity, armature)
         return evaluate(
             type(self).entry,
             constants,
@@ -102,6 +102,10 @@ class CompiledBackend:
             [(robot.nv,)],
             lambda named: self.explain(robot, named, gravity, armature),
         )[0]
+
+    def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
+        return constants_of(robot, gravity, armature)
 
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""

@@ -65,10 +65,13 @@ def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
     """out = Y Z', over what two rows share: Y Y' or Y_D Y_d', symmetric. Cost: sum of d_rs mul + (d_rs - 1) add."""
     for r in range(last.size):
         for s in range(r + 1):
-            total = Y[r, 0] * 0
-            for e in range(common_depth(dof_parent, dof_depth, last[r], last[s])):
-                total += Y[r, e] * Z[s, e]
-            out[r, s] = out[s, r] = total
+            shared = common_depth(dof_parent, dof_depth, last[r], last[s])
+            out[r, s] = out[s, r] = 0
+            if shared > 0:
+                total = Y[r, 0] * Z[s, 0]
+                for e in range(1, shared):
+                    total += Y[r, e] * Z[s, e]
+                out[r, s] = out[s, r] = total
 
 
 def null_space(dof_parent, dof_depth, last, J, jbar, N):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..dynamics.base import explain_failure
 from ..engine.fastcall import door
 from ..kernels.status import FINE
 from ..model.tree import Tree
-from .frames import for_each_state, frame_codes
+from .frames import for_each_state, frame_codes, frame_tables, reference_code
 
 
 class OperationalMethod(Protocol):
@@ -46,3 +46,7 @@ class CompiledMethod:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
         entry = type(self).entry
         return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))
+
+    def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
+        return (robot.ints, robot.reals, *frame_tables(robot, frames), reference_code(reference))
