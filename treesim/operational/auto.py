@@ -11,6 +11,7 @@ from .. import plugins
 from ..model.tree import Tree
 from .advice import advise
 from .base import OperationalMethod
+from .frames import frame_codes
 
 
 class Auto:
@@ -32,4 +33,5 @@ class Auto:
 
     def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
+        frame_codes(robot, frames, reference)  # unknown names are refused before any method is chosen for them
         return self.taken(robot, frames).inverse_inertia(robot, q, frames, reference)

@@ -12,9 +12,11 @@ from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate
+from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.operational_space import rows_states
+from ..kernels.status import FINE
 from ..model.tree import Tree
 from .frames import frame_codes
 from .motion import FrameMotion, as_motion, massive
@@ -187,6 +189,10 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
     if centers:
         massive(robot)
+    if q.ndim == 1 and robot.nv:  # one state goes straight to machine code; what fails there is explained below
+        motions, J, X = (np.empty(shape) for shape in shapes)
+        if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
+            return _BaseRows(frames, as_motion(motions), J, X)
     motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
     return _BaseRows(frames, as_motion(motions), J, X)
 
