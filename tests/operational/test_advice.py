@@ -49,8 +49,8 @@ def test_auto_gives_what_the_advised_method_gives(name):
 
 def test_auto_chooses_once_for_each_set_of_frames(monkeypatch):
     method, robot = plugins.get("operational", "auto"), make.chain(60)
-    taken = method.taken(robot, ["body_60"])
+    taken = method.taken(robot, ("body_60",))
     monkeypatch.setattr("treesim.operational.auto.advise", None)  # asked once more, it would fail
     assert method.taken(robot, ("body_60",)) is taken
     with pytest.raises(TypeError):
-        method.taken(robot, ["body_1"])
+        method.taken(robot, ("body_1",))
