@@ -64,7 +64,7 @@ def inverse_inertia(problem: Problem, rows: np.ndarray) -> np.ndarray:
         return np.zeros((*rows.shape[:-3], problem.m, problem.m))
     robot = problem.robot if problem.armature is None else _with_armature(problem.robot, problem.armature)
     names = [robot.body_names[b - 1] for b in bodies]
-    of_bodies = plugins.get("operational", problem.operational).inverse_inertia(robot, problem.q, names, "local")
+    of_bodies = plugins.get("operational", problem.operational).inverse_inertia(robot, problem.q, tuple(names), "local")
     T = np.zeros((*rows.shape[:-3], problem.m, 6 * bodies.size))
     for own, side, part in _ends(problem):
         k = 6 * int(np.searchsorted(bodies, own))
