@@ -6,8 +6,8 @@ reciprocals of the pivots D on the diagonal: no square root, and constants 0 and
 
 from __future__ import annotations
 
-from .spatial import motion_to_child
-from .tables import motion_at, put_motion
+from .spatial import force_to_parent, motion_to_child
+from .tables import force_at, motion_at, put_force, put_motion
 
 SIX = 6  # rows of a block of spatial vectors
 NOTHING = 1e-290  # any inertia is larger
@@ -145,3 +145,27 @@ def transform(X, B):
     """B <- X B X', a 6x6 block that takes forces to motions, from the parent's to the child's coordinates."""
     transform_rows(X, B)
     transform_rows(X, B.T)
+
+
+def transform_back(X, B):
+    """B <- X' B X, a 6x6 block that takes motions to forces, from the child's to the parent's coordinates."""
+    for c in range(SIX):
+        put_force(B.T, c, force_to_parent(X, force_at(B.T, c)))
+    for r in range(SIX):
+        put_force(B, r, force_to_parent(X, force_at(B, r)))
+
+
+def add_apply(A, n, m, x, y):
+    """y <- y + A x."""
+    for r in range(n):
+        for c in range(m):
+            y[r] += A[r, c] * x[c]
+
+
+def product(A, B, n, k, m, C):
+    """C <- A B, A (n, k), B (k, m)."""
+    for r in range(n):
+        for c in range(m):
+            C[r, c] = A[r, 0] * B[0, c]
+            for j in range(1, k):
+                C[r, c] += A[r, j] * B[j, c]
