@@ -5,6 +5,7 @@ from __future__ import annotations
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .errors import (
+    AccuracyError,
     ArgumentError,
     ModelError,
     NonFiniteError,
@@ -29,6 +30,7 @@ from .urdf import UrdfWarning, load, to_urdf
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyError",
     "ArgumentError",
     "Body",
     "Factorization",

@@ -18,6 +18,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.dynamics.rjk:Rjk",
         "innovations": "treesim.dynamics.innovations:Innovations",
         "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
+        "divide_and_conquer": "treesim.dynamics.divide_and_conquer:DivideAndConquer",
+        "tree_contraction": "treesim.dynamics.tree_contraction:TreeContraction",
         "reference": "treesim.dynamics.reference:Reference",
     },
     "operational": {

@@ -65,6 +65,7 @@ from .tables import (
 LEAF, JOIN, HANG = 0, 1, 2  # kinds of events
 LEAST_PIVOT = 1e-13  # of a body's inertia, against its diagonal: below, the body has no inertia of its own
 LOST = 1e-7  # of an acceleration: as much may a joint's constraint be violated
+SOUND, WITHOUT_INERTIA, VIOLATED = 0, 1, 2  # what became of a body and its joint
 
 
 class Plan(NamedTuple):
@@ -90,7 +91,7 @@ def plan_tables(tree, ints):
 class Memory(NamedTuple):
     """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
     begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and `unsound`, 1 where a pivot or a constraint failed."""
+    G2 F_below; the weights w, the force F, and `fault`, what went wrong."""
 
     X: Any
     V: Any
@@ -108,7 +109,7 @@ class Memory(NamedTuple):
     G1: Any
     G2: Any
     F: Any
-    unsound: Any
+    fault: Any
 
 
 NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
@@ -133,7 +134,7 @@ def place(tree, q, m, first, end):
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
         put_articulated(m.I[i], articulated(rigid_at(tree.inertia, i)))
-        m.unsound[i] = 0
+        m.fault[i] = SOUND
 
 
 def propagate_velocities(tree, v, m):
@@ -172,8 +173,8 @@ def read_accelerations(tree, m, qdd, first, end):
             m.b2[i, tree.screw[k]] = 0
         for r in range(SIX):
             violation = violation + m.b2[i, r] * m.b2[i, r]
-        if not violation <= LOST * LOST * size:
-            m.unsound[i] = 1
+        if not violation <= LOST * LOST * size and m.fault[i] == SOUND:
+            m.fault[i] = VIOLATED
 
 
 # ---- events
@@ -184,7 +185,7 @@ def leaf(tree, m, i, below):
     copy(m.I[i], SIX, SIX, m.P11[i])
     factorize(m.I[i], SIX)
     if not is_definite(m.P11[i], m.I[i], SIX, LEAST_PIVOT):
-        m.unsound[i] = 1
+        m.fault[i] = WITHOUT_INERTIA
     invert(m.I[i], SIX, m.P11[i])
     for r in range(SIX):
         m.b1[i, r] = 0
@@ -341,7 +342,7 @@ def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
 def soundness(tree, m):
     """FINE, or NOT_FINITE if a body has no inertia or a joint's constraint is violated."""
     for i in range(1, tree.n_bodies + 1):
-        if m.unsound[i] != 0:
+        if m.fault[i] != SOUND:
             return NOT_FINITE
     return FINE
 

@@ -1,0 +1,92 @@
+"""What divide and conquer and tree contraction share: a plan for each tree, and what they cannot do."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
+from ..kernels import assemblies as kernel
+from ..kernels.tables import tree_tables
+from ..model.contraction import Plan
+from ..model.schedule import Schedule
+from ..model.tree import Tree
+from .base import CompiledBackend, explain_failure
+
+
+class AssembliesBackend(CompiledBackend):
+    """A backend that unites assemblies in the order of a plan, made once for each tree."""
+
+    entry = kernel.forward_dynamics_states
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._integers: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
+
+    @abstractmethod
+    def plan(self, robot: Tree) -> Plan:
+        """Return which joints of `robot` are eliminated when. O(N)."""
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the joints of `robot` are eliminated; see `treesim.schedule`."""
+        return self.plan(robot).schedule()
+
+    def integers(self, robot: Tree) -> np.ndarray:
+        """Return the robot's integers with the plan behind them."""
+        known = self._integers.get(robot)
+        if known is None:
+            known = np.concatenate([robot.ints, self.plan(robot).packed()])
+            known.setflags(write=False)
+            self._integers[robot] = known
+        return known
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error: a singular mass matrix, a body without inertia, lost digits, or an overflow."""
+        general = explain_failure(robot, named, armature)
+        if isinstance(general, SingularInertiaError):
+            return general
+        for i, fault in enumerate(first_faults(robot, named, constants), start=1):
+            body = robot.bodies[i - 1]
+            if fault == kernel.WITHOUT_INERTIA:
+                return UnsupportedError(
+                    f"{self.name} inverts the inertia of every body, but that of {body.name!r}, which joint "
+                    f"{body.joint.name!r} carries, is singular: merge it with a neighbour or use the backend 'aba'"
+                )
+            if fault == kernel.VIOLATED:
+                return AccuracyError(
+                    f"{self.name} lost its digits on {robot.name!r}: accelerations of {body.name!r} break the "
+                    f"constraints of joint {body.joint.name!r} by more than {kernel.LOST:g} of their size, as happens "
+                    f"where neighbouring bodies differ too much in inertia; use the backend 'aba'"
+                )
+        return general
+
+
+def first_faults(
+    robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]
+) -> list[float]:
+    """Return what went wrong at each body (1 ... N) in the first state that fails, from the kernel as plain Python."""
+    ints, reals = constants
+    tree = tree_tables(ints, reals)
+    plan = kernel.plan_tables(tree, ints)
+    memory = kernel.memory_of(tree, np.empty((robot.n_bodies + 1) * kernel.NUMBERS_PER_BODY))
+    with np.errstate(all="ignore"):
+        for q, v, tau, f_ext in _states(robot, named):
+            kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
+            if kernel.soundness(tree, memory) != kernel.FINE:
+                break
+    return [float(fault) for fault in memory.fault[1:]]
+
+
+def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """One state after the other: q, v, tau, and wrenches in kernel coordinates, of no rows if there are none."""
+    shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(shapes[label])] for label, x in named.items()))
+    full = {label: np.broadcast_to(x, batch + shapes[label]) for label, x in named.items()}
+    for state in np.ndindex(batch):
+        yield [full[label][state] if label in full else np.empty((0, 6)) for label in shapes]
