@@ -67,9 +67,7 @@ class AssembliesBackend(CompiledBackend):
         return general
 
 
-def first_faults(
-    robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]
-) -> list[float]:
+def first_faults(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> list[float]:
     """Return what went wrong at each body (1 ... N) in the first state that fails, from the kernel as plain Python."""
     ints, reals = constants
     tree = tree_tables(ints, reals)

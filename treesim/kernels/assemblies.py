@@ -28,12 +28,13 @@ from .blocks import (
     add,
     add_apply,
     apply,
+    articulated_of_block,
     copy,
     factorize,
     invert,
     is_definite,
     product,
-    put_articulated,
+    put_articulated_block,
     put_identity,
     solve,
     solve_columns,
@@ -42,12 +43,20 @@ from .blocks import (
     subtract_transposed_apply,
     subtract_transposed_product,
     transform,
-    transform_back,
     transform_rows,
 )
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .numbers import sqrt
-from .spatial import articulated, cross_force, force_sub, force_to_parent, motion_to_child, rigid_apply
+from .spatial import (
+    articulated,
+    articulated_to_parent,
+    cross_force,
+    force_add,
+    force_sub,
+    force_to_parent,
+    motion_to_child,
+    rigid_apply,
+)
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
     HEADER,
@@ -133,7 +142,7 @@ def place(tree, q, m, first, end):
     """Transforms and inertias of the bodies first .. end - 1."""
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
-        put_articulated(m.I[i], articulated(rigid_at(tree.inertia, i)))
+        put_articulated_block(m.I[i], articulated(rigid_at(tree.inertia, i)))
         m.fault[i] = SOUND
 
 
@@ -267,12 +276,9 @@ def hang(tree, tau, m, k):
     p = tree.parent[k]
     if p > 0:
         X = body_transform_at(tree, m.X, k)
-        copy(m.G1[k], SIX, SIX, m.P11[k])
-        transform_back(X, m.P11[k])
+        put_articulated_block(m.P11[k], articulated_to_parent(X, articulated_of_block(m.G1[k])))
         add(m.P11[k], SIX, SIX, m.I[p])
-        put_force(m.P11[k], 0, force_to_parent(X, force_at(m.F0, k)))
-        for r in range(SIX):
-            m.b[p, r] += m.P11[k, 0, r]
+        put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, force_at(m.F0, k))))
 
 
 def force_of_joined(m, k, a, below):

@@ -6,8 +6,9 @@ reciprocals of the pivots D on the diagonal: no square root, and constants 0 and
 
 from __future__ import annotations
 
-from .spatial import force_to_parent, motion_to_child
-from .tables import force_at, motion_at, put_force, put_motion
+from .linear import Matrix, Symmetric
+from .spatial import ArticulatedInertia, motion_to_child
+from .tables import motion_at, put_motion
 
 SIX = 6  # rows of a block of spatial vectors
 NOTHING = 1e-290  # any inertia is larger
@@ -60,11 +61,17 @@ def solve_columns(L, n, B, m):
                 B[k, c] -= L[i, k] * B[i, c]
 
 
+def put_zero(B, n, m):
+    """B <- 0."""
+    for r in range(n):
+        for c in range(m):
+            B[r, c] = 0
+
+
 def put_identity(B, n):
     """B <- 1."""
+    put_zero(B, n, n)
     for r in range(n):
-        for c in range(n):
-            B[r, c] = 0
         B[r, r] = 1
 
 
@@ -82,6 +89,12 @@ def copy(A, n, m, B):
     for r in range(n):
         for c in range(m):
             B[r, c] = A[r, c]
+
+
+def copy_vector(x, n, y):
+    """y <- x."""
+    for k in range(n):
+        y[k] = x[k]
 
 
 def add(A, n, m, B):
@@ -129,18 +142,26 @@ def subtract_transposed_product(A, B, n, k, m, C):
                 C[r, c] -= A[j, r] * B[j, c]
 
 
-def put_articulated(B, inertia):
+def put_articulated_block(B, inertia):
     """B <- [I H; H' M], the 6x6 matrix of an articulated-body inertia."""
     S, H, M = inertia.I, inertia.H, inertia.M
     B[0, 0], B[1, 1], B[2, 2], B[3, 3], B[4, 4], B[5, 5] = S.xx, S.yy, S.zz, M.xx, M.yy, M.zz
     B[0, 1], B[0, 2], B[1, 2], B[3, 4], B[3, 5], B[4, 5] = S.xy, S.xz, S.yz, M.xy, M.xz, M.yz
-    B[1, 0], B[2, 0], B[2, 1], B[4, 3], B[5, 3], B[5, 4] = S.xy, S.xz, S.yz, M.xy, M.xz, M.yz
     B[0, 3], B[0, 4], B[0, 5] = H.xx, H.xy, H.xz
     B[1, 3], B[1, 4], B[1, 5] = H.yx, H.yy, H.yz
     B[2, 3], B[2, 4], B[2, 5] = H.zx, H.zy, H.zz
-    for r in range(3, 6):
-        for c in range(3):
+    for r in range(1, 6):
+        for c in range(r):
             B[r, c] = B[c, r]
+
+
+def articulated_of_block(B):
+    """The articulated-body inertia of a symmetric 6x6 matrix."""
+    return ArticulatedInertia(
+        Symmetric(B[0, 0], B[1, 1], B[2, 2], B[0, 1], B[0, 2], B[1, 2]),
+        Matrix(B[0, 3], B[0, 4], B[0, 5], B[1, 3], B[1, 4], B[1, 5], B[2, 3], B[2, 4], B[2, 5]),
+        Symmetric(B[3, 3], B[4, 4], B[5, 5], B[3, 4], B[3, 5], B[4, 5]),
+    )
 
 
 def transform_rows(X, B):
@@ -153,14 +174,6 @@ def transform(X, B):
     """B <- X B X', a 6x6 block that takes forces to motions, from the parent's to the child's coordinates."""
     transform_rows(X, B)
     transform_rows(X, B.T)
-
-
-def transform_back(X, B):
-    """B <- X' B X, a 6x6 block that takes motions to forces, from the child's to the parent's coordinates."""
-    for c in range(SIX):
-        put_force(B.T, c, force_to_parent(X, force_at(B.T, c)))
-    for r in range(SIX):
-        put_force(B, r, force_to_parent(X, force_at(B, r)))
 
 
 def add_apply(A, n, m, x, y):

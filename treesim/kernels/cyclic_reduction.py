@@ -1,0 +1,85 @@
+"""Block-tridiagonal systems along paths by cyclic reduction: every second block at a time, O(log N) stages, O(N) work.
+
+The first block of a path is never eliminated, so it ends as the T_1 of elimination from the tip. Writing h for the
+distance of neighbours, block e has upper neighbour u = e - h and lower neighbour d = e + h; L_e couples e to u.
+"""
+
+from __future__ import annotations
+
+from .blocks import (
+    SIX,
+    copy,
+    factorize,
+    put_zero,
+    solve,
+    solve_columns,
+    subtract_apply,
+    subtract_product,
+    subtract_transposed_apply,
+    subtract_transposed_product,
+)
+from .heavy_paths import bits
+
+EXTRA = 36  # further numbers per body: Zd
+
+
+def elimination_rounds(length):
+    """Stages that eliminate: two for each halving, one for the blocks that go and one for those that stay."""
+    return 2 * bits(length)
+
+
+def substitution_rounds(length):
+    """Stages that substitute back: one for each halving."""
+    return bits(length)
+
+
+def leave(paths, w, Zd, h, place):
+    """Block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
+    e = paths.order[place]
+    factorize(w.T[e], SIX)
+    copy(w.L[e], SIX, SIX, w.Z[e])
+    solve_columns(w.T[e], SIX, w.Z[e], SIX)
+    if place + h < paths.stop[place]:
+        copy(w.L[paths.order[place + h]].T, SIX, SIX, Zd[e])
+        solve_columns(w.T[e], SIX, Zd[e], SIX)
+
+
+def stay(paths, w, Zd, h, place):
+    """Block s: D_s -= L_e' Zu for the neighbour e below; D_s -= L_s Zd, L_s <- -L_s Zu for the neighbour above; and
+    r_s -= Zu' r_e, r_s -= Zd' r_e likewise."""
+    s = paths.order[place]
+    if place + h < paths.stop[place]:
+        e = paths.order[place + h]
+        subtract_transposed_product(w.L[e], w.Z[e], SIX, SIX, SIX, w.T[s])
+        subtract_transposed_apply(w.Z[e], SIX, SIX, w.r[e], w.r[s])
+    if place > paths.start[place]:
+        e = paths.order[place - h]
+        subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
+        subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
+        put_zero(w.Z[s], SIX, SIX)
+        subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
+        copy(w.Z[s], SIX, SIX, w.L[s])
+
+
+def eliminate(paths, w, turn, place):
+    """One half of a halving, for the block at one place."""
+    h = 1 << (turn // 2)
+    Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
+    k = (place - paths.start[place]) % (2 * h)
+    if turn % 2 == 0:
+        if k == h:
+            leave(paths, w, Zd, h, place)
+    elif k == 0:
+        stay(paths, w, Zd, h, place)
+
+
+def substitute(paths, w, turn, place):
+    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d for the blocks that left at this halving; x takes the place of r."""
+    h = 1 << turn
+    if (place - paths.start[place]) % (2 * h) == h:
+        Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
+        e = paths.order[place]
+        solve(w.T[e], SIX, w.r[e])
+        subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
+        if place + h < paths.stop[place]:
+            subtract_apply(Zd[e], SIX, SIX, w.r[paths.order[place + h]], w.r[e])

@@ -1,0 +1,51 @@
+"""Block-tridiagonal systems along paths, one block after another from the tip to the base: O(N) serially."""
+
+from __future__ import annotations
+
+from .blocks import SIX, copy, factorize, solve, solve_columns, subtract_apply, subtract_transposed_apply
+from .blocks import subtract_transposed_product
+
+EXTRA = 0  # further numbers per body
+
+
+def elimination_rounds(length):
+    """Stages that eliminate: a whole path in one."""
+    return 1
+
+
+def substitution_rounds(length):
+    """Stages that substitute back."""
+    return 1
+
+
+def eliminate_matrix(paths, w, place):
+    """T_i = A_ii - A_{i+1,i}' T_{i+1}^-1 A_{i+1,i}; Z_i = T_i^-1 A_{i,i-1}, on the path that begins at `place`."""
+    for k in range(paths.stop[place] - 1, place, -1):
+        i, p = paths.order[k], paths.order[k - 1]
+        factorize(w.T[i], SIX)
+        copy(w.L[i], SIX, SIX, w.Z[i])
+        solve_columns(w.T[i], SIX, w.Z[i], SIX)
+        subtract_transposed_product(w.L[i], w.Z[i], SIX, SIX, SIX, w.T[p])
+
+
+def eliminate_vector(paths, w, place):
+    """r_i -= A_{i+1,i}' T_{i+1}^-1 r_{i+1}."""
+    for k in range(paths.stop[place] - 1, place, -1):
+        i = paths.order[k]
+        subtract_transposed_apply(w.Z[i], SIX, SIX, w.r[i], w.r[paths.order[k - 1]])
+
+
+def eliminate(paths, w, turn, place):
+    """All of a path but its first block, in the matrix and in the right-hand side."""
+    if paths.start[place] == place:
+        eliminate_matrix(paths, w, place)
+        eliminate_vector(paths, w, place)
+
+
+def substitute(paths, w, turn, place):
+    """x_i = T_i^-1 r_i - Z_i x_{i-1} along the path that begins at `place`; x takes the place of r."""
+    if paths.start[place] == place:
+        for k in range(place + 1, paths.stop[place]):
+            i = paths.order[k]
+            solve(w.T[i], SIX, w.r[i])
+            subtract_apply(w.Z[i], SIX, SIX, w.r[paths.order[k - 1]], w.r[i])
