@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
+from ..errors import AccuracyError, SingularInertiaError, UnsupportedError
 from ..kernels import assemblies as kernel
 from ..kernels.tables import tree_tables
 from ..model.contraction import Plan

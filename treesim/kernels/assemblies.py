@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import velocity_product
-from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
+from .annotations import Reals, TableOfIntegers, TableOfReals
 from .blocks import (
     SIX,
     add,
@@ -40,7 +40,6 @@ from .blocks import (
     solve_columns,
     subtract_apply,
     subtract_product,
-    subtract_transposed_apply,
     subtract_transposed_product,
     transform,
     transform_rows,

@@ -362,7 +362,9 @@ def forward_dynamics_states(
     return max(sound, status_of(qdd))
 
 
-def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
+def some_stages(
+    ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute
+):
     """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps."""
     tree = tree_tables(ints, reals)
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
