@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import velocity_product
-from .annotations import Reals, TableOfIntegers, TableOfReals
+from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .blocks import (
     SIX,
     add,
@@ -333,15 +333,36 @@ def expand(tree, plan, m, first, end):
             force_of_hanging(tree, m, body)
 
 
+def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
+    """One of `shares` shares of stage s: bodies, the plan forth, the plan back, bodies; velocities are one share."""
+    n, t = plan.n_stages, s - 3
+    first, end = 1 + tree.n_bodies * share // shares, 1 + tree.n_bodies * (share + 1) // shares
+    if s == 0:
+        place(tree, q, m, first, end)
+    elif s == 1 and share == 0:
+        propagate_velocities(tree, v, m)
+    elif s == 2:
+        put_biases(tree, v, f_ext, m, first, end)
+    elif 0 <= t < n:
+        first, end = share_of(plan, t, share, shares)
+        contract(tree, plan, tau, m, first, end)
+    elif n <= t < 2 * n:
+        first, end = share_of(plan, 2 * n - 1 - t, share, shares)
+        expand(tree, plan, m, first, end)
+    elif t == 2 * n:
+        read_accelerations(tree, m, qdd, first, end)
+
+
+def share_of(plan, t, share, shares):
+    """The blocks of the plan's stage t that belong to a share: first, end."""
+    first, blocks = plan.stage_start[t], plan.stage_start[t + 1] - plan.stage_start[t]
+    return first + blocks * share // shares, first + blocks * (share + 1) // shares
+
+
 def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
-    """qdd = FD(q, v, tau), one block after the other."""
-    B = tree.n_bodies + 1
-    place(tree, q, m, 1, B)
-    propagate_velocities(tree, v, m)
-    put_biases(tree, v, f_ext, m, 1, B)
-    contract(tree, plan, tau, m, 0, plan.n_blocks)
-    expand(tree, plan, m, 0, plan.n_blocks)
-    read_accelerations(tree, m, qdd, 1, B)
+    """qdd = FD(q, v, tau), stage by stage."""
+    for s in range(2 * plan.n_stages + 4):
+        stage(tree, plan, m, s, 0, 1, q, v, tau, f_ext, qdd)
 
 
 def soundness(tree, m):
@@ -375,3 +396,16 @@ def forward_dynamics_states(
         forward_dynamics(tree, plan, q[y], v[w], tau[w], forces[s * rows : (s + 1) * rows], qdd[w], m)
         status = max(status, soundness(tree, m))
     return max(status, status_of(qdd))
+
+
+def some_stages(
+    ints: TableOfIntegers, reals: TableOfReals, memory: Reals, first: Integer, last: Integer, share: Integer,
+    shares: Integer, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:  # fmt: skip
+    """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps."""
+    tree = tree_tables(ints, reals)
+    plan, m = plan_tables(tree, ints), memory_of(tree, memory)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    for s in range(first, last + 1):
+        stage(tree, plan, m, s, share, shares, q, v, tau, forces, qdd)
+    return FINE if last < 2 * plan.n_stages + 3 else max(soundness(tree, m), status_of(qdd))
