@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.schedules import schedule
 from .errors import (
     AccuracyError,
     ArgumentError,
@@ -68,5 +69,6 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "schedule",
     "to_urdf",
 ]

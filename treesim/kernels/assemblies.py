@@ -265,14 +265,13 @@ def join(tree, tau, m, k, a, below):
         copy(m.P12[k], SIX, SIX, m.P12[a])
 
 
-def hang(tree, tau, m, k):
-    """Joint k goes: the assembly k, whose lower handle is free, becomes part of the body above, or ends at the base."""
+def hang(tree, tau, m, k, p):
+    """Joint k goes: the assembly k, whose lower handle is free, becomes part of the body p, or ends at the base."""
     for r in range(SIX):
         m.b1[k, r] = m.c[k, r] - m.b1[k, r]
     bind(tree, k, tau, m.P11[k], m.b1[k], m)
     put_identity(m.G1[k], SIX)
     constrain(m.w[k], m.P11[k], m.G1[k])  # what the joint lets through of the inertia below
-    p = tree.parent[k]
     if p > 0:
         X = body_transform_at(tree, m.X, k)
         put_articulated_block(m.P11[k], articulated_to_parent(X, articulated_of_block(m.G1[k])))
@@ -289,9 +288,9 @@ def force_of_joined(m, k, a, below):
         add_apply(m.G2[k], SIX, SIX, m.F[below], m.F[k])
 
 
-def force_of_hanging(tree, m, k):
-    """F = F0 + G1 X a of joint k, by which an assembly hangs on a body of acceleration a."""
-    put_motion(m.b2, k, motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, tree.parent[k])))
+def force_of_hanging(tree, m, k, p):
+    """F = F0 + G1 X a of joint k, by which an assembly hangs on body p of acceleration a."""
+    put_motion(m.b2, k, motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)))
     for r in range(SIX):
         m.F[k, r] = m.F0[k, r]
     add_apply(m.G1[k], SIX, SIX, m.b2[k], m.F[k])
@@ -318,7 +317,7 @@ def contract(tree, plan, tau, m, first, end):
         elif kind == JOIN:
             join(tree, tau, m, body, upper, below)
         else:
-            hang(tree, tau, m, body)
+            hang(tree, tau, m, body, upper)
 
 
 def expand(tree, plan, m, first, end):
@@ -330,7 +329,7 @@ def expand(tree, plan, m, first, end):
         elif kind == JOIN:
             force_of_joined(m, body, upper, below)
         else:
-            force_of_hanging(tree, m, body)
+            force_of_hanging(tree, m, body, upper)
 
 
 def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ class Event(NamedTuple):
 
     LEAF: `body` becomes an assembly, its lower handle at joint `below` (0: it has none).
     JOIN: joint `body` unites the assembly `upper` above it with the one below it, whose lower handle is at `below`.
-    HANG: the childless assembly at `body` is added to its raw parent, or hangs on the base.
+    HANG: the childless assembly at `body` is added to `upper`, its raw parent, or hangs on the base (0).
     """
 
     kind: int
@@ -65,14 +66,17 @@ class Plan:
 
 
 def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set[int]:
-    """The bodies of every assembly that the block ends with; `members` keeps those of the assemblies that live."""
+    """The bodies of the assemblies that the block makes, or hangs and on what; `members` knows those that live."""
     touched: set[int] = set()
     for event in block:
         if event.kind == LEAF:
             members[event.body] = (event.body,)
         elif event.kind == JOIN:
             members[event.upper] += members.pop(event.body)
-        touched.update(members[event.upper or event.body])
+        if event.kind == HANG:
+            touched.update(members.pop(event.body), [event.upper] if event.upper else [])
+        elif event.kind == JOIN:
+            touched.update(members[event.upper])
     return touched
 
 
@@ -130,7 +134,7 @@ class _Nodes:
             if carrier == 0:
                 blocks[-node] = [*events, Event(HANG, node)]
             elif self.raw[carrier]:
-                blocks.setdefault(carrier, []).extend([*events, Event(HANG, node)])
+                blocks.setdefault(carrier, []).extend([*events, Event(HANG, node, upper=carrier)])
             else:
                 blocks[carrier] = [*events, Event(JOIN, node, upper=carrier)]
         for node in childless:
@@ -184,15 +188,15 @@ def heavy_paths(parent: Sequence[int]) -> list[list[int]]:
 
 
 def divide_and_conquer(parent: Sequence[int]) -> Plan:
-    """Return the plan of balanced binary joining along the heavy paths of the tree `parent` = (λ(1) ... λ(N)).
+    """Return the plan of binary joining along the heavy paths of the tree `parent` = (λ(1) ... λ(N)).
 
-    A path is halved again and again; a branch hangs on its carrier as soon as it is one assembly. Every event runs in
-    the first stage in which its operands are ready: ⌈log2 N⌉ + 1 stages for a chain, O(log² N) for any tree. O(N).
+    In each stage neighbours on a path are joined two by two wherever both are ready; a branch hangs on its carrier as
+    soon as it is one assembly. A chain takes ⌈log2 N⌉ + 1 stages, any tree O(log² N). O(N) where branches are ready
+    when they are needed.
     """
     joining = _Joining(parent)
     for path in reversed(heavy_paths(parent)):
-        stage = joining.join(path, 0, len(path)) + 1
-        joining.hang(path[0], stage, single=len(path) == 1)
+        joining.hang(path[0], joining.join(path) + 1)
     stages = [tuple(map(tuple, joining.blocks[stage].values())) for stage in sorted(joining.blocks)]
     names = tuple(f"level {stage}" for stage in range(1, len(stages) + 1))
     return Plan("divide_and_conquer", names, tuple(stages))
@@ -203,30 +207,37 @@ class _Joining:
 
     def __init__(self, parent: Sequence[int]) -> None:
         self.parent = [0, *map(int, parent)]
-        self.ready = [0] * len(self.parent)  # the last stage that changes a raw body
+        self.ready = [0] * len(self.parent)  # of a node, by its topmost body: the last stage that works on it
+        self.raw = [True] * len(self.parent)
         self.blocks: dict[int, dict[int, list[Event]]] = defaultdict(dict)
 
-    def join(self, path: list[int], first: int, end: int) -> int:
-        """Plan the joints inside path[first:end]; return the stage after which it is one assembly."""
-        if end - first == 1:
-            return self.ready[path[first]]
-        middle = (first + end + 1) // 2
-        stage = 1 + max(self.join(path, first, middle), self.join(path, middle, end))
-        events = [
-            Event(LEAF, path[at], below=path[at + 1] if at + 1 < len(path) else 0)
-            for at, size in ((first, middle - first), (middle, end - middle))
-            if size == 1
-        ]
-        below = path[end] if end < len(path) else 0
-        self.blocks[stage][path[first]] = [*events, Event(JOIN, path[middle], path[first], below)]
-        return stage
+    def join(self, nodes: list[int]) -> int:
+        """Plan the joints inside a path; return the stage after which it is one assembly."""
+        while len(nodes) > 1:
+            stage = 1 + min(max(self.ready[a], self.ready[b]) for a, b in pairwise(nodes))
+            left, at = [], 0
+            while at < len(nodes):
+                left.append(nodes[at])
+                if at + 1 < len(nodes) and max(self.ready[nodes[at]], self.ready[nodes[at + 1]]) < stage:
+                    self._join_two(stage, nodes[at], nodes[at + 1], nodes[at + 2] if at + 2 < len(nodes) else 0)
+                    at += 1
+                at += 1
+            nodes = left
+        return self.ready[nodes[0]]
 
-    def hang(self, top: int, stage: int, single: bool) -> None:
+    def hang(self, top: int, stage: int) -> None:
         """Plan what happens to a whole path: it hangs on its carrier, or on the base."""
         carrier = self.parent[top]
-        events = [Event(LEAF, top)] if single else []
-        if carrier == 0:
-            self.blocks[stage][top] = [*events, Event(HANG, top)]
-        else:
-            self.blocks[stage].setdefault(carrier, []).extend([*events, Event(HANG, top)])
-            self.ready[carrier] = max(self.ready[carrier], stage)
+        place = carrier or -top
+        self.blocks[stage].setdefault(place, []).extend([*self._leaf(top, 0), Event(HANG, top, upper=carrier)])
+        self.ready[carrier] = max(self.ready[carrier], stage)
+
+    def _join_two(self, stage: int, upper: int, lower: int, below: int) -> None:
+        leaves = [*self._leaf(upper, lower), *self._leaf(lower, below)]
+        self.blocks[stage][upper] = [*leaves, Event(JOIN, lower, upper, below)]
+        self.ready[upper] = stage
+
+    def _leaf(self, node: int, below: int) -> list[Event]:
+        events = [Event(LEAF, node, below=below)] if self.raw[node] else []
+        self.raw[node] = False
+        return events

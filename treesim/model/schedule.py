@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -60,3 +61,14 @@ class Schedule:
     def parallelism(self) -> float:
         """Blocks per stage on average: how much faster than one processor the widest machine can be."""
         return self.blocks / self.critical_path if self.stages else 1.0
+
+
+def levels(method: str, depth: Sequence[int]) -> Schedule:
+    """Return the schedule of a sweep from the leaves to the base: every body is a block, every level a stage.
+
+    depth: number of joints between the base and each body. O(N).
+    """
+    bodies: dict[int, list[tuple[int, ...]]] = {}
+    for i, d in enumerate(map(int, depth), start=1):
+        bodies.setdefault(d, []).append((i,))
+    return Schedule(method, tuple(Stage(f"depth {d}", tuple(bodies[d])) for d in sorted(bodies, reverse=True)))
