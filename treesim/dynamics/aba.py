@@ -16,5 +16,5 @@ class Aba(CompiledBackend):
     entry = forward_dynamics_states
 
     def schedule(self, robot: Tree) -> Schedule:
-        """Return the bodies by level of the tree, deepest first: what could run at the same time (here nothing does)."""
+        """Return the bodies by level of the tree, deepest first: what could run at the same time, and here does not."""
         return levels(self.name, robot.topology.body_depth)

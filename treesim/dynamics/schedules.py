@@ -11,7 +11,7 @@ from ..model.tree import Tree
 
 
 def schedule(robot: Tree, method: str = "tree_contraction") -> Schedule:
-    """Return the stages in which `method` eliminates the joints of `robot`, and the blocks of each that are independent.
+    """Return the stages in which `method` eliminates the joints of `robot`, each of blocks that are independent.
 
     method: a name of `scheduled_methods()`. The way back, from which forces and accelerations come, takes the same
     stages in reverse. Raises UnknownNameError, and UnsupportedError for a backend that works body after body.

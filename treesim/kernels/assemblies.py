@@ -181,7 +181,7 @@ def read_accelerations(tree, m, qdd, first, end):
             m.b2[i, tree.screw[k]] = 0
         for r in range(SIX):
             violation = violation + m.b2[i, r] * m.b2[i, r]
-        if not violation <= LOST * LOST * size and m.fault[i] == SOUND:
+        if LOST * LOST * size < violation and m.fault[i] == SOUND:
             m.fault[i] = VIOLATED
 
 
