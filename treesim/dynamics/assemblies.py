@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..engine.evaluate import STATES_PER_TASK, Runner, run_states, thread_count
+from ..engine.generic import compiled
+from ..engine.stages import run_stages
 from ..errors import AccuracyError, SingularInertiaError, UnsupportedError
 from ..kernels import assemblies as kernel
 from ..kernels.tables import tree_tables
@@ -16,6 +19,8 @@ from ..model.contraction import Plan
 from ..model.schedule import Schedule
 from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
+
+LARGE = 300  # bodies; a smaller robot is not worth the threads
 
 
 class AssembliesBackend(CompiledBackend):
@@ -44,6 +49,10 @@ class AssembliesBackend(CompiledBackend):
             self._integers[robot] = known
         return known
 
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return what runs the stages of large robots on several threads."""
+        return run_in_stages if robot.n_bodies >= LARGE and thread_count() > 1 else None
+
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
     ) -> Exception:
@@ -65,6 +74,28 @@ class AssembliesBackend(CompiledBackend):
                     f"where neighbouring bodies differ too much in inertia; use the backend 'aba'"
                 )
         return general
+
+
+def run_in_stages(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: list[np.ndarray],
+    outputs: list[np.ndarray],
+    count: int,
+) -> int:
+    """Run one state after the other, each stage by stage on all threads; many states rather run side by side."""
+    if count >= thread_count() * STATES_PER_TASK:
+        return run_states(entry, constants, inputs, outputs, count)
+    ints, reals = constants
+    code, tree = compiled(kernel.some_stages), tree_tables(ints, reals)
+    blocks = np.diff(kernel.plan_tables(tree, ints).stage_start).tolist()
+    widths = [tree.n_bodies, 1, tree.n_bodies, *blocks, *reversed(blocks), tree.n_bodies]
+    memory = np.empty((tree.n_bodies + 1) * kernel.NUMBERS_PER_BODY)
+    status = kernel.FINE
+    for state in range(count):
+        arrays = [x[x.size // count * state : x.size // count * (state + 1)] for x in (*inputs, *outputs)]
+        status = max(status, run_stages(lambda *part, given=arrays: code(ints, reals, memory, *part, *given), widths))
+    return status
 
 
 def first_faults(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> list[float]:

@@ -72,7 +72,7 @@ from .tables import (
 
 LEAF, JOIN, HANG = 0, 1, 2  # kinds of events
 LEAST_PIVOT = 1e-13  # of a body's inertia, against its diagonal: below, the body has no inertia of its own
-LOST = 1e-7  # of an acceleration: as much may a joint's constraint be violated
+LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violated
 SOUND, WITHOUT_INERTIA, VIOLATED = 0, 1, 2  # what became of a body and its joint
 
 
