@@ -50,7 +50,7 @@ def joined(robot, q, v, tau):
         kernel.leaf(tree, m, i, i + 1)
     for i in range(2, robot.n_bodies):
         kernel.join(tree, tau, m, i, 1, i + 1)
-    assert not m.fault[1:].any()
+    assert not m.violated[1:].any()
     return tree, m
 
 

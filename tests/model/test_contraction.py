@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
-from treesim.kernels.assemblies import HANG, JOIN, LEAF
+from treesim.kernels.assemblies import HANG, JOIN, LEAF, RAKE
 from treesim.model.contraction import divide_and_conquer, heavy_paths, tree_contraction
 
 PLANS = (tree_contraction, divide_and_conquer)
@@ -51,8 +51,9 @@ def replay(plan, parent):
                 lowest[event.upper] = lowest.pop(event.body)
             else:
                 carrier = parent[event.body - 1]
-                assert event.kind == HANG and event.upper == carrier and carrier not in assembled
-                assert not children[lowest.pop(event.body)]
+                assert event.upper == carrier and carrier not in assembled
+                assert event.kind == (HANG if event.body in assembled else RAKE)
+                assert not children[lowest.pop(event.body, event.body)]
                 children[carrier].remove(event.body)
     return eliminated
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..engine.evaluate import STATES_PER_TASK, Runner, run_states, thread_count
 from ..engine.generic import compiled
 from ..engine.stages import run_stages
-from ..errors import AccuracyError, SingularInertiaError, UnsupportedError
+from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
 from ..kernels.tables import tree_tables
 from ..model.contraction import Plan
@@ -21,6 +21,8 @@ from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
 
 LARGE = 300  # bodies; a smaller robot is not worth the threads
+LIGHT = 1e-3  # of a neighbour's inertia: lighter bodies would cost joints between assemblies this share of the digits
+ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
 
 
 class AssembliesBackend(CompiledBackend):
@@ -56,24 +58,33 @@ class AssembliesBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
     ) -> Exception:
-        """Return the error: a singular mass matrix, a body without inertia, lost digits, or an overflow."""
+        """Return the error: a singular mass matrix, lost digits, or an overflow."""
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):
             return general
-        for i, fault in enumerate(first_faults(robot, named, constants), start=1):
-            body = robot.bodies[i - 1]
-            if fault == kernel.WITHOUT_INERTIA:
-                return UnsupportedError(
-                    f"{self.name} inverts the inertia of every body, but that of {body.name!r}, which joint "
-                    f"{body.joint.name!r} carries, is singular: merge it with a neighbour or use the backend 'aba'"
-                )
-            if fault == kernel.VIOLATED:
-                return AccuracyError(
-                    f"{self.name} lost its digits on {robot.name!r}: accelerations of {body.name!r} break the "
-                    f"constraints of joint {body.joint.name!r} by more than {kernel.LOST:g} of their size, as happens "
-                    f"where neighbouring bodies differ too much in inertia; use the backend 'aba'"
-                )
-        return general
+        i = first_violated(robot, named, constants)
+        if i is None:
+            return general
+        return AccuracyError(
+            f"{self.name} lost its digits on {robot.name!r}: accelerations break the constraints of joint "
+            f"{robot.joint_names[i - 1]!r} by more than {kernel.LOST:g} of their size; use the backend 'aba'"
+        )
+
+
+def solid_bodies(robot: Tree) -> list[bool]:
+    """Return for each body whether it has an inertia to divide by: mass and moments above LIGHT of those of its
+    parent and children, and moments about its centre that are no mere rounding of those about its origin."""
+    masses = [body.inertia.mass for body in robot.bodies]
+    moments = [np.linalg.eigvalsh(body.inertia.rotational) for body in robot.bodies]
+    solid = [
+        bool(body.inertia.mass > 0 and moment[0] > ROUNDING * np.trace(body.inertia.about_origin()))
+        for body, moment in zip(robot.bodies, moments, strict=True)
+    ]
+    for child, p in enumerate(robot.parent.tolist()):
+        for i, neighbour in ((child, p - 1), (p - 1, child)) if p else ():
+            is_heavy = masses[i] > LIGHT * masses[neighbour] and moments[i][0] > LIGHT * moments[neighbour][2]
+            solid[i] = solid[i] and bool(is_heavy)
+    return solid
 
 
 def run_in_stages(
@@ -98,8 +109,8 @@ def run_in_stages(
     return status
 
 
-def first_faults(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> list[float]:
-    """Return what went wrong at each body (1 ... N) in the first state that fails, from the kernel as plain Python."""
+def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> int | None:
+    """Return the first body whose joint is violated in the first state that fails, by the kernel as plain Python."""
     ints, reals = constants
     tree = tree_tables(ints, reals)
     plan = kernel.plan_tables(tree, ints)
@@ -107,9 +118,9 @@ def first_faults(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.
     with np.errstate(all="ignore"):
         for q, v, tau, f_ext in _states(robot, named):
             kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
-            if kernel.soundness(tree, memory) != kernel.FINE:
-                break
-    return [float(fault) for fault in memory.fault[1:]]
+            if memory.violated[1:].any():
+                return int(np.argmax(memory.violated[1:])) + 1
+    return None
 
 
 def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarray]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import contraction
 from ..model.tree import Tree
-from .assemblies import AssembliesBackend
+from .assemblies import AssembliesBackend, solid_bodies
 from .base import Capabilities
 
 
@@ -20,4 +20,4 @@ class DivideAndConquer(AssembliesBackend):
 
     def plan(self, robot: Tree) -> contraction.Plan:
         """Return the levels of balanced joining along the heavy paths."""
-        return contraction.divide_and_conquer(robot.parent)
+        return contraction.divide_and_conquer(robot.parent, solid_bodies(robot))

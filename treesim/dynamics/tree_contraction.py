@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import contraction
 from ..model.tree import Tree
-from .assemblies import AssembliesBackend
+from .assemblies import AssembliesBackend, solid_bodies
 from .base import Capabilities
 
 
@@ -20,4 +20,4 @@ class TreeContraction(AssembliesBackend):
 
     def plan(self, robot: Tree) -> contraction.Plan:
         """Return the rounds of rake and compress."""
-        return contraction.tree_contraction(robot.parent)
+        return contraction.tree_contraction(robot.parent, solid_bodies(robot))

@@ -5,8 +5,8 @@ the handles and their accelerations a, each in the coordinates of the body below
     a1 = P11 f1 + P12 f2 + b1,    a2 = P12' f1 + P22 f2 + b2.
 The motion of joint k, S qdd = V F - β - ..., V = P22 (above) + P11 (below), leaves only the forces that constrain it
 to be found, so that joint k goes and two assemblies become one. An assembly whose lower handle is free hangs on the
-body above as inertia and force. Which joints go when is the plan's (see model.contraction); backwards through it the
-forces come out, and with them the accelerations of the bodies.
+body above as inertia and force, and so does a single body. Which joints go when is the plan's (see model.contraction);
+backwards through it the forces come out, and with them the accelerations of the bodies.
 
 Armature ρ of a screw s adds ρ qdd to the force that moves it: F_s = τ_s - ρ qdd_s. So F = t + w y, with w_r = 1 for
 constrained components, w_s = √ρ for screws, t_s = τ_s / (1 + ρ V_ss), and
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .aba import velocity_product
+from .aba import eliminate_screw, velocity_product
 from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .blocks import (
     SIX,
@@ -32,7 +32,6 @@ from .blocks import (
     copy,
     factorize,
     invert,
-    is_definite,
     product,
     put_articulated_block,
     put_identity,
@@ -48,13 +47,17 @@ from .kinematics import base_acceleration, body_transform, body_velocity, zero_m
 from .numbers import sqrt
 from .spatial import (
     articulated,
+    articulated_apply,
     articulated_to_parent,
     cross_force,
     force_add,
+    force_dot,
     force_sub,
     force_to_parent,
+    motion_add,
     motion_to_child,
     rigid_apply,
+    unit_scaled_add,
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
@@ -70,10 +73,8 @@ from .tables import (
     tree_tables,
 )
 
-LEAF, JOIN, HANG = 0, 1, 2  # kinds of events
-LEAST_PIVOT = 1e-13  # of a body's inertia, against its diagonal: below, the body has no inertia of its own
+LEAF, JOIN, HANG, RAKE = 0, 1, 2, 3  # kinds of events
 LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violated
-SOUND, WITHOUT_INERTIA, VIOLATED = 0, 1, 2  # what became of a body and its joint
 
 
 class Plan(NamedTuple):
@@ -99,7 +100,7 @@ def plan_tables(tree, ints):
 class Memory(NamedTuple):
     """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
     begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and `fault`, what went wrong."""
+    G2 F_below; the weights w, the force F, and whether it is `violated`."""
 
     X: Any
     V: Any
@@ -117,7 +118,7 @@ class Memory(NamedTuple):
     G1: Any
     G2: Any
     F: Any
-    fault: Any
+    violated: Any
 
 
 NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
@@ -142,7 +143,7 @@ def place(tree, q, m, first, end):
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
         put_articulated_block(m.I[i], articulated(rigid_at(tree.inertia, i)))
-        m.fault[i] = SOUND
+        m.violated[i] = 0
 
 
 def propagate_velocities(tree, v, m):
@@ -181,8 +182,8 @@ def read_accelerations(tree, m, qdd, first, end):
             m.b2[i, tree.screw[k]] = 0
         for r in range(SIX):
             violation = violation + m.b2[i, r] * m.b2[i, r]
-        if LOST * LOST * size < violation and m.fault[i] == SOUND:
-            m.fault[i] = VIOLATED
+        if LOST * LOST * size < violation:
+            m.violated[i] = 1
 
 
 # ---- events
@@ -190,10 +191,7 @@ def read_accelerations(tree, m, qdd, first, end):
 
 def leaf(tree, m, i, below):
     """Body i becomes an assembly: P11 = I^-1, P12 = I^-1 X', P22 = X I^-1 X', b = -P (bias), X of the joint below."""
-    copy(m.I[i], SIX, SIX, m.P11[i])
     factorize(m.I[i], SIX)
-    if not is_definite(m.P11[i], m.I[i], SIX, LEAST_PIVOT):
-        m.fault[i] = WITHOUT_INERTIA
     invert(m.I[i], SIX, m.P11[i])
     for r in range(SIX):
         m.b1[i, r] = 0
@@ -279,6 +277,31 @@ def hang(tree, tau, m, k, p):
         put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, force_at(m.F0, k))))
 
 
+def rake(tree, tau, m, k, p):
+    """Joint k goes: body k, whose children are gone, becomes part of the body p, as in the articulated-body algorithm;
+    U, D^-1 and ν of its screws take the places of G1, w and F0."""
+    inertia, bias = articulated_of_block(m.I[k]), force_at(m.b, k)
+    for j in range(tree.v_start[k + 1] - 1, tree.v_start[k] - 1, -1):
+        s = tree.screw[j]
+        U, m.w[k, s], m.F0[k, s], inertia, bias = eliminate_screw(inertia, bias, s, tree.armature[j], tau[j])
+        put_force(m.G1[k], s, U)
+    if p > 0:
+        X = body_transform_at(tree, m.X, k)
+        bias = force_add(bias, articulated_apply(inertia, motion_at(m.c, k)))
+        put_articulated_block(m.P11[k], articulated_to_parent(X, inertia))
+        add(m.P11[k], SIX, SIX, m.I[p])
+        put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, bias)))
+
+
+def acceleration_of_raked(tree, m, k, p):
+    """a = X a_p + c + S qdd, qdd = ν - D^-1 U' a, screw by screw, of body k."""
+    a = motion_add(motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)), motion_at(m.c, k))
+    for j in range(tree.v_start[k], tree.v_start[k + 1]):
+        s = tree.screw[j]
+        a = unit_scaled_add(a, s, m.F0[k, s] - m.w[k, s] * force_dot(force_at(m.G1[k], s), a))
+    put_motion(m.A, k, a)
+
+
 def force_of_joined(m, k, a, below):
     """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly on whose handles f1 = F_a and f2 = -F_below act."""
     for r in range(SIX):
@@ -316,8 +339,10 @@ def contract(tree, plan, tau, m, first, end):
             leaf(tree, m, body, below)
         elif kind == JOIN:
             join(tree, tau, m, body, upper, below)
-        else:
+        elif kind == HANG:
             hang(tree, tau, m, body, upper)
+        else:
+            rake(tree, tau, m, body, upper)
 
 
 def expand(tree, plan, m, first, end):
@@ -328,8 +353,10 @@ def expand(tree, plan, m, first, end):
             acceleration_of(tree, m, body, below)
         elif kind == JOIN:
             force_of_joined(m, body, upper, below)
-        else:
+        elif kind == HANG:
             force_of_hanging(tree, m, body, upper)
+        else:
+            acceleration_of_raked(tree, m, body, upper)
 
 
 def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
@@ -365,9 +392,9 @@ def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
 
 
 def soundness(tree, m):
-    """FINE, or NOT_FINITE if a body has no inertia or a joint's constraint is violated."""
+    """FINE, or NOT_FINITE if a joint's constraint is violated."""
     for i in range(1, tree.n_bodies + 1):
-        if m.fault[i] != SOUND:
+        if m.violated[i] != 0:
             return NOT_FINITE
     return FINE
 
@@ -377,8 +404,8 @@ def forward_dynamics_states(
 ) -> int:
     """Forward dynamics of each state by the plan behind the tree's integers; f_ext as in `aba`.
 
-    Where a body has no inertia, or a joint's constraint is violated by more than LOST of the accelerations that it
-    binds, the result is not to be trusted, and NOT_FINITE is returned.
+    Where a joint's constraint is violated by more than LOST of the accelerations that it binds, the result is not to
+    be trusted, and NOT_FINITE is returned.
     """
     tree = tree_tables(ints, reals)
     nq, nv, N = tree.nq, tree.nv, tree.n_bodies

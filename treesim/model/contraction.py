@@ -2,8 +2,11 @@
 
 A plan is made of events. Bodies are *raw* until a `leaf` event turns one into an assembly; an assembly is a run of
 bodies that a `join` event made from two along the joint between them, known by its topmost body; `hang` adds a whole
-branch to the raw body that carries it, or ends at the base. Events of one block run one after the other, blocks of a
-stage at the same time.
+branch to the raw body that carries it, or ends at the base, and `rake` does so with a raw body that has no children
+left. Events of one block run one after the other, blocks of a stage at the same time.
+
+Bodies that are not `solid`, of hardly any inertia, never become assemblies while they have a child, nor do the bodies
+that carry them: what they carry hangs on them first, and then they are raked, as in the articulated-body algorithm.
 Source: Featherstone 1999 (divide and conquer along a chain), Miller and Reif 1985 (rake and compress).
 """
 
@@ -17,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.assemblies import HANG, JOIN, LEAF
+from ..kernels.assemblies import HANG, JOIN, LEAF, RAKE
 from .schedule import Schedule, Stage
 
 
@@ -27,6 +30,7 @@ class Event(NamedTuple):
     LEAF: `body` becomes an assembly, its lower handle at joint `below` (0: it has none).
     JOIN: joint `body` unites the assembly `upper` above it with the one below it, whose lower handle is at `below`.
     HANG: the childless assembly at `body` is added to `upper`, its raw parent, or hangs on the base (0).
+    RAKE: the same with a childless raw body.
     """
 
     kind: int
@@ -73,8 +77,8 @@ def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set
             members[event.body] = (event.body,)
         elif event.kind == JOIN:
             members[event.upper] += members.pop(event.body)
-        if event.kind == HANG:
-            touched.update(members.pop(event.body), [event.upper] if event.upper else [])
+        if event.kind in (HANG, RAKE):
+            touched.update(members.pop(event.body, (event.body,)), [event.upper] if event.upper else [])
         elif event.kind == JOIN:
             touched.update(members[event.upper])
     return touched
@@ -83,13 +87,13 @@ def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set
 # ---- tree contraction
 
 
-def tree_contraction(parent: Sequence[int]) -> Plan:
+def tree_contraction(parent: Sequence[int], solid: Sequence[bool] | None = None) -> Plan:
     """Return the plan of rake and compress for the tree `parent` = (λ(1) ... λ(N)): O(log N) rounds for any tree.
 
     Each round first hangs every childless node on its parent (rake), then joins neighbours two by two along every run
-    of nodes with one child (compress). O(N).
+    of nodes with one child (compress). solid: which bodies are, all by default. O(N).
     """
-    nodes = _Nodes(parent)
+    nodes = _Nodes(parent, solid)
     names, stages = [], []
     round_ = 0
     while nodes.alive:
@@ -104,8 +108,9 @@ def tree_contraction(parent: Sequence[int]) -> Plan:
 class _Nodes:
     """The nodes of a tree that is being contracted: raw bodies and assemblies, each known by its topmost body."""
 
-    def __init__(self, parent: Sequence[int]) -> None:
+    def __init__(self, parent: Sequence[int], solid: Sequence[bool] | None) -> None:
         self.parent = [0, *map(int, parent)]
+        self.solid = _with_base(solid, len(self.parent))
         self.raw = [True] * len(self.parent)
         self.owner = list(range(len(self.parent)))  # of a body that is the lowest of its node: that node
         self.lowest = list(range(len(self.parent)))
@@ -130,13 +135,11 @@ class _Nodes:
         blocks: dict[int, list[Event]] = {}
         for node in childless:
             carrier = self.above(node)
-            events = self.leaf(node, 0)
-            if carrier == 0:
-                blocks[-node] = [*events, Event(HANG, node)]
-            elif self.raw[carrier]:
-                blocks.setdefault(carrier, []).extend([*events, Event(HANG, node, upper=carrier)])
+            if carrier == 0 or self.raw[carrier]:
+                event = Event(RAKE if self.raw[node] else HANG, node, upper=carrier)
+                blocks.setdefault(carrier or -node, []).append(event)
             else:
-                blocks[carrier] = [*events, Event(JOIN, node, upper=carrier)]
+                blocks[carrier] = [*self.leaf(node, 0), Event(JOIN, node, upper=carrier)]
         for node in childless:
             self.children[self.above(node)] -= 1
         gone = set(childless)
@@ -146,7 +149,11 @@ class _Nodes:
     def compress(self) -> list[tuple[Event, ...]]:
         """Join disjoint pairs of neighbours in every maximal run of nodes with one child."""
         child = {self.above(node): node for node in self.alive}  # the only one where there is but one
-        single = {node for node in self.alive if self.children[node] == 1}
+        single = {
+            node
+            for node in self.alive
+            if self.children[node] == 1 and not (self.raw[node] and not (self.solid[node] and self.solid[child[node]]))
+        }
         blocks, gone = [], set()
         for top in self.alive:
             if top not in single or self.above(top) in single:
@@ -167,10 +174,16 @@ class _Nodes:
 # ---- divide and conquer
 
 
-def heavy_paths(parent: Sequence[int]) -> list[list[int]]:
+def _with_base(solid: Sequence[bool] | None, count: int) -> list[bool]:
+    """Flags by number of the body, the base included."""
+    return [True] * count if solid is None else [True, *map(bool, solid)]
+
+
+def heavy_paths(parent: Sequence[int], solid: Sequence[bool] | None = None) -> list[list[int]]:
     """Return the paths of a tree, each from its top to a childless body, always into the child of the largest
-    subtree; a path comes after the one it hangs on. O(N)."""
+    subtree; a path comes after the one it hangs on, and a body that is not solid is a path of its own. O(N)."""
     above = [0, *map(int, parent)]
+    firm = _with_base(solid, len(above))
     size = [1] * len(above)
     heavy = [0] * len(above)
     for i in range(len(above) - 1, 0, -1):
@@ -179,23 +192,23 @@ def heavy_paths(parent: Sequence[int]) -> list[list[int]]:
             heavy[above[i]] = i
     paths = []
     for i in range(1, len(above)):
-        if above[i] == 0 or heavy[above[i]] != i:
+        if above[i] == 0 or heavy[above[i]] != i or not (firm[above[i]] and firm[i]):
             path = [i]
-            while heavy[path[-1]]:
+            while heavy[path[-1]] and firm[path[-1]] and firm[heavy[path[-1]]]:
                 path.append(heavy[path[-1]])
             paths.append(path)
     return paths
 
 
-def divide_and_conquer(parent: Sequence[int]) -> Plan:
+def divide_and_conquer(parent: Sequence[int], solid: Sequence[bool] | None = None) -> Plan:
     """Return the plan of binary joining along the heavy paths of the tree `parent` = (λ(1) ... λ(N)).
 
     In each stage neighbours on a path are joined two by two wherever both are ready; a branch hangs on its carrier as
-    soon as it is one assembly. A chain takes ⌈log2 N⌉ + 1 stages, any tree O(log² N). O(N) where branches are ready
-    when they are needed.
+    soon as it is one assembly. A chain takes ⌈log2 N⌉ + 1 stages, any tree O(log² N). solid: which bodies are, all by
+    default. O(N) where branches are ready when they are needed.
     """
     joining = _Joining(parent)
-    for path in reversed(heavy_paths(parent)):
+    for path in reversed(heavy_paths(parent, solid)):
         joining.hang(path[0], joining.join(path) + 1)
     stages = [tuple(map(tuple, joining.blocks[stage].values())) for stage in sorted(joining.blocks)]
     names = tuple(f"level {stage}" for stage in range(1, len(stages) + 1))
@@ -229,7 +242,8 @@ class _Joining:
         """Plan what happens to a whole path: it hangs on its carrier, or on the base."""
         carrier = self.parent[top]
         place = carrier or -top
-        self.blocks[stage].setdefault(place, []).extend([*self._leaf(top, 0), Event(HANG, top, upper=carrier)])
+        event = Event(RAKE if self.raw[top] else HANG, top, upper=carrier)
+        self.blocks[stage].setdefault(place, []).append(event)
         self.ready[carrier] = max(self.ready[carrier], stage)
 
     def _join_two(self, stage: int, upper: int, lower: int, below: int) -> None:
