@@ -184,7 +184,7 @@ def test_shares_of_stages_give_the_same_bits(plan_of, shares):
     state = random_state(robot, 7)
     plan = plan_of(robot.parent)
     memory, qdd = np.empty((robot.n_bodies + 1) * kernel.NUMBERS_PER_BODY), np.empty(robot.nv)
-    stages = 2 * len(plan.stages) + 4
+    stages = 2 * len(plan.stages) + 5
     status = [
         kernel.some_stages(
             with_plan(robot, plan), robot.reals, memory, s, s, share, shares, *state[:2], state.tau, NO_FORCES, qdd

@@ -100,7 +100,7 @@ def run_in_stages(
     ints, reals = constants
     code, tree = compiled(kernel.some_stages), tree_tables(ints, reals)
     blocks = np.diff(kernel.plan_tables(tree, ints).stage_start).tolist()
-    widths = [tree.n_bodies, 1, tree.n_bodies, *blocks, *reversed(blocks), tree.n_bodies]
+    widths = [tree.n_bodies, 1, tree.n_bodies, *blocks, *reversed(blocks), tree.n_bodies, 1]
     memory = np.empty((tree.n_bodies + 1) * kernel.NUMBERS_PER_BODY)
     status = kernel.FINE
     for state in range(count):

@@ -428,10 +428,13 @@ def some_stages(
     ints: TableOfIntegers, reals: TableOfReals, memory: Reals, first: Integer, last: Integer, share: Integer,
     shares: Integer, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
 ) -> int:  # fmt: skip
-    """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps."""
+    """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps.
+
+    The stage after the last, 2 n + 4 with n stages in the plan, tells how it went.
+    """
     tree = tree_tables(ints, reals)
     plan, m = plan_tables(tree, ints), memory_of(tree, memory)
     forces = f_ext.reshape((f_ext.size // 6, 6))
     for s in range(first, last + 1):
         stage(tree, plan, m, s, share, shares, q, v, tau, forces, qdd)
-    return FINE if last < 2 * plan.n_stages + 3 else max(soundness(tree, m), status_of(qdd))
+    return FINE if last < 2 * plan.n_stages + 4 else max(soundness(tree, m), status_of(qdd))
