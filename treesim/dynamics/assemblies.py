@@ -118,8 +118,8 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
     with np.errstate(all="ignore"):
         for q, v, tau, f_ext in _states(robot, named):
             kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
-            if memory.violated[1:].any():
-                return int(np.argmax(memory.violated[1:])) + 1
+            if (memory.margin[1:] < 0).any():
+                return int(np.argmax(memory.margin[1:] < 0)) + 1
     return None
 
 
