@@ -18,6 +18,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.dynamics.rjk:Rjk",
         "innovations": "treesim.dynamics.innovations:Innovations",
         "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
+        "constraint_force": "treesim.dynamics.constraint_force:ConstraintForce",
+        "constraint_force_cr": "treesim.dynamics.constraint_force:ConstraintForceCr",
+        "constraint_force_pcr": "treesim.dynamics.constraint_force:ConstraintForcePcr",
         "reference": "treesim.dynamics.reference:Reference",
     },
     "operational": {

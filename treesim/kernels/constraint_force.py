@@ -124,6 +124,23 @@ def work_in(B, memory):
     )  # fmt: skip
 
 
+def factor_inertia(inertia, block, factor):
+    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
+    put_articulated_block(block, inertia)
+    copy(block, SIX, SIX, factor)
+    factorize(factor, SIX)
+    return is_definite(block, factor, SIX, LEAST_PIVOT)
+
+
+def sound_bodies(tree, q):
+    """1 for every body whose own inertia is positive definite."""
+    block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
+    sound = np.zeros(tree.n_bodies + 1, np.int64)
+    for i in range(1, tree.n_bodies + 1):
+        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
+    return sound
+
+
 # ---- one body
 
 
@@ -158,11 +175,8 @@ def inverse_inertia(tree, paths, w, i):
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
         child = paths.next_hanging[child]
-    put_articulated_block(w.Z[i], inertia)
-    copy(w.Z[i], SIX, SIX, w.T[i])
-    factorize(w.T[i], SIX)
+    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else 1
     invert(w.T[i], SIX, w.J[i])
-    w.unsound[i] = 0 if is_definite(w.Z[i], w.T[i], SIX, LEAST_PIVOT) else 1
 
 
 def given_acceleration(tree, paths, w, i):
@@ -348,7 +362,7 @@ def forward_dynamics_states(
     if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
         return WRONG_SIZE
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
     w = work_in(B, np.empty(B * (NUMBERS + extra), q.dtype))
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
@@ -362,9 +376,7 @@ def forward_dynamics_states(
     return max(sound, status_of(qdd))
 
 
-def some_stages(
-    ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute
-):
+def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
     """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps."""
     tree = tree_tables(ints, reals)
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .constraint_force import forward_dynamics_states, some_stages
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .constraint_force import forward_dynamics_states
 from .path_elimination import EXTRA, eliminate, elimination_rounds, substitute, substitution_rounds
 
 

@@ -66,8 +66,9 @@ def paths_in(N, table):
     )  # fmt: skip
 
 
-def choose_heavy(parent, heavy):
-    """heavy[p] <- the child of p that supports most bodies, the first of equals; the base has none."""
+def choose_heavy(parent, sound, heavy):
+    """heavy[p] <- the child of p that supports most bodies, the first of equals; the base has none, nor has a body
+    that is not sound: paths end there."""
     N = parent.size - 1
     size = np.ones(N + 1, np.int64)
     for i in range(N, 0, -1):
@@ -75,7 +76,7 @@ def choose_heavy(parent, heavy):
     heavy[:] = 0
     for i in range(1, N + 1):
         p = parent[i]
-        if p > 0 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
+        if p > 0 and sound[p] == 1 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
             heavy[p] = i
 
 
@@ -157,8 +158,8 @@ def list_stages(paths, elimination_rounds, substitution_rounds):
     add_stage(paths, JOINTS, 0, 0, N)
 
 
-def heavy_paths(parent, paths, elimination_rounds, substitution_rounds):
-    """The heavy paths of a tree and the stages of work on them, in O(N log N) at most."""
-    choose_heavy(parent, paths.heavy)
+def heavy_paths(parent, sound, paths, elimination_rounds, substitution_rounds):
+    """The heavy paths of a tree and the stages of work on them, O(N)."""
+    choose_heavy(parent, sound, paths.heavy)
     lay_out(parent, paths)
     list_stages(paths, elimination_rounds, substitution_rounds)

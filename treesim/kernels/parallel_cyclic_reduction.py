@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from .blocks import (
     SIX,
     copy,
+    copy_vector,
     factorize,
-    put_identity,
     put_zero,
     solve,
     solve_columns,
@@ -24,7 +24,7 @@ from .blocks import (
 )
 from .heavy_paths import bits
 
-EXTRA = 6 + 5 * 36  # further numbers per body
+EXTRA = 5 * 36 + 6  # further numbers per body
 
 
 class Extra(NamedTuple):
@@ -42,3 +42,117 @@ def extra_of(w):
     """The further memory, by name."""
     M, Zd, ZE, factor, E = (w.extra[:, 36 * k : 36 * k + 36] for k in range(5))
     return Extra(M, Zd, ZE, factor, E, w.extra[:, 180:186])
+
+
+def elimination_rounds(length):
+    """Stages that eliminate: two for each doubling of the distance, and one to solve."""
+    return 2 * bits(length) + 1
+
+
+def substitution_rounds(length):
+    """Stages that substitute back: the response to the first block."""
+    return 1
+
+
+def extra_of(w):
+    """The further memory, by name."""
+    M, Zd, ZE, factor, E = (w.extra[:, 36 * k : 36 * k + 36] for k in range(5))
+    return Extra(M, Zd, ZE, factor, E, w.extra[:, 180:186])
+
+
+def elimination_rounds(length):
+    """Stages that eliminate: two for each doubling of the distance, and one to solve."""
+    return 2 * bits(length) + 1
+
+
+def substitution_rounds(length):
+    """Stages that substitute back: the response to the first block."""
+    return 1
+
+
+def blocks_of(numbers, part, B):
+    """One 6x6 block for every body, from the further memory."""
+    return numbers[36 * part * B : 36 * (part + 1) * B].reshape((B, SIX, SIX))
+
+
+def extra_of(w):
+    """The further memory, by name."""
+    B = w.T.shape[0]
+    parts = w.extra[: 180 * B].reshape((5, B, SIX, SIX))
+    return Extra(parts[0], parts[1], parts[2], parts[3], parts[4], w.extra[180 * B :].reshape((B, SIX)))
+
+
+def put_response(paths, w, e, place):
+    """E = -W W' on a path's first block, 0 on the others."""
+    i = paths.order[place]
+    put_zero(e.E[i], SIX, SIX)
+    if place == paths.start[place]:
+        for c in range(6):
+            if not w.compliance[i, c] < 0:
+                e.E[i, c, c] = -1
+
+
+def divide(paths, w, e, L, h, place):
+    """D^-1 times the couplings to both neighbours and the right-hand sides."""
+    i, F = paths.order[place], e.factor
+    copy(w.T[i], SIX, SIX, F[i])
+    factorize(F[i], SIX)
+    if place - h >= paths.start[place]:
+        copy(L[i], SIX, SIX, w.Z[i])
+        solve_columns(F[i], SIX, w.Z[i], SIX)
+    if place + h < paths.stop[place]:
+        copy(L[paths.order[place + h]].T, SIX, SIX, e.Zd[i])
+        solve_columns(F[i], SIX, e.Zd[i], SIX)
+    copy(e.E[i], SIX, SIX, e.ZE[i])
+    solve_columns(F[i], SIX, e.ZE[i], SIX)
+    copy_vector(w.r[i], SIX, e.z[i])
+    solve(F[i], SIX, e.z[i])
+
+
+def combine(paths, w, e, L, L_next, h, place):
+    """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, right-hand sides likewise; the new coupling, to u's own, -L_i D_u^-1 L_u."""
+    i = paths.order[place]
+    if place - h >= paths.start[place]:
+        u = paths.order[place - h]
+        subtract_product(L[i], e.Zd[u], SIX, SIX, SIX, w.T[i])
+        subtract_product(L[i], e.ZE[u], SIX, SIX, SIX, e.E[i])
+        subtract_apply(L[i], SIX, SIX, e.z[u], w.r[i])
+        put_zero(L_next[i], SIX, SIX)
+        subtract_product(L[i], w.Z[u], SIX, SIX, SIX, L_next[i])
+    if place + h < paths.stop[place]:
+        d = paths.order[place + h]
+        subtract_transposed_product(L[d], w.Z[d], SIX, SIX, SIX, w.T[i])
+        subtract_transposed_product(L[d], e.ZE[d], SIX, SIX, SIX, e.E[i])
+        subtract_transposed_apply(L[d], SIX, SIX, e.z[d], w.r[i])
+
+
+def finish(paths, w, e, place):
+    """D^-1 times the right-hand sides of a block without neighbours; the first waits for what moves the path's base."""
+    if place > paths.start[place]:
+        i = paths.order[place]
+        factorize(w.T[i], SIX)
+        solve(w.T[i], SIX, w.r[i])
+        solve_columns(w.T[i], SIX, e.E[i], SIX)
+
+
+def eliminate(paths, w, turn, place):
+    """One half of a doubling, for the block at one place; couplings change places between two memories."""
+    e, half = extra_of(w), turn // 2
+    h, length = 1 << half, paths.stop[place] - paths.start[place]
+    L, L_next = (w.L, e.M) if half % 2 == 0 else (e.M, w.L)
+    if turn == 0:
+        put_response(paths, w, e, place)
+    if h >= length:
+        if turn == 2 * bits(length):
+            finish(paths, w, e, place)
+    elif turn % 2 == 0:
+        divide(paths, w, e, L, h, place)
+    else:
+        combine(paths, w, e, L, L_next, h, place)
+
+
+def substitute(paths, w, turn, place):
+    """x = D^-1 r - D^-1 E a, a the acceleration that the path's base brings to its first body."""
+    i, first = paths.order[place], paths.order[paths.start[place]]
+    if i != first:
+        subtract_apply(extra_of(w).E[i], SIX, SIX, w.a[first], w.r[i])

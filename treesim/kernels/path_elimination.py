@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from .blocks import SIX, copy, factorize, solve, solve_columns, subtract_apply, subtract_transposed_apply
-from .blocks import subtract_transposed_product
+from .blocks import (
+    SIX,
+    copy,
+    factorize,
+    solve,
+    solve_columns,
+    subtract_apply,
+    subtract_transposed_apply,
+    subtract_transposed_product,
+)
 
 EXTRA = 0  # further numbers per body
 
