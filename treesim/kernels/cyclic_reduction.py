@@ -61,25 +61,32 @@ def stay(paths, w, Zd, h, place):
         copy(w.Z[s], SIX, SIX, w.L[s])
 
 
-def eliminate(paths, w, turn, place):
-    """One half of a halving, for the block at one place."""
+def eliminate(paths, w, turn, low, high):
+    """One half of a halving, for the blocks at the places from `low` to `high`."""
     h = 1 << (turn // 2)
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
-    k = (place - paths.start[place]) % (2 * h)
-    if turn % 2 == 0:
-        if k == h:
-            leave(paths, w, Zd, h, place)
-    elif k == 0:
-        stay(paths, w, Zd, h, place)
+    for place in range(low, high):
+        k = (place - paths.start[place]) & (2 * h - 1)
+        if turn % 2 == 0:
+            if k == h:
+                leave(paths, w, Zd, h, place)
+        elif k == 0:
+            stay(paths, w, Zd, h, place)
 
 
-def substitute(paths, w, turn, place):
-    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d for the blocks that left at this halving; x takes the place of r."""
+def come_back(paths, w, Zd, h, place):
+    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d; x takes the place of r."""
+    e = paths.order[place]
+    solve(w.T[e], SIX, w.r[e])
+    subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
+    if place + h < paths.stop[place]:
+        subtract_apply(Zd[e], SIX, SIX, w.r[paths.order[place + h]], w.r[e])
+
+
+def substitute(paths, w, turn, low, high):
+    """The blocks that left at halving `turn`, at the places from `low` to `high`."""
     h = 1 << turn
-    if (place - paths.start[place]) % (2 * h) == h:
-        Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
-        e = paths.order[place]
-        solve(w.T[e], SIX, w.r[e])
-        subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
-        if place + h < paths.stop[place]:
-            subtract_apply(Zd[e], SIX, SIX, w.r[paths.order[place + h]], w.r[e])
+    Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
+    for place in range(low, high):
+        if (place - paths.start[place]) & (2 * h - 1) == h:
+            come_back(paths, w, Zd, h, place)

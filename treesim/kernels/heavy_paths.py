@@ -27,6 +27,7 @@ class Paths(NamedTuple):
     start: Any  # (N,) the place of the first body of the path that holds this place
     stop: Any  # (N,) one past the place of the path's last body
     heavy: Any  # (N+1,) the child that continues body i's path, 0 if none does
+    previous: Any  # (N+1,) the parent, if body i continues its path, else 0
     hanging: Any  # (N+1,) the first child of body i that begins a path, 0 if none does
     next_hanging: Any  # (N+1,) the next such child of the same parent, 0 after the last
     level_start: Any  # (65,) the first place of each level, N after the last
@@ -51,16 +52,17 @@ def most_stages(N):
 
 def table_size(N):
     """Integers that the paths of N bodies take."""
-    return 3 * N + 3 * (N + 1) + 2 * MOST_LEVELS + 1 + 2 + 4 * most_stages(N)
+    return 3 * N + 4 * (N + 1) + 2 * MOST_LEVELS + 1 + 2 + 4 * most_stages(N)
 
 
 def paths_in(N, table):
     """The paths held by a flat table of integers."""
     B, a = N + 1, 3 * N
-    b = a + 3 * B
+    b = a + 4 * B
     c = b + 2 * MOST_LEVELS + 1
     return Paths(
-        table[:N], table[N : 2 * N], table[2 * N : a], table[a : a + B], table[a + B : a + 2 * B], table[a + 2 * B : b],
+        table[:N], table[N : 2 * N], table[2 * N : a], table[a : a + B], table[a + B : a + 2 * B],
+        table[a + 2 * B : a + 3 * B], table[a + 3 * B : b],
         table[b : b + MOST_LEVELS + 1], table[b + MOST_LEVELS + 1 : c], table[c + 2 :].reshape((most_stages(N), 4)),
         table[c : c + 2],
     )  # fmt: skip
@@ -98,6 +100,7 @@ def lay_out(parent, paths):
     paths.longest[:] = 0
     for i in range(N, 0, -1):
         p = parent[i]
+        paths.previous[i] = p if heavy[p] == i else 0
         if p > 0 and heavy[p] != i:
             paths.next_hanging[i] = paths.hanging[p]
             paths.hanging[p] = i

@@ -38,12 +38,6 @@ class Extra(NamedTuple):
     z: Any  # D^-1 r
 
 
-def extra_of(w):
-    """The further memory, by name."""
-    M, Zd, ZE, factor, E = (w.extra[:, 36 * k : 36 * k + 36] for k in range(5))
-    return Extra(M, Zd, ZE, factor, E, w.extra[:, 180:186])
-
-
 def elimination_rounds(length):
     """Stages that eliminate: two for each doubling of the distance, and one to solve."""
     return 2 * bits(length) + 1
@@ -52,27 +46,6 @@ def elimination_rounds(length):
 def substitution_rounds(length):
     """Stages that substitute back: the response to the first block."""
     return 1
-
-
-def extra_of(w):
-    """The further memory, by name."""
-    M, Zd, ZE, factor, E = (w.extra[:, 36 * k : 36 * k + 36] for k in range(5))
-    return Extra(M, Zd, ZE, factor, E, w.extra[:, 180:186])
-
-
-def elimination_rounds(length):
-    """Stages that eliminate: two for each doubling of the distance, and one to solve."""
-    return 2 * bits(length) + 1
-
-
-def substitution_rounds(length):
-    """Stages that substitute back: the response to the first block."""
-    return 1
-
-
-def blocks_of(numbers, part, B):
-    """One 6x6 block for every body, from the further memory."""
-    return numbers[36 * part * B : 36 * (part + 1) * B].reshape((B, SIX, SIX))
 
 
 def extra_of(w):
@@ -110,7 +83,7 @@ def divide(paths, w, e, L, h, place):
 
 
 def combine(paths, w, e, L, L_next, h, place):
-    """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, right-hand sides likewise; the new coupling, to u's own, -L_i D_u^-1 L_u."""
+    """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, right-hand sides likewise; the next coupling is -L_i D_u^-1 L_u."""
     i = paths.order[place]
     if place - h >= paths.start[place]:
         u = paths.order[place - h]
@@ -135,13 +108,9 @@ def finish(paths, w, e, place):
         solve_columns(w.T[i], SIX, e.E[i], SIX)
 
 
-def eliminate(paths, w, turn, place):
-    """One half of a doubling, for the block at one place; couplings change places between two memories."""
-    e, half = extra_of(w), turn // 2
-    h, length = 1 << half, paths.stop[place] - paths.start[place]
-    L, L_next = (w.L, e.M) if half % 2 == 0 else (e.M, w.L)
-    if turn == 0:
-        put_response(paths, w, e, place)
+def advance(paths, w, e, L, L_next, turn, place):
+    """One half of a doubling, for the block at one place; the last, when all of its path are out of reach."""
+    h, length = 1 << (turn // 2), paths.stop[place] - paths.start[place]
     if h >= length:
         if turn == 2 * bits(length):
             finish(paths, w, e, place)
@@ -151,8 +120,20 @@ def eliminate(paths, w, turn, place):
         combine(paths, w, e, L, L_next, h, place)
 
 
-def substitute(paths, w, turn, place):
+def eliminate(paths, w, turn, low, high):
+    """One half of a doubling, for the blocks at the places from `low` to `high`; couplings move between two memories."""
+    e = extra_of(w)
+    L, L_next = (w.L, e.M) if turn // 2 % 2 == 0 else (e.M, w.L)
+    for place in range(low, high):
+        if turn == 0:
+            put_response(paths, w, e, place)
+        advance(paths, w, e, L, L_next, turn, place)
+
+
+def substitute(paths, w, turn, low, high):
     """x = D^-1 r - D^-1 E a, a the acceleration that the path's base brings to its first body."""
-    i, first = paths.order[place], paths.order[paths.start[place]]
-    if i != first:
-        subtract_apply(extra_of(w).E[i], SIX, SIX, w.a[first], w.r[i])
+    E = extra_of(w).E
+    for place in range(low, high):
+        i, first = paths.order[place], paths.order[paths.start[place]]
+        if i != first:
+            subtract_apply(E[i], SIX, SIX, w.a[first], w.r[i])
