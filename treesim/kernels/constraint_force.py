@@ -39,7 +39,6 @@ from .blocks import (
     invert,
     is_definite,
     put_articulated_block,
-    put_zero,
     solve,
     transform_rows,
 )
@@ -118,7 +117,7 @@ class Work(NamedTuple):
 
 
 def work_in(B, memory):
-    """The work memory of B bodies, base included, in a flat array."""
+    """The work memory of B bodies, base included, in a flat array that was zero at first."""
     vectors = memory[12 * B : 60 * B].reshape((8, B, 6))
     blocks = memory[60 * B : 204 * B].reshape((4, B, 6, 6))
     return Work(
@@ -151,11 +150,8 @@ def sound_bodies(tree, q):
 
 
 def put_nothing(tree, w):
-    """Row 0: no force, no acceleration, no inverse inertia, in any coordinates; and the acceleration of the base."""
+    """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
     put_transform(w.X, 0, transform_at(tree.placement, 0))
-    for c in range(6):
-        w.F[0, c] = w.r[0, c] = w.u[0, c] = w.compliance[0, c] = tree.gravity[0] * 0
-    put_zero(w.J[0], SIX, SIX)
     put_motion(w.V, 0, zero_motion(tree))
     put_motion(w.a, 0, base_acceleration(tree))
 
@@ -377,7 +373,7 @@ def forward_dynamics_states(
         return WRONG_SIZE
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
-    w = work_in(B, np.empty(B * (NUMBERS + extra), q.dtype))
+    w = work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     sound = FINE

@@ -18,7 +18,7 @@ from .blocks import (
     subtract_transposed_apply,
     subtract_transposed_product,
 )
-from .heavy_paths import bits
+from .heavy_paths import bits, neighbour
 
 EXTRA = 36  # further numbers per body: Zd
 
@@ -35,30 +35,24 @@ def substitution_rounds(length):
 
 def leave(paths, w, Zd, h, place):
     """Block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
-    e = paths.order[place]
+    e, d = paths.order[place], neighbour(paths, place, h)
     factorize(w.T[e], SIX)
     copy(w.L[e], SIX, SIX, w.Z[e])
     solve_columns(w.T[e], SIX, w.Z[e], SIX)
-    if place + h < paths.stop[place]:
-        copy(w.L[paths.order[place + h]].T, SIX, SIX, Zd[e])
-        solve_columns(w.T[e], SIX, Zd[e], SIX)
+    copy(w.L[d].T, SIX, SIX, Zd[e])
+    solve_columns(w.T[e], SIX, Zd[e], SIX)
 
 
 def stay(paths, w, Zd, h, place):
-    """Block s: D_s -= L_e' Zu for the neighbour e below; D_s -= L_s Zd, L_s <- -L_s Zu for the neighbour above; and
-    r_s -= Zu' r_e, r_s -= Zd' r_e likewise."""
-    s = paths.order[place]
-    if place + h < paths.stop[place]:
-        e = paths.order[place + h]
-        subtract_transposed_product(w.L[e], w.Z[e], SIX, SIX, SIX, w.T[s])
-        subtract_transposed_apply(w.Z[e], SIX, SIX, w.r[e], w.r[s])
-    if place > paths.start[place]:
-        e = paths.order[place - h]
-        subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
-        subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
-        put_zero(w.Z[s], SIX, SIX)
-        subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
-        copy(w.Z[s], SIX, SIX, w.L[s])
+    """Block s between e above and f below: D_s -= L_s Zd_e + L_f' Zu_f, r_s -= Zd_e' r_e + Zu_f' r_f, L_s <- -L_s Zu_e."""
+    s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
+    subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
+    subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
+    subtract_transposed_product(w.L[f], w.Z[f], SIX, SIX, SIX, w.T[s])
+    subtract_transposed_apply(w.Z[f], SIX, SIX, w.r[f], w.r[s])
+    put_zero(w.Z[s], SIX, SIX)
+    subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
+    copy(w.Z[s], SIX, SIX, w.L[s])
 
 
 def eliminate(paths, w, turn, low, high):
@@ -79,8 +73,7 @@ def come_back(paths, w, Zd, h, place):
     e = paths.order[place]
     solve(w.T[e], SIX, w.r[e])
     subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
-    if place + h < paths.stop[place]:
-        subtract_apply(Zd[e], SIX, SIX, w.r[paths.order[place + h]], w.r[e])
+    subtract_apply(Zd[e], SIX, SIX, w.r[neighbour(paths, place, h)], w.r[e])
 
 
 def substitute(paths, w, turn, low, high):

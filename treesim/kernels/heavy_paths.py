@@ -44,6 +44,12 @@ def bits(n):
     return k
 
 
+def neighbour(paths, place, h):
+    """The body h places on, on the same path, or 0; without a branch."""
+    k = min(max(place + h, paths.start[place]), paths.stop[place] - 1)
+    return paths.order[k] * (k == place + h)
+
+
 def most_stages(N):
     """Room for every stage of any method on N bodies."""
     k = bits(N) + 1

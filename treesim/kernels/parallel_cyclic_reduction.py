@@ -22,7 +22,7 @@ from .blocks import (
     subtract_transposed_apply,
     subtract_transposed_product,
 )
-from .heavy_paths import bits
+from .heavy_paths import bits, neighbour
 
 EXTRA = 5 * 36 + 6  # further numbers per body
 
@@ -57,25 +57,21 @@ def extra_of(w):
 
 def put_response(paths, w, e, place):
     """E = -W W' on a path's first block, 0 on the others."""
-    i = paths.order[place]
+    i, first = paths.order[place], paths.start[place] == place
     put_zero(e.E[i], SIX, SIX)
-    if place == paths.start[place]:
-        for c in range(6):
-            if not w.compliance[i, c] < 0:
-                e.E[i, c, c] = -1
+    for c in range(6):
+        e.E[i, c, c] = -1 if first and not w.compliance[i, c] < 0 else 0
 
 
 def divide(paths, w, e, L, h, place):
     """D^-1 times the couplings to both neighbours and the right-hand sides."""
-    i, F = paths.order[place], e.factor
+    i, d, F = paths.order[place], neighbour(paths, place, h), e.factor
     copy(w.T[i], SIX, SIX, F[i])
     factorize(F[i], SIX)
-    if place - h >= paths.start[place]:
-        copy(L[i], SIX, SIX, w.Z[i])
-        solve_columns(F[i], SIX, w.Z[i], SIX)
-    if place + h < paths.stop[place]:
-        copy(L[paths.order[place + h]].T, SIX, SIX, e.Zd[i])
-        solve_columns(F[i], SIX, e.Zd[i], SIX)
+    copy(L[i], SIX, SIX, w.Z[i])
+    solve_columns(F[i], SIX, w.Z[i], SIX)
+    copy(L[d].T, SIX, SIX, e.Zd[i])
+    solve_columns(F[i], SIX, e.Zd[i], SIX)
     copy(e.E[i], SIX, SIX, e.ZE[i])
     solve_columns(F[i], SIX, e.ZE[i], SIX)
     copy_vector(w.r[i], SIX, e.z[i])
@@ -84,50 +80,41 @@ def divide(paths, w, e, L, h, place):
 
 def combine(paths, w, e, L, L_next, h, place):
     """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, right-hand sides likewise; the next coupling is -L_i D_u^-1 L_u."""
-    i = paths.order[place]
-    if place - h >= paths.start[place]:
-        u = paths.order[place - h]
-        subtract_product(L[i], e.Zd[u], SIX, SIX, SIX, w.T[i])
-        subtract_product(L[i], e.ZE[u], SIX, SIX, SIX, e.E[i])
-        subtract_apply(L[i], SIX, SIX, e.z[u], w.r[i])
-        put_zero(L_next[i], SIX, SIX)
-        subtract_product(L[i], w.Z[u], SIX, SIX, SIX, L_next[i])
-    if place + h < paths.stop[place]:
-        d = paths.order[place + h]
-        subtract_transposed_product(L[d], w.Z[d], SIX, SIX, SIX, w.T[i])
-        subtract_transposed_product(L[d], e.ZE[d], SIX, SIX, SIX, e.E[i])
-        subtract_transposed_apply(L[d], SIX, SIX, e.z[d], w.r[i])
+    i, u, d = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
+    subtract_product(L[i], e.Zd[u], SIX, SIX, SIX, w.T[i])
+    subtract_product(L[i], e.ZE[u], SIX, SIX, SIX, e.E[i])
+    subtract_apply(L[i], SIX, SIX, e.z[u], w.r[i])
+    put_zero(L_next[i], SIX, SIX)
+    subtract_product(L[i], w.Z[u], SIX, SIX, SIX, L_next[i])
+    subtract_transposed_product(L[d], w.Z[d], SIX, SIX, SIX, w.T[i])
+    subtract_transposed_product(L[d], e.ZE[d], SIX, SIX, SIX, e.E[i])
+    subtract_transposed_apply(L[d], SIX, SIX, e.z[d], w.r[i])
 
 
 def finish(paths, w, e, place):
     """D^-1 times the right-hand sides of a block without neighbours; the first waits for what moves the path's base."""
-    if place > paths.start[place]:
-        i = paths.order[place]
-        factorize(w.T[i], SIX)
-        solve(w.T[i], SIX, w.r[i])
-        solve_columns(w.T[i], SIX, e.E[i], SIX)
-
-
-def advance(paths, w, e, L, L_next, turn, place):
-    """One half of a doubling, for the block at one place; the last, when all of its path are out of reach."""
-    h, length = 1 << (turn // 2), paths.stop[place] - paths.start[place]
-    if h >= length:
-        if turn == 2 * bits(length):
-            finish(paths, w, e, place)
-    elif turn % 2 == 0:
-        divide(paths, w, e, L, h, place)
-    else:
-        combine(paths, w, e, L, L_next, h, place)
+    i = paths.order[place]
+    factorize(w.T[i], SIX)
+    solve(w.T[i], SIX, w.r[i])
+    solve_columns(w.T[i], SIX, e.E[i], SIX)
 
 
 def eliminate(paths, w, turn, low, high):
-    """One half of a doubling, for the blocks at the places from `low` to `high`; couplings move between two memories."""
-    e = extra_of(w)
+    """One half of a doubling, for the blocks at the places from `low` to `high`; couplings move between two memories.
+    A path's last turn comes when all its blocks are out of each other's reach."""
+    e, h = extra_of(w), 1 << (turn // 2)
     L, L_next = (w.L, e.M) if turn // 2 % 2 == 0 else (e.M, w.L)
     for place in range(low, high):
+        length = paths.stop[place] - paths.start[place]
         if turn == 0:
             put_response(paths, w, e, place)
-        advance(paths, w, e, L, L_next, turn, place)
+        if h < length:
+            if turn % 2 == 0:
+                divide(paths, w, e, L, h, place)
+            else:
+                combine(paths, w, e, L, L_next, h, place)
+        elif turn == 2 * bits(length) and place > paths.start[place]:
+            finish(paths, w, e, place)
 
 
 def substitute(paths, w, turn, low, high):
