@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.schedules import schedule
 from .errors import (
+    AccuracyError,
     ArgumentError,
     ModelError,
     NonFiniteError,
@@ -29,6 +31,7 @@ from .urdf import UrdfWarning, load, to_urdf
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyError",
     "ArgumentError",
     "Body",
     "Factorization",
@@ -66,5 +69,6 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "schedule",
     "to_urdf",
 ]

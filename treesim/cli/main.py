@@ -12,6 +12,7 @@ from .cost import cost
 from .info import info
 from .plugins import plugins
 from .robots import robots
+from .schedule import schedule
 from .simulate import simulate
 from .view import view
 
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, bench, cost, robots, plugins):
+for command in (simulate, view, info, compare, bench, cost, schedule, robots, plugins):
     app.command()(command)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..engine.evaluate import Argument, evaluate
+from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.fastcall import door
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.status import FINE
@@ -80,13 +80,14 @@ class CompiledBackend:
         armature: Any = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        if f_ext is None and gravity is None and armature is None:
+        runner = self.runner(robot)
+        if runner is None and f_ext is None and gravity is None and armature is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
                 self._door = door(type(self).entry, 7)
             qdd = np.empty(robot.nv)
-            if self._door(robot.ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+            if self._door(self.integers(robot), robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
         arguments = (
             Argument("q", q, (robot.nq,)),
@@ -94,10 +95,26 @@ class CompiledBackend:
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
         )
-        constants = constants_of(robot, gravity, armature)
-        return evaluate(
-            type(self).entry, constants, arguments, [(robot.nv,)], lambda named: explain_failure(robot, named, armature)
-        )[0]
+        constants = self.integers(robot), constants_of(robot, gravity, armature)[1]
+
+        def explain(named: dict[str, np.ndarray]) -> Exception:
+            return self.explain(robot, named, constants, armature)
+
+        return evaluate(type(self).entry, constants, arguments, [(robot.nv,)], explain, runner)[0]
+
+    def integers(self, robot: Tree) -> np.ndarray:
+        """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
+        return robot.ints
+
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return what runs the entry, if it is not to be called on one state after the other."""
+        return None
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error for finite arguments, by name, whose forward dynamics the entry reports as no result."""
+        return explain_failure(robot, named, armature)
 
 
 def check_supported(backend: DynamicsBackend, robot: Tree) -> None:

@@ -18,6 +18,9 @@ from .generic import compiled
 
 STATES_PER_TASK = 128  # fewer states than this are not worth handing to another thread
 
+# runs an entry with (constants, inputs, outputs), flat, on so many states, and returns its status
+Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.ndarray], int], int]
+
 
 class Argument(NamedTuple):
     """One array argument of a public function: its name, the value given, and the shape of one state."""
@@ -33,13 +36,14 @@ def evaluate(
     arguments: Sequence[Argument],
     results: Sequence[tuple[int, ...]],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
+    runner: Runner | None = None,
 ) -> list[np.ndarray]:
     """Run `entry(*constants, *arguments, *results)` on every state and return its results, freshly allocated.
 
     Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
     is passed on empty. Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an
     argument, and else what `explain` makes of non-finite results. Batches run on $TREESIM_NUM_THREADS threads (all
-    cores by default); results do not depend on how many.
+    cores by default), or as `runner` runs them; results do not depend on how many.
     """
     arrays = [None if a.value is None else coerce(a) for a in arguments]
     batch = _batch_shape(arguments, arrays)
@@ -52,7 +56,7 @@ def evaluate(
     outputs = [np.empty(batch + shape) for shape in results]
     if count:
         flat_results = [output.reshape(-1) for output in outputs]
-        if _run(compiled(entry), constants, flat, flat_results, count) != FINE:
+        if (runner or run_states)(entry, constants, flat, flat_results, count) != FINE:
             refuse_non_finite(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
             raise explain(named) if explain else NonFiniteError("the result is not finite")
@@ -98,8 +102,15 @@ def _batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | No
         raise ArgumentError(f"the batch axes do not fit together: {told}") from None
 
 
-def _run(code: Any, constants: Sequence[Any], inputs: list, outputs: list, count: int) -> int:
+def run_states(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: list[np.ndarray],
+    outputs: list[np.ndarray],
+    count: int,
+) -> int:
     """Run all states, on several threads when there are many: each thread takes one run of neighbouring states."""
+    code = compiled(entry)
     tasks = max(1, min(thread_count(), count // STATES_PER_TASK))
     if tasks == 1:
         return int(code(*constants, *inputs, *outputs))
@@ -109,7 +120,7 @@ def _run(code: Any, constants: Sequence[Any], inputs: list, outputs: list, count
         pieces = [x[x.size // count * edges[t] : x.size // count * edges[t + 1]] for x in (*inputs, *outputs)]
         return int(code(*constants, *pieces))
 
-    return max(_pool().map(part, range(tasks)))
+    return max(pool().map(part, range(tasks)))
 
 
 @lru_cache(maxsize=1)
@@ -124,7 +135,8 @@ def thread_count() -> int:
 
 
 @lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
+def pool() -> ThreadPoolExecutor:
+    """Return the threads that batches and stages run on."""
     return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
 
 

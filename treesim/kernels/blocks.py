@@ -49,8 +49,16 @@ def solve(L, n, x):
 
 def solve_columns(L, n, B, m):
     """B <- A^-1 B in place, from the factor, for the m columns of B."""
-    for c in range(m):
-        solve(L, n, B[:, c])
+    for k in range(n):
+        for j in range(k):
+            for c in range(m):
+                B[k, c] -= L[k, j] * B[j, c]
+    for k in range(n - 1, -1, -1):
+        for c in range(m):
+            B[k, c] = B[k, c] * L[k, k]
+        for i in range(k + 1, n):
+            for c in range(m):
+                B[k, c] -= L[i, k] * B[i, c]
 
 
 def put_zero(B, n, m):
@@ -121,16 +129,16 @@ def subtract_transposed_apply(A, n, m, x, y):
 def subtract_product(A, B, n, k, m, C):
     """C <- C - A B, A (n, k), B (k, m)."""
     for r in range(n):
-        for c in range(m):
-            for j in range(k):
+        for j in range(k):
+            for c in range(m):
                 C[r, c] -= A[r, j] * B[j, c]
 
 
 def subtract_transposed_product(A, B, n, k, m, C):
     """C <- C - A' B, A (k, n), B (k, m)."""
     for r in range(n):
-        for c in range(m):
-            for j in range(k):
+        for j in range(k):
+            for c in range(m):
                 C[r, c] -= A[j, r] * B[j, c]
 
 
@@ -166,3 +174,20 @@ def transform(X, B):
     """B <- X B X', a 6x6 block that takes forces to motions, from the parent's to the child's coordinates."""
     transform_rows(X, B)
     transform_rows(X, B.T)
+
+
+def add_apply(A, n, m, x, y):
+    """y <- y + A x."""
+    for r in range(n):
+        for c in range(m):
+            y[r] += A[r, c] * x[c]
+
+
+def product(A, B, n, k, m, C):
+    """C <- A B, A (n, k), B (k, m)."""
+    for r in range(n):
+        for c in range(m):
+            C[r, c] = A[r, 0] * B[0, c]
+        for j in range(1, k):
+            for c in range(m):
+                C[r, c] += A[r, j] * B[j, c]

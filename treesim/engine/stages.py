@@ -1,0 +1,45 @@
+"""One state of a large robot on several threads: stage after stage, the blocks of a stage at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
+
+from .evaluate import pool, thread_count
+
+BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another thread
+
+# part(first, last, share, shares): one of so many shares of the stages first .. last; returns a status
+Part = Callable[[int, int, int, int], int]
+
+
+def run_stages(part: Part, widths: Sequence[int], least: int = BLOCKS_PER_SHARE) -> int:
+    """Run all stages, of `widths` independent blocks each, and return the largest status.
+
+    A stage is split into as many shares as there are threads ($TREESIM_NUM_THREADS, all cores by default) and blocks
+    for them, at least `least` a share; stages too narrow to be split run together in one call. Which thread computes a block does not change
+    its result.
+    """
+    return max(_run(part, *run) for run in _runs(widths, thread_count(), least))
+
+
+def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int, int, int]]:
+    """First and last of neighbouring stages that run in one call, and in how many shares."""
+    first = 0
+    for stage, width in enumerate(widths):
+        shares = max(1, min(threads, width // least))
+        if shares > 1:
+            if first < stage:
+                yield first, stage - 1, 1
+            yield stage, stage, shares
+            first = stage + 1
+    if first < len(widths):
+        yield first, len(widths) - 1, 1
+
+
+def _run(part: Part, first: int, last: int, shares: int) -> int:
+    """All shares of the stages first .. last: the caller's thread takes the first, and waits for the others."""
+    others = [pool().submit(part, first, last, share, shares) for share in range(1, shares)]
+    status = part(first, last, 0, shares)
+    wait(others)
+    return max([status, *(other.result() for other in others)])
