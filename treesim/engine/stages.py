@@ -17,8 +17,8 @@ def run_stages(part: Part, widths: Sequence[int], least: int = BLOCKS_PER_SHARE)
     """Run all stages, of `widths` independent blocks each, and return the largest status.
 
     A stage is split into as many shares as there are threads ($TREESIM_NUM_THREADS, all cores by default) and blocks
-    for them, at least `least` a share; stages too narrow to be split run together in one call. Which thread computes a block does not change
-    its result.
+    for them, `least` a share; stages too narrow to be split run together in one call. Which thread computes a block
+    does not change its result.
     """
     return max(_run(part, *run) for run in _runs(widths, thread_count(), least))
 

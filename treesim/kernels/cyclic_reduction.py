@@ -33,6 +33,18 @@ def substitution_rounds(length):
     return bits(length)
 
 
+def elimination_block(paths, turn, place):
+    """Number of bodies that the block of work at a place takes in: 1, or 0 if this half of a halving leaves it out."""
+    h = 1 << (turn // 2)
+    k = (place - paths.start[place]) & (2 * h - 1)
+    return 1 if k == (h if turn % 2 == 0 else 0) and h < paths.stop[place] - paths.start[place] else 0
+
+
+def substitution_block(paths, turn, place):
+    """The same for substitution: those that left come back."""
+    return elimination_block(paths, 2 * turn, place)
+
+
 def leave(paths, w, Zd, h, place):
     """Block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
     e, d = paths.order[place], neighbour(paths, place, h)

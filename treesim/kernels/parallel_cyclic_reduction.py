@@ -48,6 +48,16 @@ def substitution_rounds(length):
     return 1
 
 
+def elimination_block(paths, turn, place):
+    """Number of bodies that the block of work at a place takes in: 1, until all of its path are out of reach."""
+    return 1 if turn <= 2 * bits(paths.stop[place] - paths.start[place]) else 0
+
+
+def substitution_block(paths, turn, place):
+    """The same for substitution: all but the first of a path."""
+    return 1 if paths.start[place] < place else 0
+
+
 def extra_of(w):
     """The further memory, by name."""
     B = w.T.shape[0]

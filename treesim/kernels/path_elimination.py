@@ -26,6 +26,16 @@ def substitution_rounds(length):
     return 1
 
 
+def elimination_block(paths, turn, place):
+    """Number of bodies that the block of work at a place takes in, 0 if there is none: all of a path at its head."""
+    return paths.stop[place] - place if paths.start[place] == place else 0
+
+
+def substitution_block(paths, turn, place):
+    """The same for substitution."""
+    return elimination_block(paths, turn, place)
+
+
 def eliminate_matrix(paths, w, place):
     """T_i = A_ii - A_{i+1,i}' T_{i+1}^-1 A_{i+1,i}; Z_i = T_i^-1 A_{i,i-1}, on the path that begins at `place`."""
     for k in range(paths.stop[place] - 1, place, -1):

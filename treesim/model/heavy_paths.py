@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from ..kernels import heavy_paths as kernel
 from .schedule import Schedule, Stage
 
@@ -16,34 +14,36 @@ NAMES = {
     kernel.HEADS: "heads of paths",
 }
 
-# works_at(paths, turn, place): whether a block of the elimination's turn is worked on at a place
-WorksAt = Callable[[kernel.Paths, int, int], bool]
+# block(paths, turn, place): the number of bodies that an elimination's or substitution's block of work takes in
+Block = Callable[[kernel.Paths, int, int], int]
 
 
-def blocks_of(paths: kernel.Paths, stage: int, works_at: WorksAt) -> Iterator[tuple[int, ...]]:
+def blocks_of(paths: kernel.Paths, stage: int, elimination: Block, substitution: Block) -> Iterator[tuple[int, ...]]:
     """The bodies that each independent block of a stage works on."""
     what, turn, first, end = paths.stages[stage].tolist()
-    if what == kernel.VELOCITIES:
-        yield tuple(range(1, paths.order.size + 1))
-        return
     for place in range(first, end):
-        if what in (kernel.ELIMINATION, kernel.SUBSTITUTION):
-            active = works_at(paths, turn, place)
+        if what == kernel.VELOCITIES:
+            size = paths.order.size
+        elif what in (kernel.HEADS, kernel.STARTS):
+            size = int(paths.start[place] == place)
+        elif what in (kernel.ELIMINATION, kernel.SUBSTITUTION):
+            size = (elimination if what == kernel.ELIMINATION else substitution)(paths, turn, place)
         else:
-            active = what not in (kernel.HEADS, kernel.STARTS) or paths.start[place] == place
-        if active:
-            yield (int(paths.order[place]),)
+            size = 1
+        if size:
+            yield tuple(paths.order[place : place + size].tolist())
 
 
-def widths(paths: kernel.Paths, works_at: WorksAt) -> list[int]:
-    """Return the number of independent blocks of every stage, those on the way back included."""
-    return [sum(1 for _ in blocks_of(paths, stage, works_at)) for stage in range(int(paths.sizes[1]))]
+def widths(paths: kernel.Paths, elimination: Block, substitution: Block) -> list[int]:
+    """Return the number of independent blocks of every stage, there and back."""
+    stages = range(int(paths.sizes[1]))
+    return [sum(1 for _ in blocks_of(paths, stage, elimination, substitution)) for stage in stages]
 
 
-def schedule(method: str, paths: kernel.Paths, works_at: WorksAt) -> Schedule:
+def schedule(method: str, paths: kernel.Paths, elimination: Block, substitution: Block) -> Schedule:
     """Return the stages on the way in, from inertias to the heads of the last level's paths."""
     stages = [
-        Stage(NAMES[what], tuple(blocks_of(paths, s, works_at)))
+        Stage(NAMES[what], tuple(blocks_of(paths, s, elimination, substitution)))
         for s, what in enumerate(paths.stages[: int(paths.sizes[1]), 0].tolist())
         if what in NAMES
     ]
