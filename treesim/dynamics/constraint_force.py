@@ -14,8 +14,14 @@ from ..engine.generic import compiled
 from ..engine.stages import run_stages
 from ..errors import SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel
-from ..kernels import constraint_force_cr, constraint_force_pcr, constraint_force_serial
-from ..kernels import cyclic_reduction, parallel_cyclic_reduction, path_elimination
+from ..kernels import (
+    constraint_force_cr,
+    constraint_force_pcr,
+    constraint_force_serial,
+    cyclic_reduction,
+    parallel_cyclic_reduction,
+    path_elimination,
+)
 from ..kernels.heavy_paths import Paths, paths_in, table_size
 from ..kernels.tables import tree_tables
 from ..model import heavy_paths
@@ -55,9 +61,7 @@ class HeavyPathBackend(CompiledBackend):
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
         solver = type(self).solver
-        return heavy_paths.schedule(
-            self.name, self.paths(robot), solver.elimination_block, solver.substitution_block
-        )
+        return heavy_paths.schedule(self.name, self.paths(robot), solver.elimination_block, solver.substitution_block)
 
     def widths(self, robot: Tree) -> list[int]:
         """Return the number of independent blocks of every stage."""
@@ -98,21 +102,36 @@ class HeavyPathBackend(CompiledBackend):
         self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
     ) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
-        general = explain_failure(robot, named, armature)
-        if isinstance(general, SingularInertiaError):
-            return general
-        return body_without_inertia(robot, named["q"], constants, self.name) or general
+        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
 
 def _part(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Callable[[int, int, int, int], int]:
     return lambda *part: code(*leading, *part, *arrays)
 
 
-def body_without_inertia(
-    robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray], name: str
-) -> UnsupportedError | None:
-    """Return the error for the first body whose inertia, with what hangs on it, cannot be divided by, if any has none;
-    found by the kernel as plain Python."""
+def explain_inertia(
+    robot: Tree,
+    named: dict[str, np.ndarray],
+    constants: tuple[np.ndarray, np.ndarray],
+    general: Exception,
+    name: str,
+) -> Exception:
+    """Return the error of a body whose inertia, with what hangs on it, cannot be divided by, if that is what failed:
+    the mass matrix is not singular, as the `general` error would say."""
+    if isinstance(general, SingularInertiaError):
+        return general
+    i = body_without_inertia(robot, named["q"], constants)
+    if i is None:
+        return general
+    return UnsupportedError(
+        f"{name} divides by the inertia of every body, but that of body {robot.body_names[i - 1]!r}, moved by joint "
+        f"{robot.joint_names[i - 1]!r}, is not positive definite: use the method 'aba' or 'ltdl', give the body "
+        f"inertia in every direction, or merge it with a neighbour"
+    )
+
+
+def body_without_inertia(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> int | None:
+    """Return the first body whose inertia is not positive definite, found by the kernel as plain Python, or None."""
     tree = tree_tables(*constants)
     solver = path_elimination
     table = np.zeros(table_size(robot.n_bodies), np.int64)
@@ -127,11 +146,7 @@ def body_without_inertia(
                              solver.eliminate, solver.substitute)  # fmt: skip
         for i in paths.order.tolist():
             if w.unsound[i]:
-                return UnsupportedError(
-                    f"{name} divides by the inertia of every body, but that of body {robot.body_names[i - 1]!r}, moved "
-                    f"by joint {robot.joint_names[i - 1]!r}, is not positive definite: use the backend 'aba', give the "
-                    f"body inertia in every direction, or merge it with a neighbour"
-                )
+                return int(i)
     return None
 
 
@@ -166,3 +181,19 @@ class ConstraintForcePcr(HeavyPathBackend):
     prepare = constraint_force_pcr.prepare_constraint_force_pcr
     stages = constraint_force_pcr.constraint_force_pcr_stages
     solver = parallel_cyclic_reduction
+
+
+class ConstraintForceBranchesFirst(CompiledBackend):
+    """Main chains by constraint forces, side branches eliminated first by the articulated-body algorithm."""
+
+    name = "constraint_force_branches_first"
+    capabilities = Capabilities(
+        cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
+    )
+    entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)

@@ -94,8 +94,8 @@ NUMBERS = 60 + 4 * 36 + 28  # per body
 
 
 class Work(NamedTuple):
-    """What the method keeps of every body; row 0 stands for a neighbour that a path does not have: it weighs nothing and
-    pushes nothing, so that no formula needs to ask."""
+    """What the method keeps of every body. Row 0 stands for a neighbour that a path does not have: no force goes to it
+    and it does not yield, so that no formula needs to ask."""
 
     X: Any
     V: Any

@@ -56,7 +56,7 @@ def leave(paths, w, Zd, h, place):
 
 
 def stay(paths, w, Zd, h, place):
-    """Block s between e above and f below: D_s -= L_s Zd_e + L_f' Zu_f, r_s -= Zd_e' r_e + Zu_f' r_f, L_s <- -L_s Zu_e."""
+    """Block s, e above it and f below: D_s -= L_s Zd_e + L_f' Zu_f, r_s -= Zd_e' r_e + Zu_f' r_f, L_s <- -L_s Zu_e."""
     s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
     subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
     subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
