@@ -15,6 +15,7 @@ from ..engine.stages import run_stages
 from ..errors import SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel
 from ..kernels import (
+    constraint_force_branches_first,
     constraint_force_cr,
     constraint_force_pcr,
     constraint_force_serial,
