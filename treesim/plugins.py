@@ -18,6 +18,10 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.dynamics.rjk:Rjk",
         "innovations": "treesim.dynamics.innovations:Innovations",
         "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
+        "constraint_force": "treesim.dynamics.constraint_force:ConstraintForce",
+        "constraint_force_cr": "treesim.dynamics.constraint_force:ConstraintForceCr",
+        "constraint_force_pcr": "treesim.dynamics.constraint_force:ConstraintForcePcr",
+        "constraint_force_branches_first": "treesim.dynamics.constraint_force:ConstraintForceBranchesFirst",
         "divide_and_conquer": "treesim.dynamics.divide_and_conquer:DivideAndConquer",
         "tree_contraction": "treesim.dynamics.tree_contraction:TreeContraction",
         "reference": "treesim.dynamics.reference:Reference",
@@ -28,6 +32,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "rjk": "treesim.operational.rjk:Rjk",
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
+        "constraint_force": "treesim.operational.constraint_force:ConstraintForce",
     },
     "integrators": {
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",

@@ -13,21 +13,21 @@ BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another
 Part = Callable[[int, int, int, int], int]
 
 
-def run_stages(part: Part, widths: Sequence[int]) -> int:
+def run_stages(part: Part, widths: Sequence[int], least: int = BLOCKS_PER_SHARE) -> int:
     """Run all stages, of `widths` independent blocks each, and return the largest status.
 
     A stage is split into as many shares as there are threads ($TREESIM_NUM_THREADS, all cores by default) and blocks
-    for them; stages too narrow to be split run together in one call. Which thread computes a block does not change
-    its result.
+    for them, `least` a share; stages too narrow to be split run together in one call. Which thread computes a block
+    does not change its result.
     """
-    return max(_run(part, *run) for run in _runs(widths, thread_count()))
+    return max(_run(part, *run) for run in _runs(widths, thread_count(), least))
 
 
-def _runs(widths: Sequence[int], threads: int) -> Iterator[tuple[int, int, int]]:
+def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int, int, int]]:
     """First and last of neighbouring stages that run in one call, and in how many shares."""
     first = 0
     for stage, width in enumerate(widths):
-        shares = max(1, min(threads, width // BLOCKS_PER_SHARE))
+        shares = max(1, min(threads, width // least))
         if shares > 1:
             if first < stage:
                 yield first, stage - 1, 1

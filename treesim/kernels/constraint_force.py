@@ -12,7 +12,10 @@ of body i:
 With a eliminated, A x = r: A_ii = I^-1 + X I_prev^-1 X' + compliance, A_i,prev = -X I_prev^-1, r = c + X u_prev - u,
 u = I^-1 (f - X' f_next - b). A joint's compliance is 0 where it holds, 1 / armature where a rotor turns, and infinite
 where it is free: such rows and columns are those of the identity, with right-hand side 0. A is symmetric and positive
-definite; every joint of a tree is a run of unit screws, so the basis W of its constraint forces is made of unit vectors.
+definite. Every joint of a tree is a run of unit screws, so its constraint forces have unit vectors W for a basis.
+
+Where a body has no neighbour on its path, row 0 of the tables takes its place. Functions of one body do not branch:
+compiled code would count references to all tables at every branch.
 
 The first block of a path is eliminated last: its Schur complement T_1 gives what the path's parent feels, an inertia
 P = W T_1^-1 W' and a force, as the articulated-body algorithm would.
@@ -81,6 +84,7 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
+    transform_at,
     tree_tables,
 )
 
@@ -90,7 +94,8 @@ NUMBERS = 60 + 4 * 36 + 28  # per body
 
 
 class Work(NamedTuple):
-    """What the method keeps of every body; row 0 is the base."""
+    """What the method keeps of every body. Row 0 stands for a neighbour that a path does not have: no force goes to it
+    and it does not yield, so that no formula needs to ask."""
 
     X: Any
     V: Any
@@ -112,7 +117,7 @@ class Work(NamedTuple):
 
 
 def work_in(B, memory):
-    """The work memory of B bodies, base included, in a flat array."""
+    """The work memory of B bodies, base included, in a flat array that was zero at first."""
     vectors = memory[12 * B : 60 * B].reshape((8, B, 6))
     blocks = memory[60 * B : 204 * B].reshape((4, B, 6, 6))
     return Work(
@@ -124,7 +129,31 @@ def work_in(B, memory):
     )  # fmt: skip
 
 
+def factor_inertia(inertia, block, factor):
+    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
+    put_articulated_block(block, inertia)
+    copy(block, SIX, SIX, factor)
+    factorize(factor, SIX)
+    return is_definite(block, factor, SIX, LEAST_PIVOT)
+
+
+def sound_bodies(tree, q):
+    """1 for every body whose own inertia is positive definite."""
+    block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
+    sound = np.zeros(tree.n_bodies + 1, np.int64)
+    for i in range(1, tree.n_bodies + 1):
+        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
+    return sound
+
+
 # ---- one body
+
+
+def put_nothing(tree, w):
+    """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
+    put_transform(w.X, 0, transform_at(tree.placement, 0))
+    put_motion(w.V, 0, zero_motion(tree))
+    put_motion(w.a, 0, base_acceleration(tree))
 
 
 def joint_compliance(tree, i, compliance):
@@ -136,14 +165,11 @@ def joint_compliance(tree, i, compliance):
         compliance[tree.screw[k]] = FREE if rotor == 0 else 1 / rotor
 
 
-def body_bias(tree, w, i, v, tau, f_ext):
-    """c = v x S qd, b = v x* I v - f_ext, f = S tau, and the joint's compliance."""
+def body_bias(tree, w, i, v, tau):
+    """c = v x S qd, b = v x* I v, f = S tau, and the joint's compliance."""
     velocity = motion_at(w.V, i)
     put_motion(w.c, i, velocity_product(tree, i, velocity, v))
-    bias = cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity))
-    if f_ext.shape[0] > 0:
-        bias = force_sub(bias, force_at(f_ext, i - 1))
-    put_force(w.b, i, bias)
+    put_force(w.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
     for c in range(6):
         w.F[i, c] = tree.gravity[0] * 0
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -158,11 +184,8 @@ def inverse_inertia(tree, paths, w, i):
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
         child = paths.next_hanging[child]
-    put_articulated_block(w.Z[i], inertia)
-    copy(w.Z[i], SIX, SIX, w.T[i])
-    factorize(w.T[i], SIX)
+    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else 1
     invert(w.T[i], SIX, w.J[i])
-    w.unsound[i] = 0 if is_definite(w.Z[i], w.T[i], SIX, LEAST_PIVOT) else 1
 
 
 def given_acceleration(tree, paths, w, i):
@@ -173,29 +196,25 @@ def given_acceleration(tree, paths, w, i):
         bias = force_add(bias, force_at(w.hanging_force, child))
         child = paths.next_hanging[child]
     put_force(w.b, i, bias)
-    net = force_sub(force_at(w.F, i), bias)
     following = paths.heavy[i]
-    if following > 0:
-        net = force_sub(net, force_to_parent(body_transform_at(tree, w.X, following), force_at(w.F, following)))
-    put_force(w.r, i, net)
+    passed_on = force_to_parent(body_transform_at(tree, w.X, following), force_at(w.F, following))
+    put_force(w.r, i, force_sub(force_sub(force_at(w.F, i), bias), passed_on))
     apply(w.J[i], SIX, SIX, w.r[i], w.u[i])
 
 
-def equation_matrix(tree, paths, w, place):
+def equation_matrix(tree, paths, w, i):
     """A_ii = J + X J_prev X' + compliance, A_i,prev = -X J_prev; rows and columns of free directions are trivial."""
-    i = paths.order[place]
+    p, X = paths.previous[i], body_transform_at(tree, w.X, i)
     T, L, Z = w.T[i], w.L[i], w.Z[i]
     copy(w.J[i], SIX, SIX, T)
-    if place > paths.start[place]:
-        p, X = paths.order[place - 1], body_transform_at(tree, w.X, i)
-        copy(w.J[p], SIX, SIX, Z)
-        transform_rows(X, Z)
-        for r in range(6):
-            for c in range(6):
-                trivial = w.compliance[i, r] < 0 or w.compliance[p, c] < 0
-                L[r, c] = Z[r, c] * 0 if trivial else -Z[r, c]
-        transform_rows(X, Z.T)
-        add(Z, SIX, SIX, T)
+    copy(w.J[p], SIX, SIX, Z)
+    transform_rows(X, Z)
+    for r in range(6):
+        for c in range(6):
+            trivial = w.compliance[i, r] < 0 or w.compliance[p, c] < 0
+            L[r, c] = Z[r, c] * 0 if trivial else -Z[r, c]
+    transform_rows(X, Z.T)
+    add(Z, SIX, SIX, T)
     for r in range(6):
         if w.compliance[i, r] < 0:
             for c in range(6):
@@ -212,16 +231,12 @@ def put_where_held(w, i, x, m):
         x[c] = x[c] * 0 if w.compliance[i, c] < 0 else x[c] + w.a[i, c]
 
 
-def equation_vector(tree, paths, w, place):
+def equation_vector(tree, paths, w, i):
     """r = c + X u_prev - u."""
-    i = paths.order[place]
-    m = motion_sub(motion_at(w.c, i), motion_at(w.u, i))
-    if place > paths.start[place]:
-        X = body_transform_at(tree, w.X, i)
-        m = motion_add(m, motion_to_child(X, motion_at(w.u, paths.order[place - 1])))
+    carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.u, paths.previous[i]))
     for c in range(6):
         w.r[i, c] = tree.gravity[0] * 0
-    put_where_held(w, i, w.r[i], m)
+    put_where_held(w, i, w.r[i], motion_sub(motion_add(motion_at(w.c, i), carried), motion_at(w.u, i)))
 
 
 def hang_inertia(tree, w, i):
@@ -245,9 +260,8 @@ def hang_force(tree, w, i):
 def head(tree, w, i):
     """The first body of a path, all others eliminated: the factor of T_1, and what the parent feels."""
     factorize(w.T[i], SIX)
-    if tree.parent[i] > 0:
-        hang_inertia(tree, w, i)
-        hang_force(tree, w, i)
+    hang_inertia(tree, w, i)
+    hang_force(tree, w, i)
 
 
 def start(tree, w, i):
@@ -263,11 +277,9 @@ def joint_force(w, i):
 
 def acceleration(tree, paths, w, i):
     """a = J (F - X' F_next - b)."""
-    net = force_sub(joint_force(w, i), force_at(w.b, i))
     following = paths.heavy[i]
-    if following > 0:
-        net = force_sub(net, force_to_parent(body_transform_at(tree, w.X, following), joint_force(w, following)))
-    put_force(w.u, i, net)
+    passed_on = force_to_parent(body_transform_at(tree, w.X, following), joint_force(w, following))
+    put_force(w.u, i, force_sub(force_sub(joint_force(w, i), force_at(w.b, i)), passed_on))
     apply(w.J[i], SIX, SIX, w.u[i], w.a[i])
 
 
@@ -283,50 +295,62 @@ def joint_acceleration(tree, w, i, qdd):
 
 
 def velocities(tree, w, v):
-    """Velocities of all bodies, outward, and the acceleration of the base."""
-    put_motion(w.V, 0, zero_motion(tree))
-    put_motion(w.a, 0, base_acceleration(tree))
+    """Velocities of all bodies, outward."""
+    put_nothing(tree, w)
     for i in range(1, tree.n_bodies + 1):
         X = body_transform_at(tree, w.X, i)
         put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
 
 
-def at_place(tree, paths, w, what, turn, place, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """The part of a stage that belongs to one place."""
-    i = paths.order[place]
-    begins = paths.start[place] == place
-    if what == TRANSFORMS:
-        put_transform(w.X, i, body_transform(tree, i, q))
-    elif what == VELOCITIES:
-        velocities(tree, w, v)
-    elif what == BIASES:
-        body_bias(tree, w, i, v, tau, f_ext)
-    elif what == INERTIAS:
-        inverse_inertia(tree, paths, w, i)
-        given_acceleration(tree, paths, w, i)
-    elif what == EQUATIONS:
-        equation_matrix(tree, paths, w, place)
-        equation_vector(tree, paths, w, place)
-    elif what == ELIMINATION:
-        eliminate(paths, w, turn, place)
-    elif what == HEADS and begins:
-        head(tree, w, i)
-    elif what == STARTS and begins:
-        start(tree, w, i)
-    elif what == SUBSTITUTION:
-        substitute(paths, w, turn, place)
-    elif what == ACCELERATIONS:
-        acceleration(tree, paths, w, i)
-    elif what == JOINTS:
-        joint_acceleration(tree, w, i, qdd)
+def is_head(paths, place):
+    """Whether a path begins at a place."""
+    return paths.start[place] == place
 
 
 def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One of `shares` equal shares of stage s."""
-    what, turn, first, end = paths.stages[s]
-    span = end - first
-    for place in range(first + span * share // shares, first + span * (share + 1) // shares):
-        at_place(tree, paths, w, what, turn, place, q, v, tau, f_ext, qdd, eliminate, substitute)
+    """One of `shares` equal shares of stage s: the places from `low` to `high`."""
+    what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
+    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
+    if what == TRANSFORMS:
+        for place in range(low, high):
+            i = paths.order[place]
+            put_transform(w.X, i, body_transform(tree, i, q))
+    elif what == VELOCITIES:
+        if low < high:
+            velocities(tree, w, v)
+    elif what == BIASES:
+        for place in range(low, high):
+            body_bias(tree, w, paths.order[place], v, tau)
+        if f_ext.shape[0] > 0:
+            for place in range(low, high):
+                i = paths.order[place]
+                put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
+    elif what == INERTIAS:
+        for place in range(low, high):
+            inverse_inertia(tree, paths, w, paths.order[place])
+            given_acceleration(tree, paths, w, paths.order[place])
+    elif what == EQUATIONS:
+        for place in range(low, high):
+            equation_matrix(tree, paths, w, paths.order[place])
+            equation_vector(tree, paths, w, paths.order[place])
+    elif what == ELIMINATION:
+        eliminate(paths, w, turn, low, high)
+    elif what == HEADS:
+        for place in range(low, high):
+            if is_head(paths, place):
+                head(tree, w, paths.order[place])
+    elif what == STARTS:
+        for place in range(low, high):
+            if is_head(paths, place):
+                start(tree, w, paths.order[place])
+    elif what == SUBSTITUTION:
+        substitute(paths, w, turn, low, high)
+    elif what == ACCELERATIONS:
+        for place in range(low, high):
+            acceleration(tree, paths, w, paths.order[place])
+    elif what == JOINTS:
+        for place in range(low, high):
+            joint_acceleration(tree, w, paths.order[place], qdd)
 
 
 def soundness(w):
@@ -348,8 +372,8 @@ def forward_dynamics_states(
     if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
         return WRONG_SIZE
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, paths, elimination_rounds, substitution_rounds)
-    w = work_in(B, np.empty(B * (NUMBERS + extra), q.dtype))
+    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
+    w = work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     sound = FINE
@@ -362,9 +386,15 @@ def forward_dynamics_states(
     return max(sound, status_of(qdd))
 
 
-def some_stages(
-    ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute
-):
+def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
+    """The paths and stages of a tree, in a table of `table_size` integers."""
+    tree = tree_tables(ints, reals)
+    paths = paths_in(tree.n_bodies, table)
+    heavy_paths(tree.parent, sound_bodies(tree, reals), paths, elimination_rounds, substitution_rounds)
+    return FINE
+
+
+def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
     """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps."""
     tree = tree_tables(ints, reals)
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)

@@ -18,7 +18,7 @@ from .blocks import (
     subtract_transposed_apply,
     subtract_transposed_product,
 )
-from .heavy_paths import bits
+from .heavy_paths import bits, neighbour
 
 EXTRA = 36  # further numbers per body: Zd
 
@@ -33,53 +33,65 @@ def substitution_rounds(length):
     return bits(length)
 
 
+def elimination_block(paths, turn, place):
+    """Number of bodies that the block of work at a place takes in: 1, or 0 if this half of a halving leaves it out."""
+    h = 1 << (turn // 2)
+    k = (place - paths.start[place]) & (2 * h - 1)
+    return 1 if k == (h if turn % 2 == 0 else 0) and h < paths.stop[place] - paths.start[place] else 0
+
+
+def substitution_block(paths, turn, place):
+    """The same for substitution: those that left come back."""
+    return elimination_block(paths, 2 * turn, place)
+
+
 def leave(paths, w, Zd, h, place):
     """Block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
-    e = paths.order[place]
+    e, d = paths.order[place], neighbour(paths, place, h)
     factorize(w.T[e], SIX)
     copy(w.L[e], SIX, SIX, w.Z[e])
     solve_columns(w.T[e], SIX, w.Z[e], SIX)
-    if place + h < paths.stop[place]:
-        copy(w.L[paths.order[place + h]].T, SIX, SIX, Zd[e])
-        solve_columns(w.T[e], SIX, Zd[e], SIX)
+    copy(w.L[d].T, SIX, SIX, Zd[e])
+    solve_columns(w.T[e], SIX, Zd[e], SIX)
 
 
 def stay(paths, w, Zd, h, place):
-    """Block s: D_s -= L_e' Zu for the neighbour e below; D_s -= L_s Zd, L_s <- -L_s Zu for the neighbour above; and
-    r_s -= Zu' r_e, r_s -= Zd' r_e likewise."""
-    s = paths.order[place]
-    if place + h < paths.stop[place]:
-        e = paths.order[place + h]
-        subtract_transposed_product(w.L[e], w.Z[e], SIX, SIX, SIX, w.T[s])
-        subtract_transposed_apply(w.Z[e], SIX, SIX, w.r[e], w.r[s])
-    if place > paths.start[place]:
-        e = paths.order[place - h]
-        subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
-        subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
-        put_zero(w.Z[s], SIX, SIX)
-        subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
-        copy(w.Z[s], SIX, SIX, w.L[s])
+    """Block s, e above it and f below: D_s -= L_s Zd_e + L_f' Zu_f, r_s -= Zd_e' r_e + Zu_f' r_f, L_s <- -L_s Zu_e."""
+    s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
+    subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
+    subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
+    subtract_transposed_product(w.L[f], w.Z[f], SIX, SIX, SIX, w.T[s])
+    subtract_transposed_apply(w.Z[f], SIX, SIX, w.r[f], w.r[s])
+    put_zero(w.Z[s], SIX, SIX)
+    subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
+    copy(w.Z[s], SIX, SIX, w.L[s])
 
 
-def eliminate(paths, w, turn, place):
-    """One half of a halving, for the block at one place."""
+def eliminate(paths, w, turn, low, high):
+    """One half of a halving, for the blocks at the places from `low` to `high`."""
     h = 1 << (turn // 2)
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
-    k = (place - paths.start[place]) % (2 * h)
-    if turn % 2 == 0:
-        if k == h:
-            leave(paths, w, Zd, h, place)
-    elif k == 0:
-        stay(paths, w, Zd, h, place)
+    for place in range(low, high):
+        k = (place - paths.start[place]) & (2 * h - 1)
+        if turn % 2 == 0:
+            if k == h:
+                leave(paths, w, Zd, h, place)
+        elif k == 0:
+            stay(paths, w, Zd, h, place)
 
 
-def substitute(paths, w, turn, place):
-    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d for the blocks that left at this halving; x takes the place of r."""
+def come_back(paths, w, Zd, h, place):
+    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d; x takes the place of r."""
+    e = paths.order[place]
+    solve(w.T[e], SIX, w.r[e])
+    subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
+    subtract_apply(Zd[e], SIX, SIX, w.r[neighbour(paths, place, h)], w.r[e])
+
+
+def substitute(paths, w, turn, low, high):
+    """The blocks that left at halving `turn`, at the places from `low` to `high`."""
     h = 1 << turn
-    if (place - paths.start[place]) % (2 * h) == h:
-        Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
-        e = paths.order[place]
-        solve(w.T[e], SIX, w.r[e])
-        subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
-        if place + h < paths.stop[place]:
-            subtract_apply(Zd[e], SIX, SIX, w.r[paths.order[place + h]], w.r[e])
+    Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
+    for place in range(low, high):
+        if (place - paths.start[place]) & (2 * h - 1) == h:
+            come_back(paths, w, Zd, h, place)

@@ -1,6 +1,7 @@
 """A tree as paths: every body continues to its heaviest child, and the other children begin paths of their own.
 
-A path's level is one more than the highest level of the paths that hang on it, so at most log2 N + 1 levels exist.
+A path's level is one more than the highest level of the paths that hang on it: at most log2 N + 1 levels, if no path is
+cut short.
 Bodies are put in an order in which each path lies in one piece, base to tip, and lower levels come first.
 A *stage* is work that can be done for all places of a range of that order at once; its row in the table of stages
 holds what is done, the round of it, and the range. Stages follow one another.
@@ -11,8 +12,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-
-MOST_LEVELS = 64
 
 # what a stage does, in the order in which a level is worked off
 TRANSFORMS, VELOCITIES, BIASES = 0, 1, 2
@@ -27,10 +26,11 @@ class Paths(NamedTuple):
     start: Any  # (N,) the place of the first body of the path that holds this place
     stop: Any  # (N,) one past the place of the path's last body
     heavy: Any  # (N+1,) the child that continues body i's path, 0 if none does
+    previous: Any  # (N+1,) the parent, if body i continues its path, else 0
     hanging: Any  # (N+1,) the first child of body i that begins a path, 0 if none does
     next_hanging: Any  # (N+1,) the next such child of the same parent, 0 after the last
-    level_start: Any  # (65,) the first place of each level, N after the last
-    longest: Any  # (64,) bodies of the longest path of each level
+    level_start: Any  # (N+1,) the first place of each level, N after the last
+    longest: Any  # (N,) bodies of the longest path of each level
     stages: Any  # (rows, 4) what, round, first place, end
     sizes: Any  # (2,) levels, stages
 
@@ -43,31 +43,38 @@ def bits(n):
     return k
 
 
+def neighbour(paths, place, h):
+    """The body h places on, on the same path, or 0; without a branch."""
+    k = min(max(place + h, paths.start[place]), paths.stop[place] - 1)
+    return paths.order[k] * (k == place + h)
+
+
 def most_stages(N):
-    """Room for every stage of any method on N bodies."""
-    k = bits(N) + 1
-    return 4 + k * (7 + 3 * k)
+    """Room for every stage of any method on N bodies: a level takes at most 7 + 3 bits(l) for a longest path of l."""
+    return 4 + 10 * N
 
 
 def table_size(N):
     """Integers that the paths of N bodies take."""
-    return 3 * N + 3 * (N + 1) + 2 * MOST_LEVELS + 1 + 2 + 4 * most_stages(N)
+    return 4 * N + 5 * (N + 1) + 2 + 4 * most_stages(N)
 
 
 def paths_in(N, table):
     """The paths held by a flat table of integers."""
     B, a = N + 1, 3 * N
-    b = a + 3 * B
-    c = b + 2 * MOST_LEVELS + 1
+    b = a + 4 * B
+    c = b + B + N
     return Paths(
-        table[:N], table[N : 2 * N], table[2 * N : a], table[a : a + B], table[a + B : a + 2 * B], table[a + 2 * B : b],
-        table[b : b + MOST_LEVELS + 1], table[b + MOST_LEVELS + 1 : c], table[c + 2 :].reshape((most_stages(N), 4)),
+        table[:N], table[N : 2 * N], table[2 * N : a], table[a : a + B], table[a + B : a + 2 * B],
+        table[a + 2 * B : a + 3 * B], table[a + 3 * B : b],
+        table[b : b + B], table[b + B : c], table[c + 2 :].reshape((most_stages(N), 4)),
         table[c : c + 2],
     )  # fmt: skip
 
 
-def choose_heavy(parent, heavy):
-    """heavy[p] <- the child of p that supports most bodies, the first of equals; the base has none."""
+def choose_heavy(parent, sound, heavy):
+    """heavy[p] <- the child of p that supports most bodies, the first of equals; the base has none, nor has a body
+    that is not sound: paths end there."""
     N = parent.size - 1
     size = np.ones(N + 1, np.int64)
     for i in range(N, 0, -1):
@@ -75,8 +82,19 @@ def choose_heavy(parent, heavy):
     heavy[:] = 0
     for i in range(1, N + 1):
         p = parent[i]
-        if p > 0 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
+        if p > 0 and sound[p] == 1 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
             heavy[p] = i
+
+
+def keep_main(parent, heavy):
+    """Leave only the paths that begin at the base: every other body becomes a path of its own."""
+    on_main = np.zeros(parent.size, np.int64)
+    for i in range(1, parent.size):
+        p = parent[i]
+        on_main[i] = 1 if p == 0 or (on_main[p] == 1 and heavy[p] == i) else 0
+    for i in range(1, parent.size):
+        if on_main[i] == 0:
+            heavy[i] = 0
 
 
 def levels_of(parent, heavy):
@@ -97,6 +115,7 @@ def lay_out(parent, paths):
     paths.longest[:] = 0
     for i in range(N, 0, -1):
         p = parent[i]
+        paths.previous[i] = p if heavy[p] == i else 0
         if p > 0 and heavy[p] != i:
             paths.next_hanging[i] = paths.hanging[p]
             paths.hanging[p] = i
@@ -111,11 +130,11 @@ def lay_out(parent, paths):
             paths.level_start[level[i] + 1] += length[i]
             paths.longest[level[i]] = max(paths.longest[level[i]], length[i])
     paths.sizes[0] = 0
-    for e in range(MOST_LEVELS):
+    for e in range(N):
         if paths.longest[e] > 0:
             paths.sizes[0] = e + 1
         paths.level_start[e + 1] += paths.level_start[e]
-    place = paths.level_start[:MOST_LEVELS].copy()
+    place = paths.level_start[:N].copy()
     for i in range(1, N + 1):
         if parent[i] == 0 or heavy[parent[i]] != i:
             begin = place[level[i]]
@@ -157,8 +176,8 @@ def list_stages(paths, elimination_rounds, substitution_rounds):
     add_stage(paths, JOINTS, 0, 0, N)
 
 
-def heavy_paths(parent, paths, elimination_rounds, substitution_rounds):
-    """The heavy paths of a tree and the stages of work on them, in O(N log N) at most."""
-    choose_heavy(parent, paths.heavy)
+def heavy_paths(parent, sound, paths, elimination_rounds, substitution_rounds):
+    """The heavy paths of a tree and the stages of work on them, O(N)."""
+    choose_heavy(parent, sound, paths.heavy)
     lay_out(parent, paths)
     list_stages(paths, elimination_rounds, substitution_rounds)

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from .blocks import SIX, copy, factorize, solve, solve_columns, subtract_apply, subtract_transposed_apply
-from .blocks import subtract_transposed_product
+from .blocks import (
+    SIX,
+    copy,
+    factorize,
+    solve,
+    solve_columns,
+    subtract_apply,
+    subtract_transposed_apply,
+    subtract_transposed_product,
+)
 
 EXTRA = 0  # further numbers per body
 
@@ -16,6 +24,16 @@ def elimination_rounds(length):
 def substitution_rounds(length):
     """Stages that substitute back."""
     return 1
+
+
+def elimination_block(paths, turn, place):
+    """Number of bodies that the block of work at a place takes in, 0 if there is none: all of a path at its head."""
+    return paths.stop[place] - place if paths.start[place] == place else 0
+
+
+def substitution_block(paths, turn, place):
+    """The same for substitution."""
+    return elimination_block(paths, turn, place)
 
 
 def eliminate_matrix(paths, w, place):
@@ -35,17 +53,25 @@ def eliminate_vector(paths, w, place):
         subtract_transposed_apply(w.Z[i], SIX, SIX, w.r[i], w.r[paths.order[k - 1]])
 
 
-def eliminate(paths, w, turn, place):
-    """All of a path but its first block, in the matrix and in the right-hand side."""
-    if paths.start[place] == place:
-        eliminate_matrix(paths, w, place)
-        eliminate_vector(paths, w, place)
+def eliminate(paths, w, turn, low, high):
+    """All of a path but its first block, in the matrix and in the right-hand side, for the paths that begin at the
+    places from `low` to `high`."""
+    for place in range(low, high):
+        if paths.start[place] == place:
+            eliminate_matrix(paths, w, place)
+            eliminate_vector(paths, w, place)
 
 
-def substitute(paths, w, turn, place):
+def substitute_path(paths, w, place):
     """x_i = T_i^-1 r_i - Z_i x_{i-1} along the path that begins at `place`; x takes the place of r."""
-    if paths.start[place] == place:
-        for k in range(place + 1, paths.stop[place]):
-            i = paths.order[k]
-            solve(w.T[i], SIX, w.r[i])
-            subtract_apply(w.Z[i], SIX, SIX, w.r[paths.order[k - 1]], w.r[i])
+    for k in range(place + 1, paths.stop[place]):
+        i = paths.order[k]
+        solve(w.T[i], SIX, w.r[i])
+        subtract_apply(w.Z[i], SIX, SIX, w.r[paths.order[k - 1]], w.r[i])
+
+
+def substitute(paths, w, turn, low, high):
+    """The same for the paths that begin at the places from `low` to `high`."""
+    for place in range(low, high):
+        if paths.start[place] == place:
+            substitute_path(paths, w, place)

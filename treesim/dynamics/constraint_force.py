@@ -1,0 +1,200 @@
+"""The constraint-force method: block-tridiagonal systems for the forces across the joints, along paths of any tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..engine.evaluate import STATES_PER_TASK, Runner, run_states, thread_count
+from ..engine.generic import compiled
+from ..engine.stages import run_stages
+from ..errors import SingularInertiaError, UnsupportedError
+from ..kernels import constraint_force as kernel
+from ..kernels import (
+    constraint_force_branches_first,
+    constraint_force_cr,
+    constraint_force_pcr,
+    constraint_force_serial,
+    cyclic_reduction,
+    parallel_cyclic_reduction,
+    path_elimination,
+)
+from ..kernels.heavy_paths import Paths, paths_in, table_size
+from ..kernels.tables import tree_tables
+from ..model import heavy_paths
+from ..model.schedule import Schedule
+from ..model.tree import Tree
+from .base import Capabilities, CompiledBackend, explain_failure
+
+SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
+LARGE = 500  # bodies; a smaller robot is not worth the threads
+BLOCKS_PER_SHARE = 100
+
+
+class HeavyPathBackend(CompiledBackend):
+    """The heavy paths of a tree, level after level, each path a block-tridiagonal system."""
+
+    solver: ClassVar[ModuleType]  # solves along paths
+    prepare: ClassVar[Callable[..., int]]
+    stages: ClassVar[Callable[..., int]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
+        self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
+
+    def table(self, robot: Tree) -> np.ndarray:
+        """Return the robot's paths and stages, as kernels read them."""
+        if robot not in self._tables:
+            table = np.zeros(table_size(robot.n_bodies), np.int64)
+            compiled(type(self).prepare)(robot.ints, robot.reals, table)
+            self._tables[robot] = table
+        return self._tables[robot]
+
+    def paths(self, robot: Tree) -> Paths:
+        """Return the robot's paths and stages, by name."""
+        return paths_in(robot.n_bodies, self.table(robot))
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
+        solver = type(self).solver
+        return heavy_paths.schedule(self.name, self.paths(robot), solver.elimination_block, solver.substitution_block)
+
+    def widths(self, robot: Tree) -> list[int]:
+        """Return the number of independent blocks of every stage."""
+        if robot not in self._widths:
+            solver = type(self).solver
+            blocks = solver.elimination_block, solver.substitution_block
+            self._widths[robot] = heavy_paths.widths(self.paths(robot), *blocks)
+        return self._widths[robot]
+
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return what runs the stages of large robots on several threads."""
+        if robot.n_bodies < LARGE or thread_count() == 1:
+            return None
+        return lambda *call: self._run_in_stages(robot, *call)
+
+    def _run_in_stages(
+        self,
+        robot: Tree,
+        entry: Callable[..., int],
+        constants: Sequence[Any],
+        inputs: list[np.ndarray],
+        outputs: list[np.ndarray],
+        count: int,
+    ) -> int:
+        """Run one state after the other, each stage by stage on all threads; many states rather run side by side."""
+        if count >= thread_count() * STATES_PER_TASK:
+            return run_states(entry, constants, inputs, outputs, count)
+        code, table, widths = compiled(type(self).stages), self.table(robot), self.widths(robot)
+        memory = np.zeros((robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA))
+        status = 0
+        for state in range(count):
+            arrays = [x[x.size // count * state : x.size // count * (state + 1)] for x in (*inputs, *outputs)]
+            part = _part(code, (*constants, table, memory), arrays)
+            status = max(status, run_stages(part, widths, BLOCKS_PER_SHARE))
+        return status
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
+
+
+def _part(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Callable[[int, int, int, int], int]:
+    return lambda *part: code(*leading, *part, *arrays)
+
+
+def explain_inertia(
+    robot: Tree,
+    named: dict[str, np.ndarray],
+    constants: tuple[np.ndarray, np.ndarray],
+    general: Exception,
+    name: str,
+) -> Exception:
+    """Return the error of a body whose inertia, with what hangs on it, cannot be divided by, if that is what failed:
+    the mass matrix is not singular, as the `general` error would say."""
+    if isinstance(general, SingularInertiaError):
+        return general
+    i = body_without_inertia(robot, named["q"], constants)
+    if i is None:
+        return general
+    return UnsupportedError(
+        f"{name} divides by the inertia of every body, but that of body {robot.body_names[i - 1]!r}, moved by joint "
+        f"{robot.joint_names[i - 1]!r}, is not positive definite: use the method 'aba' or 'ltdl', give the body "
+        f"inertia in every direction, or merge it with a neighbour"
+    )
+
+
+def body_without_inertia(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> int | None:
+    """Return the first body whose inertia is not positive definite, found by the kernel as plain Python, or None."""
+    tree = tree_tables(*constants)
+    solver = path_elimination
+    table = np.zeros(table_size(robot.n_bodies), np.int64)
+    memory = np.zeros((robot.n_bodies + 1) * kernel.NUMBERS)
+    at_rest, paths = np.zeros(robot.nv), paths_in(robot.n_bodies, table)
+    kernel.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
+    w = kernel.work_in(robot.n_bodies + 1, memory)
+    for one in q.reshape(-1, robot.nq):
+        for s in range(int(paths.sizes[1])):
+            with np.errstate(all="ignore"):
+                kernel.stage(tree, paths, w, s, 0, 1, one, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv),
+                             solver.eliminate, solver.substitute)  # fmt: skip
+        for i in paths.order.tolist():
+            if w.unsound[i]:
+                return int(i)
+    return None
+
+
+class ConstraintForce(HeavyPathBackend):
+    """Heavy paths, each solved by elimination from its tip."""
+
+    name = "constraint_force"
+    capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100)
+    entry = constraint_force_serial.forward_dynamics_constraint_force_states
+    prepare = constraint_force_serial.prepare_constraint_force
+    stages = constraint_force_serial.constraint_force_stages
+    solver = path_elimination
+
+
+class ConstraintForceCr(HeavyPathBackend):
+    """Heavy paths, each solved by cyclic reduction."""
+
+    name = "constraint_force_cr"
+    capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100)
+    entry = constraint_force_cr.forward_dynamics_constraint_force_cr_states
+    prepare = constraint_force_cr.prepare_constraint_force_cr
+    stages = constraint_force_cr.constraint_force_cr_stages
+    solver = cyclic_reduction
+
+
+class ConstraintForcePcr(HeavyPathBackend):
+    """Heavy paths, each solved by parallel cyclic reduction."""
+
+    name = "constraint_force_pcr"
+    capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=200)
+    entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
+    prepare = constraint_force_pcr.prepare_constraint_force_pcr
+    stages = constraint_force_pcr.constraint_force_pcr_stages
+    solver = parallel_cyclic_reduction
+
+
+class ConstraintForceBranchesFirst(CompiledBackend):
+    """Main chains by constraint forces, side branches eliminated first by the articulated-body algorithm."""
+
+    name = "constraint_force_branches_first"
+    capabilities = Capabilities(
+        cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
+    )
+    entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
