@@ -55,14 +55,12 @@ class AssembliesBackend(CompiledBackend):
         """Return what runs the stages of large robots on several threads."""
         return run_in_stages if robot.n_bodies >= LARGE and thread_count() > 1 else None
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, lost digits, or an overflow."""
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):
             return general
-        i = first_violated(robot, named, constants)
+        i = first_violated(robot, named, self.constants(robot, gravity, armature))
         if i is None:
             return general
         return AccuracyError(

@@ -99,10 +99,9 @@ class HeavyPathBackend(CompiledBackend):
             status = max(status, run_stages(part, widths, BLOCKS_PER_SHARE))
         return status
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
 
@@ -193,8 +192,7 @@ class ConstraintForceBranchesFirst(CompiledBackend):
     )
     entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
