@@ -17,6 +17,7 @@ from ..kernels import constraint_force as kernel
 from ..kernels import (
     constraint_force_branches_first,
     constraint_force_cr,
+    constraint_force_grouped,
     constraint_force_pcr,
     constraint_force_serial,
     cyclic_reduction,
@@ -184,7 +185,29 @@ class ConstraintForcePcr(HeavyPathBackend):
     solver = parallel_cyclic_reduction
 
 
-class ConstraintForceBranchesFirst(CompiledBackend):
+class ChainsBackend(CompiledBackend):
+    """Main chains of a tree by constraint forces; side branches on them in some other way."""
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
+    ) -> Exception:
+        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
+
+
+class ConstraintForceGrouped(ChainsBackend):
+    """Main chains by constraint forces, the joints of side branches in the blocks of the bodies that they hang on."""
+
+    name = "constraint_force_grouped"
+    capabilities = Capabilities(
+        cost="O(N) for short branches, their size cubed for long ones",
+        source="Fijany and Featherstone 2013; grouped side branches",
+        error_factor=100,
+    )
+    entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
+
+
+class ConstraintForceBranchesFirst(ChainsBackend):
     """Main chains by constraint forces, side branches eliminated first by the articulated-body algorithm."""
 
     name = "constraint_force_branches_first"
@@ -192,9 +215,3 @@ class ConstraintForceBranchesFirst(CompiledBackend):
         cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
     )
     entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
-
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
-        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
-        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
