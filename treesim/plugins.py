@@ -21,6 +21,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "constraint_force": "treesim.dynamics.constraint_force:ConstraintForce",
         "constraint_force_cr": "treesim.dynamics.constraint_force:ConstraintForceCr",
         "constraint_force_pcr": "treesim.dynamics.constraint_force:ConstraintForcePcr",
+        "constraint_force_grouped": "treesim.dynamics.constraint_force:ConstraintForceGrouped",
         "constraint_force_branches_first": "treesim.dynamics.constraint_force:ConstraintForceBranchesFirst",
         "divide_and_conquer": "treesim.dynamics.divide_and_conquer:DivideAndConquer",
         "tree_contraction": "treesim.dynamics.tree_contraction:TreeContraction",

@@ -114,8 +114,8 @@ def plan_tables(tree, ints):
 class Memory(NamedTuple):
     """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
     begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base; it also takes the place
-    of a body that is not there, pushes nothing, and takes what nobody reads."""
+    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base, and takes the
+    place of a body that is not there: it pushes nothing, and what it gets nobody reads."""
 
     X: Any
     V: Any
