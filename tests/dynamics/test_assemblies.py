@@ -107,6 +107,7 @@ def test_threads_do_not_change_a_bit(backend, robot, monkeypatch):
     arguments = (robot, np.stack([state.q, robot.neutral()]), state.v, state.tau, state.f_ext, backend)
     alone = treesim.forward_dynamics(*arguments)
     monkeypatch.setattr(assemblies, "LARGE", 1)
+    monkeypatch.setattr(assemblies, "BLOCKS_PER_SHARE", 2)
     for threads in (2, 3, 5):
         for module in (assemblies, stages):
             monkeypatch.setattr(module, "thread_count", lambda threads=threads: threads)

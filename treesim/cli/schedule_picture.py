@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
 
 MOST_NAMES = 60  # bodies; more are not named
+WIDEST = 20.0  # line of panels [inches], unless one alone is wider
 BAR = 0.56  # width of a bar, of a stage
 LINK = 0.07  # distance of the lines beside it
 TALL = 0.7  # height of a body in a bar, of the distance of two
@@ -25,17 +26,37 @@ def draw(tree: Tree, schedules: list[Schedule], path: Path) -> None:
     from matplotlib.figure import Figure
 
     order = depth_first(tree.parent.tolist())
-    widths = [max(3.2, 0.42 * one.critical_path) for one in schedules]
-    height = min(14.0, max(3.6, 0.19 * tree.n_bodies)) + 1.2
-    figure = Figure(figsize=(sum(widths) + 2.2, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(schedules), sharey=True, squeeze=False, width_ratios=widths)[0]
     row = {body: place for place, body in enumerate(order)}
-    for axes, one in zip(panels, schedules, strict=True):
-        _panel(axes, one, row)
-    _name_bodies(panels[0], tree, order)
+    lines = _lines(schedules)
+    height = min(14.0, max(3.6, 0.19 * tree.n_bodies)) + 1.2
+    widest = max(sum(map(_width, line)) for line in lines)
+    figure = Figure(figsize=(widest + 2.2, height * len(lines)), layout="constrained")
+    FigureCanvasAgg(figure)
     figure.suptitle(f"{tree.name}: {tree.n_bodies} bodies, depth {tree.topology.depth}", fontsize=11)
+    for part, line in zip(figure.subfigures(len(lines), 1, squeeze=False)[:, 0], lines, strict=True):
+        widths = [_width(one) for one in line]
+        rest = max(1e-3, widest - sum(widths))  # stays empty, so that stages are equally wide everywhere
+        *panels, empty = part.subplots(1, len(line) + 1, sharey=True, width_ratios=[*widths, rest])
+        empty.set_visible(False)
+        for axes, one in zip(panels, line, strict=True):
+            _panel(axes, one, row)
+        _name_bodies(panels[0], tree, order)
     figure.savefig(path, dpi=110)
+
+
+def _width(schedule: Schedule) -> float:
+    """Width of a panel [inches]."""
+    return max(3.2, 0.42 * schedule.critical_path)
+
+
+def _lines(schedules: list[Schedule]) -> list[list[Schedule]]:
+    """The schedules in order, as many beside each other as are not too wide."""
+    lines: list[list[Schedule]] = [[]]
+    for one in schedules:
+        if lines[-1] and sum(map(_width, lines[-1])) + _width(one) > WIDEST:
+            lines.append([])
+        lines[-1].append(one)
+    return lines
 
 
 def depth_first(parent: list[int]) -> list[int]:

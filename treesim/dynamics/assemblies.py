@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine.evaluate import Runner, thread_count
 from ..engine.generic import compiled
-from ..engine.stages import BLOCKS_PER_SHARE, staged
+from ..engine.stages import staged
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
 from ..kernels.tables import tree_tables
@@ -20,7 +20,8 @@ from ..model.schedule import Schedule
 from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
 
-LARGE = 300  # bodies; a smaller robot is not worth the threads
+LARGE = 1000  # bodies; a smaller robot is not worth the threads
+BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over
 LIGHT = 1e-3  # of a neighbour's inertia: lighter bodies would cost joints between assemblies this share of the digits
 ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
 
