@@ -1,15 +1,25 @@
 """Constraint forces first: the equations against dense linear algebra, their elimination against articulated bodies."""
 
+import mpmath
 import numpy as np
 import pytest
 
 import treesim
 from tests import trees
 from tests.trees import random_state, relative_error
+from treesim.engine.python import Tally, run
 from treesim.kernels import constraint_force as kernel
+from treesim.kernels import constraint_force_branches_first as branches_first
+from treesim.kernels import (
+    constraint_force_cr,
+    constraint_force_pcr,
+    constraint_force_serial,
+    cyclic_reduction,
+    parallel_cyclic_reduction,
+    path_elimination,
+)
 from treesim.kernels import constraint_force_grouped as grouped
-from treesim.kernels import cyclic_reduction, parallel_cyclic_reduction, path_elimination
-from treesim.kernels.aba import eliminate_screw
+from treesim.kernels.aba import eliminate_screw, forward_dynamics_states
 from treesim.kernels.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.constraint_force_branches_first import main_chains
 from treesim.kernels.heavy_paths import ELIMINATION, EQUATIONS, HEADS, paths_in, table_size
@@ -251,3 +261,48 @@ def test_stages_of_a_chain_halve_it():
         counts[name] = whats.count(ELIMINATION)
         assert paths.sizes[0] == whats.count(HEADS) == 1
     assert counts == {"serial": 1, "cr": 14, "pcr": 15}
+
+
+ENTRIES = {
+    "serial": constraint_force_serial.forward_dynamics_constraint_force_states,
+    "cr": constraint_force_cr.forward_dynamics_constraint_force_cr_states,
+    "pcr": constraint_force_pcr.forward_dynamics_constraint_force_pcr_states,
+    "grouped": grouped.forward_dynamics_constraint_force_grouped_states,
+    "branches_first": branches_first.forward_dynamics_constraint_force_branches_first_states,
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+@pytest.mark.parametrize("name", ["tree_1", "side_branches_2", "chain_9"])
+def test_exact_in_forty_digits(name, entry):
+    """Against articulated bodies; angles rather than quaternions, so that both see one model."""
+    own = {"side_branches_2": make.chain_with_side_branches(2), "chain_9": make.chain(9, ("revolute", "prismatic"))}
+    robot = own.get(name) or trees.tree(name)
+    state = random_state(robot)
+    arguments = (state.q, state.v, state.tau, np.empty(0))
+    with mpmath.workdps(40):
+        constants, shape = (robot.ints, robot.reals), [(robot.nv,)]
+        qdd = run(entry, constants, arguments, shape, mpmath.mpf)[0]
+        truth = run(forward_dynamics_states, constants, arguments, shape, mpmath.mpf)[0]
+        error = max(abs(a - b) for a, b in zip(qdd, truth, strict=True)) / max(map(abs, truth))
+    assert error < mpmath.mpf(10) ** -33
+
+
+def operations(entry, n):
+    """Operations and the longest chain of them, on a chain of n bodies at rest."""
+    robot, tally = make.chain(n), Tally()
+    state = random_state(robot, 6)
+    arguments = (tally.variables(state.q), np.zeros(n), tally.variables(state.tau), np.empty(0))
+    run(entry, (robot.ints, robot.reals), arguments, [(n,)], tally.number)
+    return sum(tally.operations.values()), tally.depth
+
+
+@pytest.mark.parametrize("name", ["serial", "cr"])
+def test_work_grows_in_proportion_and_the_critical_path_by_the_logarithm_where_blocks_are_halved(name):
+    work, depth = np.array([operations(ENTRIES[name], n) for n in (8, 16, 32, 64)]).T
+    assert np.diff(work)[2] / np.diff(work)[1] == pytest.approx(2, abs=0.15)
+    longer = np.diff(depth)
+    if name == "serial":
+        assert longer[2] / longer[1] == pytest.approx(2, abs=0.1)
+    else:
+        assert np.ptp(longer) <= 2 and longer[2] < depth[0]
