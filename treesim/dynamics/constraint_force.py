@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -32,7 +32,7 @@ from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
-LARGE = 500  # bodies; a smaller robot is not worth the threads
+LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
 BLOCKS_PER_SHARE = 100
 
 
@@ -110,22 +110,21 @@ def explain_inertia(
 
 def body_without_inertia(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> int | None:
     """Return the first body whose inertia is not positive definite, found by the kernel as plain Python, or None."""
-    tree = tree_tables(*constants)
-    solver = path_elimination
+    with np.errstate(all="ignore"):
+        return next((i for one in q.reshape(-1, robot.nq) for i in _unsound_bodies(robot, one, constants)), None)
+
+
+def _unsound_bodies(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> Iterator[int]:
+    """The bodies without inertia to divide by at one configuration, those that hang on others first."""
+    tree, solver, at_rest = tree_tables(*constants), path_elimination, np.zeros(robot.nv)
     table = np.zeros(table_size(robot.n_bodies), np.int64)
-    memory = np.zeros((robot.n_bodies + 1) * kernel.NUMBERS)
-    at_rest, paths = np.zeros(robot.nv), paths_in(robot.n_bodies, table)
     kernel.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
-    w = kernel.work_in(robot.n_bodies + 1, memory)
-    for one in q.reshape(-1, robot.nq):
-        for s in range(int(paths.sizes[1])):
-            with np.errstate(all="ignore"):
-                kernel.stage(tree, paths, w, s, 0, 1, one, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv),
-                             solver.eliminate, solver.substitute)  # fmt: skip
-        for i in paths.order.tolist():
-            if w.unsound[i]:
-                return int(i)
-    return None
+    paths = paths_in(robot.n_bodies, table)
+    w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
+    functions = solver.eliminate, solver.substitute
+    for s in range(int(paths.sizes[1])):
+        kernel.stage(tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions)
+    yield from (i for i in paths.order.tolist() if w.unsound[i])
 
 
 class ConstraintForce(HeavyPathBackend):
@@ -136,7 +135,7 @@ class ConstraintForce(HeavyPathBackend):
     entry = constraint_force_serial.forward_dynamics_constraint_force_states
     prepare = constraint_force_serial.prepare_constraint_force
     stages = constraint_force_serial.constraint_force_stages
-    solver = path_elimination
+    solver: ClassVar[ModuleType] = path_elimination
 
 
 class ConstraintForceCr(HeavyPathBackend):
@@ -147,7 +146,7 @@ class ConstraintForceCr(HeavyPathBackend):
     entry = constraint_force_cr.forward_dynamics_constraint_force_cr_states
     prepare = constraint_force_cr.prepare_constraint_force_cr
     stages = constraint_force_cr.constraint_force_cr_stages
-    solver = cyclic_reduction
+    solver: ClassVar[ModuleType] = cyclic_reduction
 
 
 class ConstraintForcePcr(HeavyPathBackend):
@@ -158,7 +157,7 @@ class ConstraintForcePcr(HeavyPathBackend):
     entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
     prepare = constraint_force_pcr.prepare_constraint_force_pcr
     stages = constraint_force_pcr.constraint_force_pcr_stages
-    solver = parallel_cyclic_reduction
+    solver: ClassVar[ModuleType] = parallel_cyclic_reduction
 
 
 class ChainsBackend(CompiledBackend):

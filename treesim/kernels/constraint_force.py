@@ -302,11 +302,6 @@ def velocities(tree, w, v):
         put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
 
 
-def is_head(paths, place):
-    """Whether a path begins at a place."""
-    return paths.start[place] == place
-
-
 def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
     """One of `shares` equal shares of stage s: the places from `low` to `high`."""
     what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
@@ -315,9 +310,8 @@ def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, su
         for place in range(low, high):
             i = paths.order[place]
             put_transform(w.X, i, body_transform(tree, i, q))
-    elif what == VELOCITIES:
-        if low < high:
-            velocities(tree, w, v)
+    elif what == VELOCITIES and low < high:
+        velocities(tree, w, v)
     elif what == BIASES:
         for place in range(low, high):
             body_bias(tree, w, paths.order[place], v, tau)
@@ -337,11 +331,11 @@ def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, su
         eliminate(paths, w, turn, low, high)
     elif what == HEADS:
         for place in range(low, high):
-            if is_head(paths, place):
+            if paths.start[place] == place:
                 head(tree, w, paths.order[place])
     elif what == STARTS:
         for place in range(low, high):
-            if is_head(paths, place):
+            if paths.start[place] == place:
                 start(tree, w, paths.order[place])
     elif what == SUBSTITUTION:
         substitute(paths, w, turn, low, high)
