@@ -50,9 +50,9 @@ def _width(schedule: Schedule) -> float:
 
 
 def _lines(schedules: list[Schedule]) -> list[list[Schedule]]:
-    """The schedules in order, as many beside each other as are not too wide."""
+    """The schedules by number of stages, as many beside each other as are not too wide."""
     lines: list[list[Schedule]] = [[]]
-    for one in schedules:
+    for one in sorted(schedules, key=lambda schedule: schedule.critical_path):
         if lines[-1] and sum(map(_width, lines[-1])) + _width(one) > WIDEST:
             lines.append([])
         lines[-1].append(one)
