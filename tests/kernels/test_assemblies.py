@@ -25,7 +25,7 @@ NO_FORCES = np.empty(0)
 def one_after_another(parent):
     """The longest plan: from the last body to the first, each hangs on its parent."""
     events = [(Event(kernel.LEAF, i), Event(kernel.HANG, i, upper=parent[i - 1])) for i in range(len(parent), 0, -1)]
-    return Plan("serial", ("",) * len(events), tuple((pair,) for pair in events))
+    return Plan("serial", tuple((pair,) for pair in events))
 
 
 def with_plan(robot, plan):

@@ -41,11 +41,11 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages of blocks of events: names of the stages, and for each stage its blocks."""
+    """Stages of blocks of events, and in how many rounds of rake and compress they were found, if they were."""
 
     method: str
-    names: tuple[str, ...]
     stages: tuple[tuple[tuple[Event, ...], ...], ...]
+    rounds: int | None = None
 
     def packed(self) -> np.ndarray:
         """Return the plan as kernels read it (see kernels.assemblies.plan_tables), read-only."""
@@ -64,8 +64,8 @@ class Plan:
         """Return the stages with the bodies of the assemblies that each block makes or hangs. O(N log N)."""
         members: dict[int, tuple[int, ...]] = {}
         stages = []
-        for name, blocks in zip(self.names, self.stages, strict=True):
-            stages.append(Stage(name, tuple(tuple(sorted(_touched(block, members))) for block in blocks)))
+        for level, blocks in enumerate(self.stages, start=1):
+            stages.append(Stage(f"level {level}", tuple(tuple(sorted(_touched(block, members))) for block in blocks)))
         return Schedule(self.method, tuple(stages))
 
 
@@ -91,18 +91,30 @@ def tree_contraction(parent: Sequence[int], solid: Sequence[bool] | None = None)
     """Return the plan of rake and compress for the tree `parent` = (λ(1) ... λ(N)): O(log N) rounds for any tree.
 
     Each round first hangs every childless node on its parent (rake), then joins neighbours two by two along every run
-    of nodes with one child (compress). solid: which bodies are, all by default. O(N).
+    of nodes with one child (compress); what does not depend on the round before runs in an earlier stage. solid: which
+    bodies are, all by default. O(N).
     """
     nodes = _Nodes(parent, solid)
-    names, stages = [], []
-    round_ = 0
+    blocks, rounds = [], 0
     while nodes.alive:
-        round_ += 1
-        for name, blocks in (("rake", nodes.rake()), ("compress", nodes.compress())):
-            if blocks:
-                names.append(f"round {round_}: {name}")
-                stages.append(tuple(blocks))
-    return Plan("tree_contraction", tuple(names), tuple(stages))
+        rounds += 1
+        blocks += nodes.rake()
+        blocks += nodes.compress()
+    return Plan("tree_contraction", as_soon_as_possible(blocks), rounds)
+
+
+def as_soon_as_possible(blocks: Sequence[tuple[Event, ...]]) -> tuple[tuple[tuple[Event, ...], ...], ...]:
+    """Return stages of blocks, each in the first stage after all earlier blocks that work on the same bodies. O(N)."""
+    last: dict[int, int] = {}  # stage of the last block that works on a body; the base does not mind
+    stages: list[list[tuple[Event, ...]]] = []
+    for block in blocks:
+        bodies = {body for event in block for body in (event.body, event.upper) if body}
+        stage = 1 + max(last.get(body, -1) for body in bodies)
+        last.update(dict.fromkeys(bodies, stage))
+        if stage == len(stages):
+            stages.append([])
+        stages[stage].append(block)
+    return tuple(map(tuple, stages))
 
 
 class _Nodes:
@@ -211,8 +223,7 @@ def divide_and_conquer(parent: Sequence[int], solid: Sequence[bool] | None = Non
     for path in reversed(heavy_paths(parent, solid)):
         joining.hang(path[0], joining.join(path) + 1)
     stages = [tuple(map(tuple, joining.blocks[stage].values())) for stage in sorted(joining.blocks)]
-    names = tuple(f"level {stage}" for stage in range(1, len(stages) + 1))
-    return Plan("divide_and_conquer", names, tuple(stages))
+    return Plan("divide_and_conquer", tuple(stages))
 
 
 class _Joining:
