@@ -8,6 +8,7 @@ from .dynamics.schedules import schedule
 from .errors import (
     AccuracyError,
     ArgumentError,
+    ConvergenceError,
     ModelError,
     NonFiniteError,
     PluginError,
@@ -34,6 +35,7 @@ __all__ = [
     "AccuracyError",
     "ArgumentError",
     "Body",
+    "ConvergenceError",
     "Factorization",
     "Frame",
     "Inertia",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class TreesimError(Exception):
@@ -47,6 +48,17 @@ class AccuracyError(TreesimError, ArithmeticError):
 
 class NonFiniteError(TreesimError, ArithmeticError):
     """A state or an input holds NaN or infinity: the message names the argument and the joint."""
+
+
+class ConvergenceError(TreesimError, ArithmeticError):
+    """An iteration did not reach its tolerance: the message names the robot, the residual left, and a way out.
+
+    qdd, iterations, residual: what was reached in every state, those that did converge included.
+    """
+
+    def __init__(self, message: str, qdd: Any = None, iterations: Any = None, residual: Any = None) -> None:
+        super().__init__(message)
+        self.qdd, self.iterations, self.residual = qdd, iterations, residual
 
 
 class UnsupportedError(TreesimError):

@@ -25,6 +25,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "constraint_force_branches_first": "treesim.dynamics.constraint_force:ConstraintForceBranchesFirst",
         "divide_and_conquer": "treesim.dynamics.divide_and_conquer:DivideAndConquer",
         "tree_contraction": "treesim.dynamics.tree_contraction:TreeContraction",
+        "conjugate_gradient": "treesim.dynamics.conjugate_gradient:ConjugateGradient",
+        "conjugate_gradient_hrh": "treesim.dynamics.conjugate_gradient:ConjugateGradientHrh",
         "reference": "treesim.dynamics.reference:Reference",
     },
     "operational": {

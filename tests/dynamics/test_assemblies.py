@@ -8,6 +8,7 @@ from tests import trees
 from tests.trees import random_state
 from treesim import Body, Inertia, Tree, plugins
 from treesim.dynamics import assemblies
+from treesim.engine import stages
 from treesim.model import generators as make
 
 BACKENDS = ("tree_contraction", "divide_and_conquer")
@@ -107,11 +108,12 @@ def test_threads_do_not_change_a_bit(backend, robot, monkeypatch):
     alone = treesim.forward_dynamics(*arguments)
     monkeypatch.setattr(assemblies, "LARGE", 1)
     for threads in (2, 3, 5):
-        for module in ("treesim.dynamics.assemblies", "treesim.engine.stages"):
-            monkeypatch.setattr(f"{module}.thread_count", lambda threads=threads: threads)
+        for module in (assemblies, stages):
+            monkeypatch.setattr(module, "thread_count", lambda threads=threads: threads)
         assert (treesim.forward_dynamics(*arguments) == alone).all()
+    broken = np.where(np.arange(robot.nv) == 2, np.nan, 0)
     with pytest.raises(treesim.NonFiniteError, match=r"v\[2\]"):
-        treesim.forward_dynamics(robot, state.q, np.where(np.arange(robot.nv) == 2, np.nan, 0), state.tau, None, backend)
+        treesim.forward_dynamics(robot, state.q, broken, state.tau, None, backend)
 
 
 @every_backend

@@ -22,6 +22,11 @@ FUNCTIONS = {
     "inverse_dynamics": lambda q, v, a, tau, f: treesim.inverse_dynamics(ROBOT, q, v, a, f_ext=f),
     "bias_forces": lambda q, v, a, tau, f: treesim.bias_forces(ROBOT, q, v, f_ext=f),
     "mass_matrix": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q),
+    "mass_matrix_direct": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q, method="direct"),
+    "mass_matrix_symmetry": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q, method="symmetry"),
+    "inverse_dynamics_composite": lambda q, v, a, tau, f: treesim.inverse_dynamics(
+        ROBOT, q, v, a, f_ext=f, method="composite"
+    ),
     "frame_pose": lambda q, v, a, tau, f: treesim.frame_pose(ROBOT, q, "tool_4"),
     "frame_jacobian": lambda q, v, a, tau, f: treesim.frame_jacobian(ROBOT, q, "tool_4"),
     "frame_velocity": lambda q, v, a, tau, f: treesim.frame_velocity(ROBOT, q, v, "tool_4"),

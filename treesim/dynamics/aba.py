@@ -1,4 +1,4 @@
-"""Articulated-body algorithm, O(N); the default."""
+"""Articulated-body algorithm without precomputed bias (Jain 1991, Lemma 6.5), O(N); the default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import Capabilities, CompiledBackend
 
 
 class Aba(CompiledBackend):
-    """Articulated-body algorithm, O(N); the default."""
+    """Articulated-body algorithm without precomputed bias (Jain 1991, Lemma 6.5), O(N); the default."""
 
     name = "aba"
     capabilities = Capabilities(cost="O(N)", source="RBDA Table 7.1; Jain 1991, Lemma 6.5")
@@ -17,4 +17,4 @@ class Aba(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the bodies by level of the tree, deepest first: what could run at the same time, and here does not."""
-        return levels(self.name, robot.topology.body_depth)
+        return levels(self.name, robot.topology.body_depth.tolist())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.evaluate import STATES_PER_TASK, Runner, run_states, thread_count
+from ..engine.evaluate import Runner, thread_count
 from ..engine.generic import compiled
-from ..engine.stages import run_stages
+from ..engine.stages import BLOCKS_PER_SHARE, staged
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
 from ..kernels.tables import tree_tables
@@ -53,16 +53,20 @@ class AssembliesBackend(CompiledBackend):
 
     def runner(self, robot: Tree) -> Runner | None:
         """Return what runs the stages of large robots on several threads."""
-        return run_in_stages if robot.n_bodies >= LARGE and thread_count() > 1 else None
+        if robot.n_bodies < LARGE or thread_count() == 1:
+            return None
+        N = robot.n_bodies
+        tree = tree_tables(robot.ints, robot.reals)
+        blocks = np.diff(kernel.plan_tables(tree, self.integers(robot)).stage_start).tolist()
+        widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
+        return staged(compiled(kernel.some_stages), (), (N + 1) * kernel.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, lost digits, or an overflow."""
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):
             return general
-        i = first_violated(robot, named, constants)
+        i = first_violated(robot, named, self.constants(robot, gravity, armature))
         if i is None:
             return general
         return AccuracyError(
@@ -87,28 +91,6 @@ def solid_bodies(robot: Tree) -> list[bool]:
     return solid
 
 
-def run_in_stages(
-    entry: Callable[..., int],
-    constants: Sequence[Any],
-    inputs: list[np.ndarray],
-    outputs: list[np.ndarray],
-    count: int,
-) -> int:
-    """Run one state after the other, each stage by stage on all threads; many states rather run side by side."""
-    if count >= thread_count() * STATES_PER_TASK:
-        return run_states(entry, constants, inputs, outputs, count)
-    ints, reals = constants
-    code, tree = compiled(kernel.some_stages), tree_tables(ints, reals)
-    blocks = np.diff(kernel.plan_tables(tree, ints).stage_start).tolist()
-    widths = [tree.n_bodies, 1, tree.n_bodies, *blocks, *reversed(blocks), tree.n_bodies, 1]
-    memory = np.empty((tree.n_bodies + 1) * kernel.NUMBERS_PER_BODY)
-    status = kernel.FINE
-    for state in range(count):
-        arrays = [x[x.size // count * state : x.size // count * (state + 1)] for x in (*inputs, *outputs)]
-        status = max(status, run_stages(lambda *part, given=arrays: code(ints, reals, memory, *part, *given), widths))
-    return status
-
-
 def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> int | None:
     """Return the first body whose joint is violated in the first state that fails, by the kernel as plain Python."""
     ints, reals = constants
@@ -118,8 +100,8 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
     with np.errstate(all="ignore"):
         for q, v, tau, f_ext in _states(robot, named):
             kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
-            if memory.violated[1:].any():
-                return int(np.argmax(memory.violated[1:])) + 1
+            if (memory.margin[1:] < 0).any():
+                return int(np.argmax(memory.margin[1:] < 0)) + 1
     return None
 
 

@@ -95,25 +95,29 @@ class CompiledBackend:
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
         )
-        constants = self.integers(robot), constants_of(robot, gravity, armature)[1]
-
-        def explain(named: dict[str, np.ndarray]) -> Exception:
-            return self.explain(robot, named, constants, armature)
-
-        return evaluate(type(self).entry, constants, arguments, [(robot.nv,)], explain, runner)[0]
+        return evaluate(
+            type(self).entry,
+            self.constants(robot, gravity, armature),
+            arguments,
+            [(robot.nv,)],
+            lambda named: self.explain(robot, named, gravity, armature),
+            runner=runner,
+        )[0]
 
     def integers(self, robot: Tree) -> np.ndarray:
         """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
         return robot.ints
 
+    def constants(self, robot: Tree, gravity: Any, armature: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the integers and numbers that the entry reads, with gravity and armature replaced where given."""
+        return self.integers(robot), constants_of(robot, gravity, armature)[1]
+
     def runner(self, robot: Tree) -> Runner | None:
         """Return what runs the entry, if it is not to be called on one state after the other."""
         return None
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
-        """Return the error for finite arguments, by name, whose forward dynamics the entry reports as no result."""
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+        """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
 
 
@@ -129,18 +133,23 @@ def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
 
 def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = None) -> Exception:
     """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
+    return singular_inertia(robot, named["q"], armature) or NonFiniteError(
+        f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?"
+    )
+
+
+def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
+    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None."""
     from .functions import mass_matrix
 
-    q = named["q"].reshape(-1, robot.nq)
-    for one in q:
-        M = mass_matrix(robot, one, armature=armature)
-        k = first_massless_dof(M, robot)
+    for one in q.reshape(-1, robot.nq):
+        k = first_massless_dof(mass_matrix(robot, one, armature=armature), robot)
         if k is not None:
             return SingularInertiaError(
                 f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
-    return NonFiniteError(f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?")
+    return None
 
 
 def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.evaluate import STATES_PER_TASK, Runner, run_states, thread_count
+from ..engine.evaluate import Runner, thread_count
 from ..engine.generic import compiled
-from ..engine.stages import run_stages
+from ..engine.stages import staged
 from ..errors import SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel
 from ..kernels import (
@@ -77,38 +77,14 @@ class HeavyPathBackend(CompiledBackend):
         """Return what runs the stages of large robots on several threads."""
         if robot.n_bodies < LARGE or thread_count() == 1:
             return None
-        return lambda *call: self._run_in_stages(robot, *call)
+        numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
+        code = compiled(type(self).stages)
+        return staged(code, (self.table(robot),), numbers, self.widths(robot), BLOCKS_PER_SHARE)
 
-    def _run_in_stages(
-        self,
-        robot: Tree,
-        entry: Callable[..., int],
-        constants: Sequence[Any],
-        inputs: list[np.ndarray],
-        outputs: list[np.ndarray],
-        count: int,
-    ) -> int:
-        """Run one state after the other, each stage by stage on all threads; many states rather run side by side."""
-        if count >= thread_count() * STATES_PER_TASK:
-            return run_states(entry, constants, inputs, outputs, count)
-        code, table, widths = compiled(type(self).stages), self.table(robot), self.widths(robot)
-        memory = np.zeros((robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA))
-        status = 0
-        for state in range(count):
-            arrays = [x[x.size // count * state : x.size // count * (state + 1)] for x in (*inputs, *outputs)]
-            part = _part(code, (*constants, table, memory), arrays)
-            status = max(status, run_stages(part, widths, BLOCKS_PER_SHARE))
-        return status
-
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
-
-
-def _part(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Callable[[int, int, int, int], int]:
-    return lambda *part: code(*leading, *part, *arrays)
 
 
 def explain_inertia(
@@ -187,10 +163,9 @@ class ConstraintForcePcr(HeavyPathBackend):
 class ChainsBackend(CompiledBackend):
     """Main chains of a tree by constraint forces; side branches on them in some other way."""
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], armature: Any
-    ) -> Exception:
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
 

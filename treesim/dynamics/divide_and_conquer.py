@@ -20,4 +20,4 @@ class DivideAndConquer(AssembliesBackend):
 
     def plan(self, robot: Tree) -> contraction.Plan:
         """Return the levels of balanced joining along the heavy paths."""
-        return contraction.divide_and_conquer(robot.parent, solid_bodies(robot))
+        return contraction.divide_and_conquer(robot.parent.tolist(), solid_bodies(robot))

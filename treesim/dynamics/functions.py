@@ -9,8 +9,12 @@ import numpy as np
 from .. import plugins
 from ..engine.evaluate import Argument, evaluate
 from ..engine.fastcall import door
+from ..errors import unknown_name
+from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_states
 from ..kernels.kinematics import energy_states
+from ..kernels.mass_matrix_direct import mass_matrix_direct_states
+from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
@@ -18,6 +22,12 @@ from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
 NO_GRAVITY = (0.0, 0.0, 0.0)
+INVERSE_DYNAMICS = {"rnea": inverse_dynamics_states, "composite": inverse_dynamics_composite_states}
+MASS_MATRIX = {
+    "crba": mass_matrix_states,
+    "direct": mass_matrix_direct_states,
+    "symmetry": mass_matrix_symmetric_states,
+}
 
 
 def forward_dynamics(
@@ -52,15 +62,27 @@ def forward_dynamics(
 
 
 def inverse_dynamics(
-    robot: Tree, q: Any, v: Any, a: Any, f_ext: Any = None, gravity: Any = None, armature: Any = None
+    robot: Tree,
+    q: Any,
+    v: Any,
+    a: Any,
+    f_ext: Any = None,
+    gravity: Any = None,
+    armature: Any = None,
+    method: str = "rnea",
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
-    Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler (RBDA Table 5.1), O(N).
+    Arguments and errors as in `forward_dynamics`. method: "rnea", recursive Newton-Euler (RBDA Table 5.1), or
+    "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
+    has two recursions that do not wait for each other.
     """
+    entry = INVERSE_DYNAMICS.get(method)
+    if entry is None:
+        raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
     if f_ext is None and gravity is None and armature is None:
         tau = np.empty(robot.nv)
-        if door(inverse_dynamics_states, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+        if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
     arguments = (
         Argument("q", q, (robot.nq,)),
@@ -68,7 +90,7 @@ def inverse_dynamics(
         Argument("a", a, (robot.nv,)),
         Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
     )
-    return evaluate(inverse_dynamics_states, constants_of(robot, gravity, armature), arguments, [(robot.nv,)])[0]
+    return evaluate(entry, constants_of(robot, gravity, armature), arguments, [(robot.nv,)])[0]
 
 
 def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
@@ -79,19 +101,24 @@ def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = N
     return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
 
 
-def mass_matrix(robot: Tree, q: Any, armature: Any = None) -> np.ndarray:
+def mass_matrix(robot: Tree, q: Any, armature: Any = None, method: str = "crba") -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths.
 
-    q (..., nq): configuration. Raises ArgumentError, NonFiniteError. Composite-rigid-body algorithm (RBDA Table 6.2),
-    O(n d) for depth d, plus O(n^2) to write the full matrix.
+    q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
+    (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
+    inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more.
+    Raises ArgumentError, NonFiniteError, UnknownNameError (method).
     """
+    entry = MASS_MATRIX.get(method)
+    if entry is None:
+        raise unknown_name("method of the mass matrix", method, MASS_MATRIX)
     nv = robot.nv
     if armature is None:
         M = np.empty((nv, nv))
-        if door(mass_matrix_states, 4)(robot.ints, robot.reals, q, M) == FINE:
+        if door(entry, 4)(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
-    return evaluate(mass_matrix_states, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
+    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
 
 
 def energy(robot: Tree, q: Any, v: Any, gravity: Any = None) -> tuple[np.ndarray, np.ndarray]:

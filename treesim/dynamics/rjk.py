@@ -1,4 +1,4 @@
-"""Bias by RNEA, then the articulated quantities of Rodriguez, Jain and Kreutz-Delgado."""
+"""Articulated-body algorithm with precomputed bias: C by RNEA, then Jain 1991, eq. 45 and 46; O(N)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import Capabilities, CompiledBackend
 
 
 class Rjk(CompiledBackend):
-    """Bias by RNEA, then the articulated quantities of Rodriguez, Jain and Kreutz-Delgado."""
+    """Articulated-body algorithm with precomputed bias: C by RNEA, then Jain 1991, eq. 45 and 46; O(N)."""
 
     name = "rjk"
     capabilities = Capabilities(cost="O(N)", source="Jain 1991, eq. 45, 46, 55; Featherstone 2010, appendix B")

@@ -20,4 +20,4 @@ class TreeContraction(AssembliesBackend):
 
     def plan(self, robot: Tree) -> contraction.Plan:
         """Return the rounds of rake and compress."""
-        return contraction.tree_contraction(robot.parent, solid_bodies(robot))
+        return contraction.tree_contraction(robot.parent.tolist(), solid_bodies(robot))

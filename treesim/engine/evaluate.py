@@ -36,14 +36,15 @@ def evaluate(
     arguments: Sequence[Argument],
     results: Sequence[tuple[int, ...]],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
+    accepted: int = FINE,
     runner: Runner | None = None,
 ) -> list[np.ndarray]:
     """Run `entry(*constants, *arguments, *results)` on every state and return its results, freshly allocated.
 
     Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
     is passed on empty. Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an
-    argument, and else what `explain` makes of non-finite results. Batches run on $TREESIM_NUM_THREADS threads (all
-    cores by default), or as `runner` runs them; results do not depend on how many.
+    argument, and else what `explain` makes of a status worse than `accepted`. Batches run on $TREESIM_NUM_THREADS
+    threads (all cores by default), or as `runner` runs them; results do not depend on how many.
     """
     arrays = [None if a.value is None else coerce(a) for a in arguments]
     batch = _batch_shape(arguments, arrays)
@@ -56,7 +57,7 @@ def evaluate(
     outputs = [np.empty(batch + shape) for shape in results]
     if count:
         flat_results = [output.reshape(-1) for output in outputs]
-        if (runner or run_states)(entry, constants, flat, flat_results, count) != FINE:
+        if (runner or run_states)(entry, constants, flat, flat_results, count) > accepted:
             refuse_non_finite(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
             raise explain(named) if explain else NonFiniteError("the result is not finite")

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.status import NOT_FINITE
+from ..kernels.status import WRONG_SIZE
 from .generic import compile_callback, compiled, runs_compiled
 
-MISFIT = NOT_FINITE + 2  # an argument is not such an array
+MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
 TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
 BEHAVED = 0x0001 | 0x0100 | 0x0400  # NPY_ARRAY_C_CONTIGUOUS, _ALIGNED, _WRITEABLE

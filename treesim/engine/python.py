@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, NonFiniteError
-from ..kernels.status import FINE, WRONG_SIZE
+from ..errors import ArgumentError, ConvergenceError, NonFiniteError
+from ..kernels.status import FINE, NOT_CONVERGED, WRONG_SIZE
 
 Convert = Callable[[float], Any]
 
@@ -29,13 +29,16 @@ def run(
 
     constants: the entry's leading arguments; float arrays in them are converted, integers are not. arguments: arrays
     of one or more states; values that are already of another number type are kept. results: shapes to allocate.
-    Raises ArgumentError when the sizes do not fit, NonFiniteError when a result is not finite.
+    Raises ArgumentError when the sizes do not fit, ConvergenceError when an iteration gives up, NonFiniteError when a
+    result is not finite.
     """
     outputs = [np.full(int(np.prod(shape)), number(0.0), dtype=object) for shape in results]
     converted = [_converted(x, number) for x in (*constants, *arguments)]
     status = entry(*converted, *outputs)
     if status == WRONG_SIZE:
         raise ArgumentError(f"{entry.__name__}: the sizes of the arguments do not fit the robot")
+    if status == NOT_CONVERGED:
+        raise ConvergenceError(f"{entry.__name__}: an iteration did not reach its tolerance")
     if status != FINE:
         raise NonFiniteError(f"{entry.__name__}: a result is not finite")
     return [output.reshape(shape) for output, shape in zip(outputs, results, strict=True)]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
+from typing import Any
 
-from .evaluate import pool, thread_count
+import numpy as np
+
+from .evaluate import STATES_PER_TASK, Runner, pool, run_states, thread_count
 
 BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another thread
 
@@ -43,3 +46,32 @@ def _run(part: Part, first: int, last: int, shares: int) -> int:
     status = part(first, last, 0, shares)
     wait(others)
     return max([status, *(other.result() for other in others)])
+
+
+def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths: Sequence[int], least: int) -> Runner:
+    """Return what runs one state after the other, each stage by stage on all threads.
+
+    code: an entry `(constants, tables, memory, first, last, share, shares, inputs, outputs)`. numbers: size of memory.
+    widths, least: as in `run_stages`. So many states that each thread has enough of them run side by side instead.
+    """
+
+    def run(
+        entry: Callable[..., int],
+        constants: Sequence[Any],
+        inputs: list[np.ndarray],
+        outputs: list[np.ndarray],
+        count: int,
+    ) -> int:
+        if count >= thread_count() * STATES_PER_TASK:
+            return run_states(entry, constants, inputs, outputs, count)
+        leading = (*constants, *tables, np.zeros(numbers))
+        parts = [_of_state(code, leading, inputs + outputs, count, state) for state in range(count)]
+        return max(run_stages(part, widths, least) for part in parts)
+
+    return run
+
+
+def _of_state(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray], count: int, state: int) -> Part:
+    """The shares of one state among `count` in flat arrays."""
+    own = [x[x.size // count * state : x.size // count * (state + 1)] for x in arrays]
+    return lambda *part: code(*leading, *part, *own)

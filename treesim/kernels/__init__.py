@@ -16,7 +16,7 @@ Notation (RBDA = Featherstone, Rigid Body Dynamics Algorithms, 2008; F05, F10 = 
 | X | iXλ(i) | transform between body i and its parent; R, p: child's axes and origin in the parent |
 | screw[k] | S | unit screw of degree of freedom k; every joint is a run of unit screws fixed in its body |
 | v, a, c | v, a, c | velocity, acceleration, velocity-product acceleration v x S qd, in body coordinates |
-| I, Ic, IA | I, I^c, I^A | rigid, composite and articulated inertia |
+| I, Ic, IA | I, I^c, I^A | rigid, composite and articulated inertia; R and P for the latter two in what follows J91 |
 | pA, U, D, u | p^A, U, D, u | bias force, IA S, S' U, tau - S' pA |
 | L, D | L, D | factors H = L' D L or H = L' L, rows packed by ancestor depth |
 | W | 0Xi | placement of body i in the world |

@@ -12,6 +12,8 @@ Armature ρ of a screw s adds ρ qdd to the force that moves it: F_s = τ_s - ρ
 constrained components, w_s = √ρ for screws, t_s = τ_s / (1 + ρ V_ss), and
     (w V w + [1 on screws]) y = w (β - V t + [V_ss t_s on screws]),
 whose row of a screw without armature is just y_s = 0.
+Functions of one body or joint do not branch: compiled code would count references to all tables at every branch.
+
 Source: Featherstone 1999, Parts 1 and 2; in place of V^-1, which need not exist, M = w V w + [1] is factorized.
 """
 
@@ -27,14 +29,15 @@ from .blocks import (
     SIX,
     add,
     add_apply,
-    apply,
     articulated_of_block,
     copy,
+    copy_vector,
     factorize,
     invert,
     product,
     put_articulated_block,
     put_identity,
+    put_zero,
     solve,
     solve_columns,
     subtract_apply,
@@ -70,6 +73,7 @@ from .tables import (
     put_motion,
     put_transform,
     rigid_at,
+    transform_at,
     tree_tables,
 )
 
@@ -78,29 +82,40 @@ LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violat
 
 
 class Plan(NamedTuple):
-    """Which events run when, as model.contraction packs it."""
+    """Which events run when, as model.contraction packs it: for each kind a table (events, 3) of body, upper, below."""
 
     n_stages: int
     n_blocks: int
     stage_start: Any  # (n_stages + 1,) first block of each stage
-    block_start: Any  # (n_blocks + 1,) first event of each block
-    events: Any  # (n_events, 4) kind, body, upper, below
+    start: Any  # (4, n_blocks + 1) by kind, the first event of each block
+    leaves: Any
+    joints: Any
+    hanging: Any
+    raked: Any
 
 
 def plan_tables(tree, ints):
     """The plan that stands behind the tree's own integers."""
     p = HEADER + 6 * (tree.n_bodies + 1) + 1 + 4 * tree.nv
-    stages, blocks, events = ints[p], ints[p + 1], ints[p + 2]
-    s = p + 3
-    b = s + stages + 1
-    e = b + blocks + 1
-    return Plan(stages, blocks, ints[s:b], ints[b:e], ints[e : e + 4 * events].reshape((events, 4)))
+    n, blocks = ints[p], ints[p + 1]
+    s = p + 2 + n + 1
+    e = s + 4 * (blocks + 1)
+    start = ints[s:e].reshape((4, blocks + 1))
+    a = e + 3 * start[LEAF, blocks]
+    b = a + 3 * start[JOIN, blocks]
+    c = b + 3 * start[HANG, blocks]
+    d = c + 3 * start[RAKE, blocks]
+    return Plan(
+        n, blocks, ints[p + 2 : s], start,
+        ints[e:a].reshape((-1, 3)), ints[a:b].reshape((-1, 3)), ints[b:c].reshape((-1, 3)), ints[c:d].reshape((-1, 3)),
+    )  # fmt: skip
 
 
 class Memory(NamedTuple):
     """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
     begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and whether it is `violated`."""
+    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base, and takes the
+    place of a body that is not there: it pushes nothing, and what it gets nobody reads."""
 
     X: Any
     V: Any
@@ -118,7 +133,7 @@ class Memory(NamedTuple):
     G1: Any
     G2: Any
     F: Any
-    violated: Any
+    margin: Any
 
 
 NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
@@ -143,13 +158,16 @@ def place(tree, q, m, first, end):
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
         put_articulated_block(m.I[i], articulated(rigid_at(tree.inertia, i)))
-        m.violated[i] = 0
 
 
 def propagate_velocities(tree, v, m):
-    """Velocities of all bodies, outward; the acceleration of the base stands for gravity."""
+    """Velocities of all bodies, outward; row 0: the base, whose acceleration stands for gravity, and no force."""
+    put_transform(m.X, 0, transform_at(tree.placement, 0))
     put_motion(m.V, 0, zero_motion(tree))
     put_motion(m.A, 0, base_acceleration(tree))
+    put_motion(m.F, 0, zero_motion(tree))
+    put_motion(m.b, 0, zero_motion(tree))
+    put_zero(m.I[0], SIX, SIX)
     for i in range(1, tree.n_bodies + 1):
         X = body_transform_at(tree, m.X, i)
         put_motion(m.V, i, body_velocity(tree, i, X, motion_at(m.V, tree.parent[i]), v))
@@ -159,18 +177,14 @@ def put_biases(tree, v, f_ext, m, first, end):
     """c = v x S qd and b = v x* I v - f_ext of the bodies first .. end - 1."""
     for i in range(first, end):
         velocity = motion_at(m.V, i)
-        bias = cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity))
-        if f_ext.shape[0] > 0:
-            bias = force_sub(bias, force_at(f_ext, i - 1))
-        put_force(m.b, i, bias)
-        if tree.v_start[i] < tree.v_start[i + 1]:
-            put_motion(m.c, i, velocity_product(tree, i, velocity, v))
-        else:
-            put_motion(m.c, i, zero_motion(tree))
+        put_motion(m.c, i, velocity_product(tree, i, velocity, v))
+        put_force(m.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
+    for i in range(first, min(end, f_ext.shape[0] + 1)):
+        put_force(m.b, i, force_sub(force_at(m.b, i), force_at(f_ext, i - 1)))
 
 
 def read_accelerations(tree, m, qdd, first, end):
-    """qdd = S'(a - X a_λ - c); across the joint no other acceleration may remain."""
+    """qdd = S'(a - X a_λ - c); across the joint no more than LOST of the accelerations may remain otherwise."""
     for i in range(first, end):
         put_motion(m.b1, i, motion_to_child(body_transform_at(tree, m.X, i), motion_at(m.A, tree.parent[i])))
         size = violation = tree.gravity[0] * 0
@@ -182,8 +196,7 @@ def read_accelerations(tree, m, qdd, first, end):
             m.b2[i, tree.screw[k]] = 0
         for r in range(SIX):
             violation = violation + m.b2[i, r] * m.b2[i, r]
-        if LOST * LOST * size < violation:
-            m.violated[i] = 1
+        m.margin[i] = LOST * LOST * size - violation
 
 
 # ---- events
@@ -196,13 +209,12 @@ def leaf(tree, m, i, below):
     for r in range(SIX):
         m.b1[i, r] = 0
     subtract_apply(m.P11[i], SIX, SIX, m.b[i], m.b1[i])
-    if below > 0:
-        X = body_transform_at(tree, m.X, below)
-        copy(m.P11[i], SIX, SIX, m.P12[i])
-        copy(m.P11[i], SIX, SIX, m.P22[i])
-        transform_rows(X, m.P12[i].T)
-        transform(X, m.P22[i])
-        put_motion(m.b2, i, motion_to_child(X, motion_at(m.b1, i)))
+    X = body_transform_at(tree, m.X, below)
+    copy(m.P11[i], SIX, SIX, m.P12[i])
+    copy(m.P11[i], SIX, SIX, m.P22[i])
+    transform_rows(X, m.P12[i].T)
+    transform(X, m.P22[i])
+    put_motion(m.b2, i, motion_to_child(X, motion_at(m.b1, i)))
 
 
 def bind(tree, k, tau, V, beta, m):
@@ -241,26 +253,24 @@ def constrain(w, L, B):
             B[r, c] = w[r] * B[r, c]
 
 
-def join(tree, tau, m, k, a, below):
-    """Joint k goes: the assembly k below it and the assembly a above it become a (below: the joint below both)."""
+def join(tree, tau, m, k, a):
+    """Joint k goes: the assembly k below it and the assembly a above it become a."""
     add(m.P22[a], SIX, SIX, m.P11[k])  # V
     for r in range(SIX):
         m.b1[k, r] = m.c[k, r] - m.b1[k, r] + m.b2[a, r]  # β
     bind(tree, k, tau, m.P11[k], m.b1[k], m)
     copy(m.P12[a].T, SIX, SIX, m.G1[k])
     constrain(m.w[k], m.P11[k], m.G1[k])  # G1 = w M^-1 w A.P12'
+    copy(m.P12[k], SIX, SIX, m.G2[k])
+    constrain(m.w[k], m.P11[k], m.G2[k])  # G2 = w M^-1 w B.P12
     subtract_product(m.P12[a], m.G1[k], SIX, SIX, SIX, m.P11[a])
     subtract_apply(m.P12[a], SIX, SIX, m.F0[k], m.b1[a])
-    if below > 0:
-        copy(m.P12[k], SIX, SIX, m.G2[k])
-        constrain(m.w[k], m.P11[k], m.G2[k])  # G2 = w M^-1 w B.P12
-        copy(m.P22[k], SIX, SIX, m.P22[a])
-        subtract_transposed_product(m.P12[k], m.G2[k], SIX, SIX, SIX, m.P22[a])
-        apply(m.P12[k].T, SIX, SIX, m.F0[k], m.b2[a])
-        for r in range(SIX):
-            m.b2[a, r] += m.b2[k, r]
-        product(m.P12[a], m.G2[k], SIX, SIX, SIX, m.P12[k])
-        copy(m.P12[k], SIX, SIX, m.P12[a])
+    copy(m.P22[k], SIX, SIX, m.P22[a])
+    subtract_transposed_product(m.P12[k], m.G2[k], SIX, SIX, SIX, m.P22[a])
+    copy_vector(m.b2[k], SIX, m.b2[a])
+    add_apply(m.P12[k].T, SIX, SIX, m.F0[k], m.b2[a])
+    product(m.P12[a], m.G2[k], SIX, SIX, SIX, m.P12[k])
+    copy(m.P12[k], SIX, SIX, m.P12[a])
 
 
 def hang(tree, tau, m, k, p):
@@ -270,11 +280,7 @@ def hang(tree, tau, m, k, p):
     bind(tree, k, tau, m.P11[k], m.b1[k], m)
     put_identity(m.G1[k], SIX)
     constrain(m.w[k], m.P11[k], m.G1[k])  # what the joint lets through of the inertia below
-    if p > 0:
-        X = body_transform_at(tree, m.X, k)
-        put_articulated_block(m.P11[k], articulated_to_parent(X, articulated_of_block(m.G1[k])))
-        add(m.P11[k], SIX, SIX, m.I[p])
-        put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, force_at(m.F0, k))))
+    carry(tree, m, k, p, articulated_of_block(m.G1[k]), force_at(m.F0, k))
 
 
 def rake(tree, tau, m, k, p):
@@ -285,12 +291,29 @@ def rake(tree, tau, m, k, p):
         s = tree.screw[j]
         U, m.w[k, s], m.F0[k, s], inertia, bias = eliminate_screw(inertia, bias, s, tree.armature[j], tau[j])
         put_force(m.G1[k], s, U)
-    if p > 0:
-        X = body_transform_at(tree, m.X, k)
-        bias = force_add(bias, articulated_apply(inertia, motion_at(m.c, k)))
-        put_articulated_block(m.P11[k], articulated_to_parent(X, inertia))
-        add(m.P11[k], SIX, SIX, m.I[p])
-        put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, bias)))
+    carry(tree, m, k, p, inertia, force_add(bias, articulated_apply(inertia, motion_at(m.c, k))))
+
+
+def carry(tree, m, k, p, inertia, bias):
+    """Inertia and bias, as they reach through joint k, become part of body p."""
+    X = body_transform_at(tree, m.X, k)
+    put_articulated_block(m.P11[k], articulated_to_parent(X, inertia))
+    add(m.P11[k], SIX, SIX, m.I[p])
+    put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, bias)))
+
+
+def force_of_joined(m, k, a, below):
+    """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly on whose handles f1 = F_a and f2 = -F_below act."""
+    copy_vector(m.F0[k], SIX, m.F[k])
+    add_apply(m.G1[k], SIX, SIX, m.F[a], m.F[k])
+    add_apply(m.G2[k], SIX, SIX, m.F[below], m.F[k])
+
+
+def force_of_hanging(tree, m, k, p):
+    """F = F0 + G1 X a of joint k, by which an assembly hangs on body p of acceleration a."""
+    put_motion(m.b2, k, motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)))
+    copy_vector(m.F0[k], SIX, m.F[k])
+    add_apply(m.G1[k], SIX, SIX, m.b2[k], m.F[k])
 
 
 def acceleration_of_raked(tree, m, k, p):
@@ -302,29 +325,10 @@ def acceleration_of_raked(tree, m, k, p):
     put_motion(m.A, k, a)
 
 
-def force_of_joined(m, k, a, below):
-    """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly on whose handles f1 = F_a and f2 = -F_below act."""
-    for r in range(SIX):
-        m.F[k, r] = m.F0[k, r]
-    add_apply(m.G1[k], SIX, SIX, m.F[a], m.F[k])
-    if below > 0:
-        add_apply(m.G2[k], SIX, SIX, m.F[below], m.F[k])
-
-
-def force_of_hanging(tree, m, k, p):
-    """F = F0 + G1 X a of joint k, by which an assembly hangs on body p of acceleration a."""
-    put_motion(m.b2, k, motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)))
-    for r in range(SIX):
-        m.F[k, r] = m.F0[k, r]
-    add_apply(m.G1[k], SIX, SIX, m.b2[k], m.F[k])
-
-
 def acceleration_of(tree, m, i, below):
     """a = I^-1 (F - X' F_below - b) of body i, I and b with all that hangs on it."""
-    f = force_sub(force_at(m.F, i), force_at(m.b, i))
-    if below > 0:
-        f = force_sub(f, force_to_parent(body_transform_at(tree, m.X, below), force_at(m.F, below)))
-    put_force(m.A, i, f)
+    passed_on = force_to_parent(body_transform_at(tree, m.X, below), force_at(m.F, below))
+    put_force(m.A, i, force_sub(force_sub(force_at(m.F, i), force_at(m.b, i)), passed_on))
     solve(m.I[i], SIX, m.A[i])
 
 
@@ -332,31 +336,27 @@ def acceleration_of(tree, m, i, below):
 
 
 def contract(tree, plan, tau, m, first, end):
-    """The events of the blocks first .. end - 1."""
-    for e in range(plan.block_start[first], plan.block_start[end]):
-        kind, body, upper, below = plan.events[e]
-        if kind == LEAF:
-            leaf(tree, m, body, below)
-        elif kind == JOIN:
-            join(tree, tau, m, body, upper, below)
-        elif kind == HANG:
-            hang(tree, tau, m, body, upper)
-        else:
-            rake(tree, tau, m, body, upper)
+    """The events of the blocks first .. end - 1 of one stage."""
+    for e in range(plan.start[LEAF, first], plan.start[LEAF, end]):
+        leaf(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
+    for e in range(plan.start[JOIN, first], plan.start[JOIN, end]):
+        join(tree, tau, m, plan.joints[e, 0], plan.joints[e, 1])
+    for e in range(plan.start[HANG, first], plan.start[HANG, end]):
+        hang(tree, tau, m, plan.hanging[e, 0], plan.hanging[e, 1])
+    for e in range(plan.start[RAKE, first], plan.start[RAKE, end]):
+        rake(tree, tau, m, plan.raked[e, 0], plan.raked[e, 1])
 
 
 def expand(tree, plan, m, first, end):
-    """The events of the blocks first .. end - 1 backwards: forces of joints, accelerations of bodies."""
-    for e in range(plan.block_start[end] - 1, plan.block_start[first] - 1, -1):
-        kind, body, upper, below = plan.events[e]
-        if kind == LEAF:
-            acceleration_of(tree, m, body, below)
-        elif kind == JOIN:
-            force_of_joined(m, body, upper, below)
-        elif kind == HANG:
-            force_of_hanging(tree, m, body, upper)
-        else:
-            acceleration_of_raked(tree, m, body, upper)
+    """The events of the blocks first .. end - 1 of one stage backwards: forces of joints, accelerations of bodies."""
+    for e in range(plan.start[RAKE, first], plan.start[RAKE, end]):
+        acceleration_of_raked(tree, m, plan.raked[e, 0], plan.raked[e, 1])
+    for e in range(plan.start[HANG, first], plan.start[HANG, end]):
+        force_of_hanging(tree, m, plan.hanging[e, 0], plan.hanging[e, 1])
+    for e in range(plan.start[JOIN, first], plan.start[JOIN, end]):
+        force_of_joined(m, plan.joints[e, 0], plan.joints[e, 1], plan.joints[e, 2])
+    for e in range(plan.start[LEAF, first], plan.start[LEAF, end]):
+        acceleration_of(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
 
 
 def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
@@ -394,7 +394,7 @@ def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
 def soundness(tree, m):
     """FINE, or NOT_FINITE if a joint's constraint is violated."""
     for i in range(1, tree.n_bodies + 1):
-        if m.violated[i] != 0:
+        if m.margin[i] < 0:
             return NOT_FINITE
     return FINE
 

@@ -9,24 +9,31 @@ from .status import WRONG_SIZE, status_of
 from .tables import dynamics_misfit, tree_tables
 
 
-def forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve):
-    """Forward dynamics of each state; solve(tree, q, scratch, x) turns x into M^-1 x in place, with the memory that
-    scratch_for(tree, q) lays out once. Shapes and coordinates as in `aba`."""
-    tree = tree_tables(ints, reals)
+def right_hand_sides(tree, count, q, v, tau, f_ext, x):
+    """x <- tau - C of each state."""
     nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
     body = np.empty((B, 30), q.dtype)  # one row of scratch each
     X, V, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
     C, at_rest = np.empty(nv, q.dtype), np.zeros(nv, q.dtype)
-    scratch = scratch_for(tree, q)
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     for s in range(count):
         y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
         inverse_dynamics(tree, q[y], v[w], at_rest, forces[s * rows : (s + 1) * rows], C, X, V, A, F)
         for k in range(nv):
-            qdd[s * nv + k] = tau[s * nv + k] - C[k]
-        solve(tree, q[y], scratch, qdd[w])
+            x[s * nv + k] = tau[s * nv + k] - C[k]
+
+
+def forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve):
+    """Forward dynamics of each state; solve(tree, q, scratch, x) turns x into M^-1 x in place, with the memory that
+    scratch_for(tree, q) lays out once. Shapes and coordinates as in `aba`."""
+    tree = tree_tables(ints, reals)
+    nq, nv = tree.nq, tree.nv
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    scratch = scratch_for(tree, q)
+    right_hand_sides(tree, count, q, v, tau, f_ext, qdd)
+    for s in range(count):
+        solve(tree, q[s * nq : (s + 1) * nq], scratch, qdd[s * nv : (s + 1) * nv])
     return status_of(qdd)

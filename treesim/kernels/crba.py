@@ -1,4 +1,4 @@
-"""Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2).
+"""Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2; J91, s. 3).
 
 Row k of the packed matrix holds H_kj for the ancestors j of k, root first, and H_kk last; nothing else of H is ever
 non-zero (F05, section 3), so nothing else is stored.
@@ -37,6 +37,13 @@ def mass_matrix_row(tree, i, k, F, X, H, put):
             put(tree, H, k, j, force_component(F, tree.screw[j]))
 
 
+def add_to_parent(tree, i, inertia, X, Ic):
+    """Ic_λ += X' Ic X: what body i carries, its parent carries too (J91 eq. 25)."""
+    p = tree.parent[i]
+    if p > 0:
+        put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
+
+
 def mass_matrix(tree, q, X, Ic, H, put):
     """H at configuration q, written by `put`: transforms outward, composite inertias inward, each row along its path.
 
@@ -47,9 +54,7 @@ def mass_matrix(tree, q, X, Ic, H, put):
         put_rigid(Ic, i, rigid_at(tree.inertia, i))
     for i in range(tree.n_bodies, 0, -1):
         inertia = rigid_at(Ic, i)
-        p = tree.parent[i]
-        if p > 0:
-            put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
+        add_to_parent(tree, i, inertia, X, Ic)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H, put)
 

@@ -1,8 +1,9 @@
 """Rodriguez, Jain and Kreutz-Delgado: articulated quantities, forward dynamics from them, and Omega = S H^-1 S'.
 
-Source: F10, appendix B (Figures 12-15) and J91, eq. 45, 46, 55. Figure 15 is used with the order of every index pair
-corrected: the block (λ(i), λ(j)) may lie below the diagonal although i < j, and then its mirror image is meant.
-Joints with several degrees of freedom are treated one unit screw at a time, as in `aba`.
+Source: F10, appendix B (Figures 12-15) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
+where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Figure 15 is used with the order of every
+index pair corrected: the block (λ(i), λ(j)) may lie below the diagonal although i < j, and then its mirror image is
+meant. Joints with several degrees of freedom are treated one unit screw at a time, as in `aba`.
 """
 
 from __future__ import annotations

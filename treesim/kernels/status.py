@@ -1,8 +1,8 @@
-"""What an entry reports: whether its arguments fitted and its results are numbers."""
+"""What an entry reports: whether its arguments fitted, its results are numbers, and an iteration came to its end."""
 
 from __future__ import annotations
 
-FINE, NOT_FINITE, WRONG_SIZE = 0, 1, 2
+FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE = 0, 1, 2, 3  # of several states the worst is told
 
 
 def status_of(results):

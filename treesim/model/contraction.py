@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -50,13 +50,13 @@ class Plan:
     def packed(self) -> np.ndarray:
         """Return the plan as kernels read it (see kernels.assemblies.plan_tables), read-only."""
         blocks = [block for stage in self.stages for block in stage]
-        events = [event for block in blocks for event in block]
-        table = np.concatenate([
-            [len(self.stages), len(blocks), len(events)],
-            np.cumsum([0, *map(len, self.stages)]),
-            np.cumsum([0, *map(len, blocks)]),
-            np.array(events, dtype=np.int64).reshape(-1),
-        ]).astype(np.int64)  # fmt: skip
+        starts, events = [], []
+        for kind in (LEAF, JOIN, HANG, RAKE):
+            chosen = [[event[1:] for event in block if event.kind == kind] for block in blocks]
+            starts += list(accumulate(map(len, chosen), initial=0))
+            events += [number for block in chosen for event in block for number in event]
+        stages = accumulate(map(len, self.stages), initial=0)
+        table = np.array([len(self.stages), len(blocks), *stages, *starts, *events], dtype=np.int64)
         table.setflags(write=False)
         return table
 

@@ -1,0 +1,253 @@
+"""Conjugate gradients: how many steps they take, what they leave, and what they say when they do not arrive."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from tests.pinocchio.robots import path
+from tests.trees import CATALOGUE, random_state, relative_error
+from treesim import plugins
+from treesim.dynamics.conjugate_gradient import solve
+from treesim.engine.python import Tally, run
+from treesim.errors import ArgumentError, ConvergenceError, NonFiniteError, SingularInertiaError
+from treesim.kernels.conjugate_gradient import (
+    TOLERANCE,
+    forward_dynamics_plain_states,
+    solve_states,
+)
+from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.model import generators as make
+
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics
+both = pytest.mark.parametrize("preconditioned", [False, True], ids=["plain", "hrh"])
+backends = pytest.mark.parametrize("backend", ["conjugate_gradient", "conjugate_gradient_hrh"])
+
+
+def steps(robot, seed=0):
+    """Iterations without and with the preconditioner, for the torques of a random motion."""
+    q, v, a, *_ = random_state(robot, seed)
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    return [int(solve(robot, q, v, tau, preconditioned=choice).iterations) for choice in (False, True)]
+
+
+def random_chain(n, seed):
+    """A chain of random bodies on revolute joints."""
+    bodies = trees.random_tree(seed, n, joint_types=("revolute",)).bodies
+    return treesim.Tree("random_chain", [treesim.Body(b.name, i, b.joint, b.inertia) for i, b in enumerate(bodies)])
+
+
+def straight_pendulum(n, bend=0.01):
+    """A planar pendulum of n rods, its state nearly straight and at rest."""
+    robot = make.chain(n, axes=((0.0, 1.0, 0.0),))
+    q = bend * random_state(robot).q
+    return robot, q, np.zeros(robot.nv)
+
+
+@pytest.mark.parametrize(
+    "name, options, expected", [("simple_humanoid", {}, (57, 42)), ("talos_full_v2", {"mimic": "free"}, (382, 59))]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_preconditioner_pays_on_humanoids(name, options, expected, seed):
+    taken = steps(treesim.load(path(name), base="floating", **options), seed)
+    assert taken == pytest.approx(expected, rel=0.3)
+    assert taken[1] < taken[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_preconditioner_costs_on_long_chains(seed):
+    taken = steps(random_chain(100, seed), seed)
+    assert taken == pytest.approx((309, 465), rel=0.3)
+    assert taken[1] > 1.2 * taken[0]
+
+
+@both
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_residual_told_is_the_true_one_and_the_accelerations_are_right(name, preconditioned):
+    robot = trees.tree(name)
+    q, v, _, tau, f_ext = random_state(robot, 1)
+    qdd, _, residual = solve(robot, q, v, tau, f_ext, preconditioned=preconditioned)
+    right = tau - treesim.bias_forces(robot, q, v, f_ext)
+    true = np.linalg.norm(right - treesim.mass_matrix(robot, q) @ qdd) / np.linalg.norm(right)
+    assert residual <= TOLERANCE and true < 1.5 * TOLERANCE
+    assert relative_error(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 1e-9
+
+
+@both
+def test_a_looser_tolerance_takes_fewer_steps(preconditioned):
+    robot = trees.tree("asimo")
+    q, v, _, tau, _ = random_state(robot)
+    taken = [solve(robot, q, v, tau, tolerance=t, preconditioned=preconditioned) for t in (1e-3, 1e-8, 1e-13)]
+    assert taken[0].iterations < taken[1].iterations < taken[2].iterations
+    assert all(s.residual <= t for s, t in zip(taken, (1e-3, 1e-8, 1e-13), strict=True))
+
+
+@both
+def test_in_exact_arithmetic_as_many_steps_as_degrees_of_freedom_are_enough(preconditioned):
+    robot = trees.tree("random_b")
+    q, v, _, tau, _ = random_state(robot)
+    with mpmath.workdps(100):
+        constants = (robot.ints, robot.reals, np.array([1e-13, robot.nv]), int(preconditioned))
+        shapes = [(robot.nv,), (2,)]
+        qdd, (taken, residual) = run(solve_states, constants, (q, v, tau, np.empty(0)), shapes, mpmath.mpf)
+    assert taken <= robot.nv and residual <= 1e-13
+    assert relative_error(qdd.astype(float), treesim.forward_dynamics(robot, q, v, tau)) < 1e-9
+
+
+def test_bodies_that_share_no_path_need_one_step():
+    """Every body on the base: H is the block diagonal of its joints, which is what the preconditioner inverts."""
+    bodies = trees.tree("random_c").bodies + trees.tree("chain_mixed").bodies
+    robot = treesim.Tree(
+        "apart",
+        [
+            treesim.Body(f"{i}", 0, treesim.Joint(f"j{i}", b.joint.type, b.joint.placement), b.inertia)
+            for i, b in enumerate(bodies)
+        ],
+    )
+    q, v, _, tau, _ = random_state(robot)
+    assert solve(robot, q, v, tau).iterations == 1
+    assert solve(robot, q, v, tau, preconditioned=False).iterations > 10
+
+
+def test_the_coefficient_as_printed_does_not_converge_with_the_preconditioner():
+    """Jain 1991, eq. 30 has gamma = z'z / r'r: right for Phi = 1, and not otherwise."""
+    robot = trees.tree("asimo")
+    q, v, _, tau, _ = random_state(robot)
+    H, right = treesim.mass_matrix(robot, q), tau - treesim.bias_forces(robot, q, v)
+    Phi = np.zeros_like(H)
+    for body in robot.bodies:
+        k = robot.v_index[body.joint.name]
+        Phi[k, k] = H[k, k]
+
+    def smallest_residual(gamma):
+        r, z = right, np.linalg.solve(Phi, right)
+        p, sizes = z, []
+        for _ in range(60):
+            before, r = (r, z), r - (r @ z) / (p @ H @ p) * H @ p
+            z = np.linalg.solve(Phi, r)
+            p = z + gamma(r, z, *before) * p
+            sizes.append(np.linalg.norm(r) / np.linalg.norm(right))
+        return min(sizes)
+
+    assert smallest_residual(lambda r, z, r0, z0: (r @ z) / (r0 @ z0)) < 1e-12
+    assert smallest_residual(lambda r, z, r0, z0: (z0 @ z0) / (r0 @ r0)) > 1e-4
+
+
+@both
+def test_equilibrium_takes_no_step(preconditioned):
+    robot = trees.tree("random_a")
+    q, v, *_ = random_state(robot)
+    qdd, iterations, residual = solve(robot, q, v, treesim.bias_forces(robot, q, v), preconditioned=preconditioned)
+    assert not qdd.any() and iterations == residual == 0
+
+
+@both
+def test_batches_are_single_states_side_by_side(preconditioned):
+    robot = trees.tree("random_a")
+    q, v, _, tau, _ = (np.stack(parts) for parts in zip(*(random_state(robot, s) for s in range(3)), strict=True))
+    together = solve(robot, q, v, tau[0], preconditioned=preconditioned)
+    assert together.qdd.shape == (3, robot.nv) and together.iterations.shape == together.residual.shape == (3,)
+    for s in range(3):
+        alone = solve(robot, q[s], v[s], tau[0], preconditioned=preconditioned)
+        assert np.array_equal(together.qdd[s], alone.qdd) and together.iterations[s] == alone.iterations
+
+
+def test_what_does_not_converge_is_an_error_that_keeps_all_states():
+    robot, q, v = straight_pendulum(200)
+    torque = np.stack([treesim.bias_forces(robot, q, v), random_state(robot).tau])
+    with pytest.raises(
+        ConvergenceError, match=r"'chain_200'.*state \(1,\): 4000 iterations.*residual.*'aba'"
+    ) as caught:
+        treesim.forward_dynamics(robot, q, v, torque, backend="conjugate_gradient_hrh")
+    error = caught.value
+    assert error.residual[0] <= TOLERANCE < error.residual[1]
+    assert error.iterations.tolist() == [0, 4000] and not error.qdd[0].any() and error.qdd[1].all()
+    assert solve(robot, q, v, torque).iterations.tolist() == [0, 4000]
+    with pytest.raises(ConvergenceError, match="chain_200") as caught:
+        treesim.forward_dynamics(robot, q, v, torque[1], backend="conjugate_gradient_hrh")
+    assert caught.value.qdd.shape == (200,)
+
+
+def test_the_plain_backend_points_to_the_preconditioned_one():
+    robot, q, v = straight_pendulum(800)
+    with pytest.raises(ConvergenceError, match=r"'conjugate_gradient_hrh'.*'aba'"):
+        treesim.forward_dynamics(robot, q, v, random_state(robot).tau, backend="conjugate_gradient")
+
+
+@both
+def test_the_number_of_steps_can_be_bounded(preconditioned):
+    robot = trees.tree("asimo")
+    q, v, _, tau, _ = random_state(robot)
+    qdd, iterations, residual = solve(robot, q, v, tau, preconditioned=preconditioned, max_iterations=3)
+    assert iterations == 3 and residual > TOLERANCE and np.isfinite(qdd).all()
+
+
+def robot_with_a_light_joint(joint, inertia):
+    carrier = treesim.Body("a", 0, treesim.Joint("j1", "revolute"), treesim.Inertia(1.0, rotational=np.eye(3)))
+    return treesim.Tree("light", [carrier, treesim.Body("b", 1, joint, inertia)])
+
+
+@pytest.mark.nojit
+@both
+@pytest.mark.parametrize("kind, inertia", [("revolute", treesim.Inertia(0.0)), ("spherical", treesim.Inertia(2.0))])
+def test_a_joint_that_moves_no_inertia_is_named_and_armature_helps(kind, inertia, preconditioned):
+    robot = robot_with_a_light_joint(treesim.Joint("light", kind), inertia)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    with pytest.raises(SingularInertiaError, match="light"):
+        solve(robot, q, v, v, preconditioned=preconditioned)
+    rotors = np.full(robot.nv, 0.1)
+    tau = np.ones(robot.nv)
+    qdd = solve(robot, q, v, tau, armature=rotors, preconditioned=preconditioned).qdd
+    assert relative_error(qdd, treesim.forward_dynamics(robot, q, v, tau, armature=rotors)) < 1e-12
+
+
+@pytest.mark.parametrize("options", [{"tolerance": 0}, {"tolerance": np.nan}, {"max_iterations": -1}])
+def test_limits_that_make_no_sense_are_refused(options):
+    robot = trees.tree("tree_1")
+    with pytest.raises(ArgumentError, match=next(iter(options))):
+        solve(robot, *np.zeros((3, 7)), **options)
+
+
+@backends
+def test_what_is_not_finite_is_refused_even_beside_states_that_do_not_converge(backend):
+    robot, q, v = straight_pendulum(200)
+    torque = np.stack([random_state(robot).tau, np.full(200, np.nan)])
+    with pytest.raises(NonFiniteError, match="tau"):
+        treesim.forward_dynamics(robot, q, v, torque, backend=backend)
+
+
+def test_the_plain_engine_tells_too():
+    robot = trees.tree("random_a")
+    q, v, _, tau, _ = random_state(robot)
+    constants = (robot.ints, robot.reals, np.array([1e-13, 2]), 0)
+    with pytest.raises(ConvergenceError, match="solve_states"):
+        run(solve_states, constants, (q, v, tau, np.empty(0)), [(robot.nv,), (2,)], float)
+
+
+@backends
+def test_operations_are_counted_over_all_steps(backend):
+    """A step takes one product with H: the count grows with the steps, and the result is that of plain numbers."""
+    robot = trees.tree("tree_1")
+    q, v, _, tau, _ = random_state(robot)
+    tally = Tally()
+    arguments = (*(tally.variables(x) for x in (q, v, tau)), np.empty(0))
+    entry = type(plugins.get("dynamics", backend)).entry
+    (qdd,) = run(entry, (robot.ints, robot.reals), arguments, [(robot.nv,)], tally.number)
+    assert relative_error(qdd.astype(float), treesim.forward_dynamics(robot, q, v, tau)) < 1e-11
+    one_product = Tally()
+    rest = (*(one_product.variables(x) for x in (q, 0 * v, tau)), np.empty(0))
+    run(inverse_dynamics_states, (robot.ints, robot.reals), rest, [(robot.nv,)], one_product.number)
+    assert tally.operations["mul"] > robot.nv * one_product.operations["mul"] / 2
+
+
+def test_a_robot_that_cannot_move():
+    robot = treesim.Tree("bench", [])
+    assert solve(robot, *np.zeros((3, 0))).qdd.shape == (0,)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    robot = trees.tree("tree_1")
+    with pytest.raises(ArgumentError, match="sizes"):
+        wrong = (np.zeros(7), np.zeros(7), np.zeros(8), np.empty(0))
+        run(forward_dynamics_plain_states, (robot.ints, robot.reals), wrong, [(7,)], float)

@@ -1,0 +1,66 @@
+"""The mass matrix by the three methods of Jain 1991, section 3: one matrix, at three prices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treesim
+from tests import trees
+from tests.trees import CATALOGUE, random_state, relative_error
+from treesim.dynamics.functions import MASS_MATRIX
+from treesim.engine.python import Tally, run
+from treesim.errors import NonFiniteError, UnknownNameError
+
+EXACT = 2e-15
+every_method = pytest.mark.parametrize("method", MASS_MATRIX)
+
+
+@every_method
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_method_gives_one_matrix_symmetric_with_the_trees_pattern(name, method):
+    robot = trees.tree(name)
+    q = random_state(robot).q
+    M = treesim.mass_matrix(robot, q, method=method)
+    assert relative_error(M, treesim.mass_matrix(robot, q)) < EXACT
+    assert (M == M.T).all()
+    assert not M[~robot.topology.sparsity()].any()
+
+
+@pytest.mark.nojit
+@given(trees.random_trees(6, armature=0.5), st.integers(0, 1000), st.sampled_from(sorted(MASS_MATRIX)))
+def test_a_column_is_the_force_of_a_unit_acceleration_rotors_included(robot, seed, method):
+    q = random_state(robot, seed).q
+    rotors = np.random.default_rng(seed).uniform(0, 1, robot.nv)
+    at_rest = np.zeros(robot.nv)
+    columns = treesim.inverse_dynamics(robot, q, at_rest, np.eye(robot.nv), gravity=(0, 0, 0), armature=rotors)
+    assert relative_error(treesim.mass_matrix(robot, q, rotors, method=method), columns) < EXACT
+
+
+def operations(method, robot, q):
+    """Operations of all kinds that one mass matrix takes."""
+    tally = Tally()
+    variables = tally.variables(q)
+    run(MASS_MATRIX[method], (robot.ints, robot.reals), (variables,), [(robot.nv, robot.nv)], tally.number)
+    return tally.operations.total()
+
+
+@pytest.mark.parametrize("name", ["random_14", "asimo"])
+def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than_the_whole_tree(name):
+    robot = trees.tree(name)
+    q = random_state(robot).q
+    crba, symmetry, direct = (operations(method, robot, q) for method in ("crba", "symmetry", "direct"))
+    assert 2.5 * crba < symmetry and 1.1 * symmetry < direct  # products with a unit acceleration's zeros are free
+
+
+@every_method
+def test_what_is_not_finite_is_refused(method):
+    robot = trees.tree("tree_1")
+    with pytest.raises(NonFiniteError, match="q"):
+        treesim.mass_matrix(robot, np.full(7, np.nan), method=method)
+
+
+def test_an_unknown_method_is_told_the_known_ones():
+    robot = trees.tree("tree_1")
+    with pytest.raises(UnknownNameError, match=r"mass matrix 'directt': did you mean 'direct'.*crba, direct, symmetry"):
+        treesim.mass_matrix(robot, np.zeros(7), method="directt")

@@ -1,0 +1,142 @@
+"""Conjugate gradients on H qdd = tau - C, H never formed; Phi = 1, or the block diagonal of H as preconditioner."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..engine.evaluate import Argument, evaluate
+from ..errors import ArgumentError, ConvergenceError
+from ..kernels.conjugate_gradient import (
+    STEPS_PER_DOF,
+    TOLERANCE,
+    forward_dynamics_plain_states,
+    forward_dynamics_preconditioned_states,
+    solve_states,
+)
+from ..kernels.status import NOT_CONVERGED
+from ..model.tree import Tree
+from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
+from .tables import constants_of, kernel_wrenches
+
+
+class Solution(NamedTuple):
+    """Accelerations qdd (..., nv); iterations (...) taken; residual (...) reached, |tau - C - H qdd| / |tau - C|."""
+
+    qdd: np.ndarray
+    iterations: np.ndarray
+    residual: np.ndarray
+
+
+def solve(
+    robot: Tree,
+    q: Any,
+    v: Any,
+    tau: Any,
+    f_ext: Any = None,
+    gravity: Any = None,
+    armature: Any = None,
+    tolerance: float = TOLERANCE,
+    preconditioned: bool = True,
+    max_iterations: int | None = None,
+) -> Solution:
+    """Return the accelerations by conjugate gradients, with the iterations they took and the residual they reached.
+
+    Arguments as in `treesim.forward_dynamics`. tolerance: residual to stop at; it is the one of the recursion, which
+    follows the true one down to round-off. preconditioned: with the block diagonal S' R S of H (Jain's H R H*), which
+    helps short branched robots and costs long chains. max_iterations: 20 for each degree of freedom by default.
+    A state that does not converge raises nothing here: its residual stays above the tolerance.
+    Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration.
+    Source: Jain 1991, section 4, with the coefficient of eq. 30 corrected.
+    """
+    arguments = (
+        Argument("q", q, (robot.nq,)),
+        Argument("v", v, (robot.nv,)),
+        Argument("tau", tau, (robot.nv,)),
+        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+    )
+    limits = _limits(robot, tolerance, max_iterations)
+    return _solve(robot, arguments, constants_of(robot, gravity, armature), limits, preconditioned, armature)
+
+
+def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.ndarray:
+    most = STEPS_PER_DOF * robot.nv if max_iterations is None else max_iterations
+    if not tolerance > 0:
+        raise ArgumentError(f"tolerance must be positive, got {tolerance}")
+    if not most >= 0:
+        raise ArgumentError(f"max_iterations must not be negative, got {max_iterations}")
+    limits = np.array([tolerance, most], dtype=float)
+    limits.setflags(write=False)
+    return limits
+
+
+def _solve(
+    robot: Tree,
+    arguments: tuple[Argument, ...],
+    constants: tuple[np.ndarray, np.ndarray],
+    limits: np.ndarray,
+    preconditioned: bool,
+    armature: Any,
+) -> Solution:
+    qdd, report = evaluate(
+        solve_states,
+        (*constants, limits, int(preconditioned)),
+        arguments,
+        [(robot.nv,), (2,)],
+        lambda named: explain_failure(robot, named, armature),
+        accepted=NOT_CONVERGED,
+    )
+    solution = Solution(qdd, report[..., 0].astype(int), report[..., 1])
+    stuck = solution.residual >= limits[0]
+    if stuck.any():
+        q = np.broadcast_to(np.asarray(arguments[0].value, dtype=float), (*stuck.shape, robot.nq))
+        singular = singular_inertia(robot, q[stuck], armature)
+        if singular is not None:
+            raise singular
+    return solution
+
+
+class ConjugateGradient(CompiledBackend):
+    """Conjugate gradients without a preconditioner, H p by inverse dynamics at rest."""
+
+    name = "conjugate_gradient"
+    capabilities = Capabilities(cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=2e6)
+    entry = forward_dynamics_plain_states
+    preconditioned: ClassVar[bool] = False
+    way_out: ClassVar[str] = "backend 'conjugate_gradient_hrh' takes fewer steps on branched robots, 'aba' takes none"
+
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+        """Return the error of the worst state; for one that does not converge, with what all states reached."""
+        shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
+        arguments = tuple(Argument(label, named.get(label), shape) for label, shape in shapes.items())
+        limits = _limits(robot, TOLERANCE, None)
+        solution = _solve(
+            robot, arguments, constants_of(robot, gravity, armature), limits, self.preconditioned, armature
+        )
+        return not_converged(robot, solution, self.way_out)
+
+
+class ConjugateGradientHrh(ConjugateGradient):
+    """Conjugate gradients preconditioned with the block diagonal S' R S of H, R the composite inertias."""
+
+    name = "conjugate_gradient_hrh"
+    capabilities = Capabilities(
+        cost="O(N) an iteration", source="Jain 1991, section 4, eq. 30 corrected", error_factor=2e4
+    )
+    entry = forward_dynamics_preconditioned_states
+    preconditioned = True
+    way_out = "backend 'aba' needs no iteration"
+
+
+def not_converged(robot: Tree, solution: Solution, way_out: str) -> ConvergenceError:
+    """Return the error for the state of a solution that is furthest from convergence."""
+    worst = tuple(int(k) for k in np.unravel_index(np.argmax(solution.residual), solution.residual.shape))
+    state = f" in state {worst}" if worst else ""
+    return ConvergenceError(
+        f"conjugate gradients on {robot.name!r} did not converge{state}: {solution.iterations[worst]} iterations "
+        f"leave a residual of {solution.residual[worst]:.1e} of |tau - C|, where {TOLERANCE:.0e} is wanted; {way_out}, "
+        f"and treesim.dynamics.conjugate_gradient.solve takes a tolerance (this error's qdd, iterations and residual "
+        f"hold what was reached)",
+        *solution,
+    )
