@@ -204,6 +204,27 @@ def test_a_schedule_works_on_every_body_and_on_levels_in_order(name, backend):
     assert done == {int(paths.order[k]) for k in range(robot.n_bodies) if paths.start[k] == k}
 
 
+def test_side_branches_stand_in_their_main_bodys_block_or_before_the_main_chain():
+    """Bodies 2 and 4 hang on bodies 1 and 3 of the main chain 1, 3, 5, 6."""
+    robot = make.chain_with_side_branches(3)
+    together = treesim.schedule(robot, "constraint_force_grouped").stages
+    blocks = [stage.blocks for stage in together if stage.name == "elimination"]
+    assert blocks == [((6,),), ((5,),), ((3, 4),), ((1, 2),)]
+    first = treesim.schedule(robot, "constraint_force_branches_first").stages
+    assert (first[0].name, sorted(first[0].blocks)) == ("side branches", [(2,), (4,)])
+    assert (first[-1].name, first[-1].blocks) == ("elimination", ((1, 3, 5, 6),))
+
+
+@pytest.mark.parametrize("name", ["random_a", "asimo", "grid_3"])
+@pytest.mark.parametrize("backend", BACKENDS[3:])
+def test_schedules_of_main_chains_take_every_body_once(backend, name):
+    robot = trees.tree(name)
+    stages = treesim.schedule(robot, backend).stages
+    kinds = ("side branches", "elimination") if backend.endswith("first") else ("elimination",)
+    bodies = [i for stage in stages if stage.name in kinds for block in stage.blocks for i in block]
+    assert sorted(bodies) == list(range(1, robot.n_bodies + 1))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["constraint_force", "constraint_force_cr", "constraint_force_branches_first"])
 def test_ten_thousand_bodies_take_memory_in_proportion(backend):

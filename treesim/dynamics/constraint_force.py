@@ -52,7 +52,8 @@ class HeavyPathBackend(CompiledBackend):
         """Return the robot's paths and stages, as kernels read them."""
         if robot not in self._tables:
             table = np.zeros(table_size(robot.n_bodies), np.int64)
-            compiled(type(self).prepare)(robot.ints, robot.reals, table)
+            prepare = type(self).prepare
+            (compiled(prepare) if robot.n_bodies >= LARGE else prepare)(robot.ints, robot.reals, table)
             self._tables[robot] = table
         return self._tables[robot]
 
@@ -163,10 +164,17 @@ class ConstraintForcePcr(HeavyPathBackend):
 class ChainsBackend(CompiledBackend):
     """Main chains of a tree by constraint forces; side branches on them in some other way."""
 
+    plan: ClassVar[Callable[..., Schedule]]
+
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
         constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
+        tree = tree_tables(robot.ints, robot.reals)
+        return type(self).plan(self.name, constraint_force_branches_first.main_chains(tree, robot.reals), tree.parent)
 
 
 class ConstraintForceGrouped(ChainsBackend):
@@ -179,6 +187,7 @@ class ConstraintForceGrouped(ChainsBackend):
         error_factor=100,
     )
     entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
+    plan = heavy_paths.grouped_schedule
 
 
 class ConstraintForceBranchesFirst(ChainsBackend):
@@ -189,3 +198,4 @@ class ConstraintForceBranchesFirst(ChainsBackend):
         cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
     )
     entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
+    plan = heavy_paths.branches_first_schedule
