@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from .constrained.base import ConstrainedAcceleration
+from .constrained.constraints import FrameConstraint, LoopConstraint
+from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.schedules import schedule
+from .dynamics.solve import solve_mass_matrix
 from .errors import (
     AccuracyError,
     ArgumentError,
+    ConstraintError,
     ConvergenceError,
     ModelError,
     NonFiniteError,
@@ -24,7 +29,12 @@ from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
 from .operational.functions import inverse_operational_inertia
+from .operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
+from .operational.space import OperationalSpace, operational_space
+from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
+from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .plugins import available
+from .rollouts import Rollouts, rollout
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
@@ -35,17 +45,27 @@ __all__ = [
     "AccuracyError",
     "ArgumentError",
     "Body",
+    "CenterOfMassTask",
+    "ConstrainedAcceleration",
+    "ConstraintError",
     "ConvergenceError",
     "Factorization",
     "Frame",
+    "FrameConstraint",
+    "FrameTask",
     "Inertia",
     "Joint",
+    "LoopConstraint",
     "ModelError",
     "NonFiniteError",
+    "OperationalSpace",
     "Placement",
     "PluginError",
+    "RelativeTask",
+    "Rollouts",
     "Simulation",
     "SingularInertiaError",
+    "SparseJacobian",
     "Topology",
     "Trajectory",
     "Tree",
@@ -59,8 +79,12 @@ __all__ = [
     "available",
     "bias_forces",
     "body_poses",
+    "center_of_mass",
+    "center_of_mass_jacobian",
+    "constrained_dynamics",
     "energy",
     "forward_dynamics",
+    "frame_acceleration",
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
@@ -71,6 +95,10 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "momentum",
+    "operational_space",
+    "rollout",
     "schedule",
+    "solve_mass_matrix",
+    "sparse_jacobian",
     "to_urdf",
 ]

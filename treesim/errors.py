@@ -50,6 +50,10 @@ class NonFiniteError(TreesimError, ArithmeticError):
     """A state or an input holds NaN or infinity: the message names the argument and the joint."""
 
 
+class ConstraintError(TreesimError, ArithmeticError):
+    """Constraints depend on each other: the message names the row that says nothing new, and what it repeats."""
+
+
 class ConvergenceError(TreesimError, ArithmeticError):
     """An iteration did not reach its tolerance: the message names the robot, the residual left, and a way out.
 

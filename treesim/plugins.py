@@ -28,6 +28,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "conjugate_gradient": "treesim.dynamics.conjugate_gradient:ConjugateGradient",
         "conjugate_gradient_hrh": "treesim.dynamics.conjugate_gradient:ConjugateGradientHrh",
         "reference": "treesim.dynamics.reference:Reference",
+        "auto": "treesim.dynamics.auto:Auto",
     },
     "operational": {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
@@ -36,6 +37,14 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
         "constraint_force": "treesim.operational.constraint_force:ConstraintForce",
+        "pv_osim_r": "treesim.operational.pv_osim_r:PvOsimR",
+        "auto": "treesim.operational.auto:Auto",
+    },
+    "constrained": {
+        "direct": "treesim.constrained.direct:Direct",
+        "proximal": "treesim.constrained.proximal:Proximal",
+        "caba": "treesim.constrained.caba:Caba",
+        "pv": "treesim.constrained.pv:PopovVereshchagin",
     },
     "integrators": {
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",
@@ -80,7 +89,7 @@ def _origin(point: EntryPoint) -> str:
 
 
 def available(kind: str) -> tuple[str, ...]:
-    """Return the names registered for `kind` ("dynamics", "operational", "integrators", "viewers", "referees").
+    """Return the names registered for `kind` ("dynamics", "operational", "constrained", ...).
 
     Built-ins come first in their order of presentation, then the names of installed plugins, sorted.
     Nothing is imported. Raises UnknownNameError for another kind.

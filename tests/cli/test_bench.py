@@ -10,10 +10,19 @@ from typing import Any
 
 import pytest
 
+from treesim.cli.operational_rows import spread_leaves
 from treesim.cli.timing import first_result, interleaved
 from treesim.errors import TreesimError
+from treesim.model import generators
 
 QUICK = ("--repeats", 2)
+
+
+def test_frames_are_those_of_leaves_far_apart() -> None:
+    robot = generators.asimo()
+    chosen = [robot.body_names[i - 1] for i in spread_leaves(robot.topology, 4)]
+    assert chosen == ["left_front_finger", "right_front_finger", "left_leg_ankle_roll", "head_neck_roll"]
+    assert spread_leaves(generators.chain(3).topology, 4) == [3]
 
 
 def test_slower_call_measures_slower() -> None:
@@ -28,7 +37,7 @@ def test_agrees_with_pinocchio(answer: Callable[..., Any], make_robot: Callable[
     robot = make_robot(shoulder="continuous")  # which is a cosine and a sine in Pinocchio
     result = answer("bench", robot, "--base", base, *QUICK)
     calls = {row["call"]: row for row in result["calls"]}
-    assert {"forward_dynamics, aba", "inverse_dynamics", "mass_matrix"} <= set(calls)
+    assert {"forward_dynamics, aba", "mass_matrix", "inverse_operational_inertia, 6 rows"} <= set(calls)
     for row in calls.values():
         assert row["difference"] < 1e-9, row
         assert row["ratio_min"] == pytest.approx(row["peer"]["min_us"] / row["treesim"]["min_us"])

@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import treesim
 from treesim.cli.main import app
 from treesim.cost.papers import rows
 
@@ -44,25 +45,65 @@ def test_papers_as_tables_explain_what_differs():
     assert text.splitlines()[-1].startswith("Featherstone 2010, Table 3, +10 DoF/hand FTF cost ratio: erratum")
 
 
-def test_robot_as_json(pair):
-    facts = json.loads(run(pair, "--json").stdout)
+def by_name(rows):
+    return {row["name"]: row for row in rows}
+
+
+def test_robot_as_json_holds_the_contract(pair):
+    facts = json.loads(run(pair, "--json", "--repeats", "1").stdout)
     assert (facts["robot"], facts["nv"], facts["D1"], facts["D2"]) == ("pair", 2, 1, 1)
-    costs = {entry["name"]: entry["formula"] for entry in facts["formulas"]}
-    assert costs["LTDL"] == {"mul": 1, "add": 1, "div": 1}
-    assert costs["LTDL solve"] == {"mul": 2, "add": 2, "div": 2}
-    assert costs["RNEA"] == {"mul": 117, "add": 96, "div": 0}
-    assert costs["CRBA"] == {"mul": 52, "add": 55, "div": 0}
-    assert costs["ABA"] is None
+    for kind in ("dynamics", "operational"):
+        assert [row["name"] for row in facts[kind]] == [n for n in treesim.available(kind) if n != "auto"]
+        assert [row["advised"] for row in facts[kind]].count(True) == 1
+        for row in facts[kind]:
+            assert {"name", "kind", "formula", "counted", "seconds", "advised", "source", "note"} <= set(row)
+            assert row["seconds"] > 0
+            assert row["counted"] is None or {"mul", "add", "div", "sqrt", "depth"} <= set(row["counted"])
+            assert row["formula"] is not None or row["source"]
+            assert row["counted"] is not None or row["note"]
+    assert all(set(advice) == {"name", "reason"} for advice in facts["advice"].values())
 
 
-def test_robot_as_table_says_whose_formulas_they_are(pair):
-    text = run(pair).stdout
-    assert "Featherstone 2005" in text
-    assert "note: ABA" in text
+def test_formulas_of_a_pair(pair):
+    facts = json.loads(run(pair, "--json", "--repeats", "0").stdout)
+    parts, dynamics = by_name(facts["parts"]), by_name(facts["dynamics"])
+    assert parts["ltdl"]["formula"] == {"mul": 1, "add": 1, "div": 1}
+    assert parts["ltdl solve"]["formula"] == {"mul": 2, "add": 2, "div": 2}
+    assert parts["bias_forces"]["formula"] == {"mul": 117, "add": 96, "div": 0}
+    assert parts["mass_matrix"]["formula"] == {"mul": 52, "add": 55, "div": 0}
+    assert dynamics["aba"]["formula"] is None and "floating base" in dynamics["aba"]["source"]
+    assert dynamics["crba_ltdl"]["formula"] == {"mul": 172, "add": 154, "div": 3}
+    assert all(row["seconds"] is None for row in dynamics.values())
 
 
-@pytest.mark.parametrize("arguments", [(), ("some_robot", "--papers")])
-def test_needs_a_robot_or_papers(arguments):
+def test_frames_can_be_chosen(pair):
+    assert json.loads(run(pair, "--json", "--repeats", "0").stdout)["frames"] == ["lower"]
+    facts = json.loads(run(pair, "--json", "--repeats", "0", "--frame", "upper", "--frame", "lower").stdout)
+    assert facts["frames"] == ["upper", "lower"]
+    result = run(pair, "--repeats", "0", "--frame", "uper")
+    assert result.exit_code == 2
+    assert "did you mean 'upper'" in result.stderr
+
+
+def test_robot_as_table(pair):
+    text = run(pair, "--repeats", "0").stdout
+    assert "aba (advised)" in text
+    assert "F05 Table 1" in text
+    assert "advised for forward dynamics: aba: O(N)" in text
+    assert "crba_ltdl, operations counted against the formula" in text
+
+
+def test_sparsity_is_drawn(pair, tmp_path):
+    path = tmp_path / "pair.png"
+    assert run(pair, "--repeats", "0", "--plot", str(path)).exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    result = run(pair, "--repeats", "0", "--plot", str(tmp_path / "none" / "pair.png"))
+    assert result.exit_code == 2
+    assert "cannot write the plot" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [(), ("some_robot", "--papers"), ("--papers", "--advice")])
+def test_needs_one_thing_to_do(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "ROBOT or --papers" in result.stderr
+    assert "one of ROBOT, --papers and --advice" in result.stderr

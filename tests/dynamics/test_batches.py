@@ -73,7 +73,8 @@ def test_batches_large_enough_for_threads(function):
     inputs = batch((700,))
     together = function(*inputs)
     for index in (0, 127, 128, 349, 350, 351, 699):
-        assert np.allclose(together[index], function(*(argument[index] for argument in inputs)), rtol=1e-12, atol=1e-12)
+        alone = function(*(argument[index] for argument in inputs))
+        assert trees.relative_error(together[index], alone) < 1e-11  # by another engine: rounded otherwise
 
 
 KINDS = {

@@ -25,6 +25,13 @@ def worked_state(first_joint):
 
 
 @pytest.mark.parametrize("first_joint, case", CASES)
+def test_connectivity(first_joint, case):
+    expected, robot = golden.load(case), golden.worked_tree_1(first_joint)
+    assert robot.parent.tolist() == expected["lam"]
+    assert robot.dof_parent.tolist() == expected["lam_e"]
+
+
+@pytest.mark.parametrize("first_joint, case", CASES)
 def test_mass_matrix_and_bias(first_joint, case):
     robot, expected, q, v, _ = worked_state(first_joint)
     assert np.abs(treesim.mass_matrix(robot, q) - expected["H"]).max() < PRINTED

@@ -77,3 +77,11 @@ def test_counts_grow_linearly_along_a_chain():
         run(inverse_dynamics_states, (robot.ints, robot.reals), (*state, np.empty(0)), [(robot.nv,)], tally.number)
         counts.append(tally.operations["mul"])
     assert counts[2] - counts[1] == counts[1] - counts[0] > 0
+
+
+def test_comparisons_and_signs_look_at_values_and_cost_nothing():
+    tally = Tally()
+    x, y = tally.variables([2.0, -3.0])
+    assert y < x and y <= x and x > y and x >= y and x > 0 and not x <= 0
+    assert float(abs(y)) == 3.0 and float(abs(x)) == 2.0
+    assert tally.operations == {}

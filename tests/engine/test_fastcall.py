@@ -11,7 +11,10 @@ from treesim.engine import fastcall
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.inverse_mass import inverse_mass_rows_states
+from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
 from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
+from treesim.operational.frames import frame_codes
 
 ROBOT = trees.random_tree(4, 6)
 STATE = trees.random_state(ROBOT, 1)
@@ -54,6 +57,30 @@ def test_a_matrix_passes():
     M = np.empty((ROBOT.nv, ROBOT.nv))
     assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
     np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
+
+
+def test_frames_and_rows_pass():
+    frames = (ROBOT.frame_names[-1], ROBOT.body_names[0])
+    codes, offsets = frame_codes(ROBOT, frames, "local")
+    inverse = np.empty((12, 12))
+    call = fastcall.door(inverse_inertia_pv_osim_states, 6)
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse) == FINE
+    batch = treesim.inverse_operational_inertia(ROBOT, STATE.q[None], frames, reference="local")
+    np.testing.assert_array_equal(inverse, batch[0])
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q[:-1], inverse) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.MISFIT
+
+
+def test_a_solve_passes():
+    x, call = np.empty(ROBOT.nv), fastcall.door(inverse_mass_rows_states, 5)
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
+    np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x[:-1]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, None, x) == fastcall.MISFIT
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Λ⁻¹ by every method against its definition J H⁻¹ Jᵀ."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 import treesim
 from tests import golden, trees
 from tests.trees import CATALOGUE, random_state, relative_error
+from treesim.engine.python import run
 from treesim.errors import UnknownNameError
+from treesim.operational.frames import frame_codes
 
 METHODS = treesim.available("operational")
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -63,6 +66,30 @@ def test_a_frame_that_does_not_exist_is_named(method):
     robot = trees.tree("tree_1")
     with pytest.raises(UnknownNameError, match="bod_7"):
         treesim.inverse_operational_inertia(robot, robot.neutral(), ["bod_7"], method=method)
+
+
+@every_method
+def test_a_name_that_is_no_name_is_refused(method):
+    robot = trees.tree("tree_1")
+    with pytest.raises(UnknownNameError, match="frame"):
+        treesim.inverse_operational_inertia(robot, robot.neutral(), [["body_7"]], method=method)
+
+
+@pytest.mark.parametrize("frames", [["right_leg_ankle_roll", "tool", "left_front_finger", "bench"], ["bench"], []])
+def test_all_methods_agree_to_forty_digits(frames):
+    tool = treesim.Placement(translation=np.array([0.1, 0.2, 0.3]))
+    frames_besides = [treesim.Frame("tool", 12, tool), treesim.Frame("bench", 0)]
+    robot = treesim.Tree("asimo_at_work", trees.tree("asimo").bodies, frames_besides)
+    codes, offsets = frame_codes(robot, tuple(frames), "local")
+    constants = (robot.ints, robot.reals, codes[1:], offsets, int(codes[0]))
+    shape = (6 * len(frames),) * 2
+    with mpmath.workdps(40):
+        entries = [type(treesim.plugins.get("operational", method)).entry for method in METHODS]
+        results = [run(entry, constants, (random_state(robot).q,), [shape], mpmath.mpf) for entry in entries]
+        for (result,) in results[1:]:
+            assert all(abs(x - y) < 1e-30 for x, y in zip(result.ravel(), results[0][0].ravel(), strict=True))
+    compiled = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, reference="local")
+    assert relative_error(compiled, results[0][0].astype(float).reshape(shape)) < 1e-12
 
 
 @every_method

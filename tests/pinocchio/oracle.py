@@ -83,6 +83,18 @@ class Oracle:
         J = pin.computeFrameJacobian(self.model, self.data, self.configuration(q), self._frame(frame), axes)
         return J[:, self.order]
 
+    def acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str, reference: str) -> np.ndarray:
+        """Return the classical acceleration (6,) of a frame, linear first."""
+        axes = {"world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL}[reference]
+        pin.forwardKinematics(self.model, self.data, self.configuration(q), self.velocity(v), self.velocity(a))
+        pin.updateFramePlacements(self.model, self.data)
+        return pin.getFrameClassicalAcceleration(self.model, self.data, self._frame(frame), axes).vector
+
+    def center_of_mass(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return its position (3,) and Jacobian (3, nv)."""
+        J = pin.jacobianCenterOfMass(self.model, self.data, self.configuration(q))
+        return self.data.com[0].copy(), J[:, self.order]
+
     def _frame(self, name: str) -> int:
         """Number of the frame; joints may have frames of the same name, which are not meant."""
         (index,) = [i for i, frame in enumerate(self.model.frames)

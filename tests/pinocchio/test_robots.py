@@ -53,6 +53,18 @@ def test_poses_and_jacobians(pair):
             assert relative_error(J, pin.jacobian(q, frame, reference)) < EXACT
 
 
+def test_accelerations_and_the_center_of_mass(pair):
+    robot, pin, _ = pair
+    q, v, a, *_ = random_state(robot, 1)
+    for frame in robot.frame_names[:: max(1, len(robot.frame_names) // 6)]:
+        for reference in ("world", "local"):
+            ours = treesim.frame_acceleration(robot, q, v, a, frame, reference=reference)
+            assert relative_error(ours, pin.acceleration(q, v, a, frame, reference)) < EXACT
+    position, J = pin.center_of_mass(q)
+    assert relative_error(treesim.center_of_mass(robot, q), position) < EXACT
+    assert relative_error(treesim.center_of_mass_jacobian(robot, q), J) < EXACT
+
+
 def test_mass_matrix(pair):
     robot, pin, _ = pair
     for state in states(robot)[:2]:

@@ -33,11 +33,12 @@ Call = Callable[[], "np.ndarray"]
 
 
 class Row(NamedTuple):
-    """One line of the table: what we call, what the peer calls, and the call of theirs it answers to."""
+    """One line of the table: what we call, what the peer calls, and whether the result is over degrees of freedom."""
 
     name: str
     call: Call
     peer: str
+    over_dofs: bool = True
 
 
 @guarded
@@ -50,7 +51,8 @@ def bench(
     cold: Annotated[bool, typer.Option("--cold", help="Also time a first call with an empty kernel cache.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Time single calls on ROBOT: every backend, inverse dynamics, mass matrix; and a new process's first call."""
+    """Time single calls on ROBOT: every backend, inverse dynamics, mass matrix, Λ⁻¹ and the whole operational space of
+    leaf bodies far apart; and a new process's first call."""
     tree = load_robot(robot, base, mimic)
     notes: list[str] = []
     with messages().status("preparing kernels and timing ..."):
@@ -82,7 +84,8 @@ def _measure(tree: Tree, source: str, repeats: int, seed: int, notes: list[str])
     theirs: dict[str, Call] = {}
     peer = _peer(tree, source, notes)
     if peer is not None:
-        theirs = _their_calls(peer, q, v, a, _torque(tree, q, v, a))
+        known = _their_calls(peer, tree, q, v, a)
+        theirs = {row.peer: known[row.peer] for row in rows}
     timings = interleaved({**{row.name: row.call for row in rows}, **theirs}, repeats)
     return [_result(row, timings, theirs, peer) for row in rows]
 
@@ -112,6 +115,18 @@ def _our_rows(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, notes: li
             rows.append(Row(f"forward_dynamics, {backend}", forward(backend), "pin.aba"))
     rows.append(Row("inverse_dynamics", lambda: treesim.inverse_dynamics(tree, q, v, a), "pin.rnea"))
     rows.append(Row("mass_matrix", lambda: treesim.mass_matrix(tree, q), "pin.crba"))
+    rows.append(Row("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau), "pin.crba, cholesky"))
+    return rows + _operational_rows(tree, q, v)
+
+
+def _operational_rows(tree: Tree, q: np.ndarray, v: np.ndarray) -> list[Row]:
+    from .operational_rows import our_calls
+
+    rows = []
+    for name, call in our_calls(tree, q, v).items():
+        m, whole = name.split()[1], name.startswith("operational_space")
+        peer = f"pin.computeMinverse, numpy, {m}" if whole else f"pin.computeDelassusMatrix, {m}"
+        rows.append(Row(name, call, peer, over_dofs=whole))
     return rows
 
 
@@ -125,10 +140,21 @@ def _peer(tree: Tree, source: str, notes: list[str]) -> PinocchioPeer | None:
         return None
 
 
-def _their_calls(peer: PinocchioPeer, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> dict[str, Call]:
+def _their_calls(peer: PinocchioPeer, tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Call]:
+    from .operational_rows import their_calls
+
     pin, model, data = peer.pin, peer.model, peer.data
-    q, v, a, tau = peer.configuration(q), peer.velocity(v), peer.velocity(a), peer.velocity(tau)
+    tau = peer.velocity(_torque(tree, q, v, a))
+    q, v, a = peer.configuration(q), peer.velocity(v), peer.velocity(a)
+
+    def solve() -> np.ndarray:
+        pin.crba(model, data, q)
+        pin.cholesky.decompose(model, data)
+        return pin.cholesky.solve(model, data, tau)
+
     return {
+        **their_calls(peer, tree, q, v),
+        "pin.crba, cholesky": solve,
         "pin.aba": lambda: pin.aba(model, data, q, v, tau),
         "pin.rnea": lambda: pin.rnea(model, data, q, v, a),
         "pin.crba": lambda: pin.crba(model, data, q),
@@ -145,7 +171,7 @@ def _result(
         result["peer"] = {"call": row.peer, **asdict(timing)}
         result["ratio_min"] = timing.min_us / ours.min_us
         result["ratio_median"] = timing.median_us / ours.median_us
-        result["difference"] = peer.difference(row.call(), theirs[row.peer]())
+        result["difference"] = peer.difference(row.call(), theirs[row.peer](), row.over_dofs)
     return result
 
 

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
+from .accuracy import accuracy
 from .bench import bench
 from .compare import compare
 from .cost import cost
 from .info import info
 from .plugins import plugins
 from .robots import robots
+from .scaling import scaling
 from .schedule import schedule
 from .simulate import simulate
 from .view import view
@@ -24,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, bench, cost, schedule, robots, plugins):
+for command in (simulate, view, info, compare, bench, cost, schedule, scaling, accuracy, robots, plugins):
     app.command()(command)
 
 

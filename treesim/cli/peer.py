@@ -65,10 +65,12 @@ class PinocchioPeer:
         theirs: np.ndarray = v[self._order]
         return theirs
 
-    def difference(self, ours: np.ndarray, theirs: np.ndarray) -> float:
+    def difference(self, ours: np.ndarray, theirs: np.ndarray, over_dofs: bool = True) -> float:
         """Return the largest difference between a vector or matrix of treesim's and Pinocchio's, over the largest
-        entry; of a matrix only the upper triangle counts, all that `pin.crba` promises."""
-        ours = ours[np.ix_(*(self._order,) * ours.ndim)]
+        entry; of a matrix only the upper triangle counts, all that `pin.crba` promises. over_dofs: whether its axes are
+        degrees of freedom."""
+        if over_dofs:
+            ours = ours[np.ix_(*(self._order,) * ours.ndim)]
         if ours.ndim == 2:
             ours, theirs = np.triu(ours), np.triu(theirs)
         return float(np.abs(ours - theirs).max() / np.abs(theirs).max())

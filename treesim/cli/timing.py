@@ -61,6 +61,23 @@ def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[
     return {name: Timing(1e6 * min(times), 1e6 * median(times)) for name, times in turns.items()}
 
 
+def one_blas_thread() -> None:
+    """Let scipy's linear algebra run on one thread, as our kernels do; works until scipy is first loaded."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+def shortest(call: Callable[[], object], spend: float = 0.1) -> float:
+    """Return the seconds of the fastest of several calls in a row, after a first one: at least two calls, and as many
+    as fit in `spend` seconds (at most 1000)."""
+    call()  # loads or compiles, and fills caches
+    fastest, spent, done = float("inf"), 0.0, 0
+    while done < 2 or (spent < spend and done < 1000):
+        seconds = _seconds(call, 1)
+        fastest, spent, done = min(fastest, seconds), spent + seconds, done + 1
+    return fastest
+
+
 def _repeats(call: Callable[[], object]) -> int:
     call()  # loads or compiles
     once = max(_seconds(call, 3) / 3, 1e-7)

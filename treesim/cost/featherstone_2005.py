@@ -198,3 +198,14 @@ def aba(tree: Topology) -> Operations | None:
 def forward_dynamics(tree: Topology) -> Operations:
     """Return the cost of forward dynamics by CRBA, RNEA, LTDL and back-substitution (section 6)."""
     return crba(tree) + rnea(tree) + ltdl_factorization(tree) + ltdl_back_substitution(tree)
+
+
+def forward_dynamics_dense(tree: Topology) -> Operations:
+    """Return the cost of forward dynamics by CRBA, RNEA and dense Cholesky (section 6; Table 1 without branches)."""
+    dense = Topology(range(tree.n_dofs))
+    return crba(tree) + rnea(tree) + ltl_factorization(dense) + ltl_back_substitution(dense)
+
+
+def forward_dynamics_ltl(tree: Topology) -> Operations:
+    """Return the cost of forward dynamics by CRBA, RNEA, LTL and back-substitution (section 6 with Table 1's LTL)."""
+    return crba(tree) + rnea(tree) + ltl_factorization(tree) + ltl_back_substitution(tree)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Operations:
-    """Counts of multiplications, additions (and subtractions), divisions and square roots.
+    """Counts of multiplications, additions (and subtractions), divisions, square roots, sines and cosines.
 
     Counts add, subtract, and multiply by an integer: 3 * (MUL + ADD) is three multiply-adds.
     """
@@ -16,26 +16,30 @@ class Operations:
     add: int = 0
     div: int = 0
     sqrt: int = 0
+    trig: int = 0
 
     @property
     def total(self) -> int:
         """All operations, each with the same weight."""
-        return self.mul + self.add + self.div + self.sqrt
+        return sum(self._counts())
+
+    def _counts(self) -> tuple[int, ...]:
+        return self.mul, self.add, self.div, self.sqrt, self.trig
 
     def __add__(self, other: Operations) -> Operations:
-        return Operations(self.mul + other.mul, self.add + other.add, self.div + other.div, self.sqrt + other.sqrt)
+        return Operations(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
 
     def __sub__(self, other: Operations) -> Operations:
         return self + -1 * other
 
     def __mul__(self, times: int) -> Operations:
-        return Operations(times * self.mul, times * self.add, times * self.div, times * self.sqrt)
+        return Operations(*(times * count for count in self._counts()))
 
     __rmul__ = __mul__
 
     def divisions_as_multiplications(self) -> Operations:
         """Return the same counts with each division counted as a multiplication, as Featherstone 2005 sums them."""
-        return Operations(self.mul + self.div, self.add, 0, self.sqrt)
+        return Operations(self.mul + self.div, self.add, 0, self.sqrt, self.trig)
 
     def as_dict(self) -> dict[str, int]:
         """Return the counts that are not zero, by name."""

@@ -1,46 +1,193 @@
-"""The published formulas applied to a robot's topology."""
+"""What every backend and every method for Λ⁻¹ costs on a robot: published formula beside our kernel's own count."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from .. import plugins
+from ..errors import TreesimError
 from ..model.topology import Topology
+from ..model.tree import Tree
+from . import counting
 from . import featherstone_2005 as f05
+from . import featherstone_2010 as f10
+from .counting import Count
 from .operations import Operations
 
+AUTO = "auto"  # stands for one of the others
+REFERENCE = "world"  # of the frames' rows
+UNPUBLISHED = "its sources print an order, not a count"
+NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
+WITHOUT_FLOATING_BASE = "printed for a floating base only"
 
-class Formula(NamedTuple):
-    """A calculation, its published cost (None where no formula applies), and where the formula stands."""
+Formulas = dict[str, tuple[Operations | None, str]]  # by name: the count, and its source or why there is none
+
+
+class Entry(NamedTuple):
+    """One algorithm on one robot.
+
+    kind: "part", "dynamics" or "operational". formula: the published count, None where there is none, and `source`
+    then says why. counted: that of our kernel, None where there is none, and `note` then says why.
+    """
 
     name: str
-    cost: Operations | None
+    kind: str
+    formula: Operations | None
     source: str
+    counted: Count | None
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, operations as {mul, add, div}."""
+        formula = None
+        if self.formula is not None:
+            formula = {"mul": self.formula.mul, "add": self.formula.add, "div": self.formula.div}
+            if self.formula.sqrt:
+                formula["sqrt"] = self.formula.sqrt
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "formula": formula,
+            "source": self.source,
+            "counted": None if self.counted is None else self.counted.as_dict(),
+            "note": self.note,
+        }
 
 
-def formulas(tree: Topology) -> list[Formula]:
-    """Return the published costs of the algorithms on `tree`, as Featherstone 2005 gives them."""
-    if tree.n_bodies == 0:
+def parts(robot: Tree) -> list[Entry]:
+    """Return the algorithms that others are made of: mass matrix, bias, sparse factorization, solve."""
+    tree = robot.topology
+    if robot.nv == 0:
         return []
-    return [
-        Formula("CRBA", f05.crba(tree), "eq. 20, 21"),
-        Formula("RNEA", f05.rnea(tree), "section 6"),
-        Formula("LTDL", f05.ltdl_factorization(tree), "Table 1"),
-        Formula("LTDL solve", f05.ltdl_back_substitution(tree), "Table 1"),
-        Formula("CRBA + RNEA + LTDL + solve", f05.forward_dynamics(tree), "section 6"),
-        Formula("ABA", f05.aba(tree), "section 6"),
+    ltdl, ltl = counting.ltdl(robot), counting.ltl(robot)
+    reciprocals = "our kernel divides once a pivot and multiplies by that: n div + D1 mul for D1 div"
+    listed = [
+        ("mass_matrix", f05.crba(tree), "F05 eq. 20, 21", counting.inertia_matrix(robot), ""),
+        ("bias_forces", f05.rnea(tree), "F05 section 6", counting.bias(robot), ""),
+        ("ltdl", f05.ltdl_factorization(tree), "F05 Table 1", ltdl.factorize, reciprocals),
+        ("ltdl solve", f05.ltdl_back_substitution(tree), "F05 Table 1", ltdl.solve, ""),
+        ("ltl", f05.ltl_factorization(tree), "F05 Table 1", ltl.factorize, ""),
+        ("ltl solve", f05.ltl_back_substitution(tree), "F05 Table 1", ltl.solve, ""),
     ]
+    return [Entry(name, "part", formula, source, count, note) for name, formula, source, count, note in listed]
+
+
+def dynamics(robot: Tree) -> list[Entry]:
+    """Return every forward-dynamics backend that is installed, in the order of `available`."""
+    if robot.nv == 0:
+        return []
+    tree = robot.topology
+    formulas: Formulas = {
+        "aba": (f05.aba(tree), "F05 section 6" if f05.floating_base(tree) else WITHOUT_FLOATING_BASE),
+        "crba_ltdl": (f05.forward_dynamics(tree), "F05 section 6"),
+        "crba_ltl": (f05.forward_dynamics_ltl(tree), "F05 section 6, Table 1"),
+        "reference": (f05.forward_dynamics_dense(tree), "F05 section 6, dense Table 1"),
+    }
+    return _entries("dynamics", formulas, lambda backend: counting.forward_dynamics(robot, backend))
+
+
+def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
+    """Return every method for Λ⁻¹ that is installed, for these frames; raises UnknownNameError for an unknown one.
+
+    Frames fixed to the base are left out: their rows are zero and cost nothing.
+    """
+    frames = [frame for frame in frames if robot.frame(frame).body]
+    bodies = [robot.frame(frame).body for frame in frames]
+    if robot.nv == 0 or not bodies:
+        return []
+    tree, b = robot.topology, [body for body in bodies for _ in range(6)]
+    rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
+    blocks = f10.needed_blocks(tree, bodies)
+    formulas: Formulas = {
+        "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
+        "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
+        "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, blocks), "F10 eq. 39, 40"),
+    }
+    return _entries("operational", formulas, lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE))
+
+
+def _entries(kind: str, formulas: Formulas, count: Callable[[Any], Count | None]) -> list[Entry]:
+    entries = []
+    for name in plugins.available(kind):
+        if name != AUTO:
+            formula, source = formulas.get(name, (None, UNPUBLISHED))
+            counted, note = _counted(count, plugins.get(kind, name))
+            entries.append(Entry(name, kind, formula, source, counted, note))
+    return entries
+
+
+def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple[Count | None, str]:
+    """The count of an implementation, None without one, and what to know about it."""
+    try:
+        counted = count(implementation)
+    except TreesimError as error:  # such as iterations that do not converge
+        return None, f"not counted: {error}"
+    if counted is None:
+        return None, NOT_OURS
+    return counted, "the count depends on the state; this is one" if counted.varies else ""
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Return sentences that take apart how our counts differ from the formulas.
+
+    entries: of `parts` and `dynamics`. The difference of `crba_ltdl` is that of its parts, plus what the count of the
+    whole knows and those of the parts do not: which entries of the mass matrix are constant.
+    """
+    known = {entry.name: entry for entry in entries}
+    sentences = []
+    for name, solver in (("crba_ltdl", "ltdl"), ("crba_ltl", "ltl")):
+        whole = known.get(name)
+        if whole is not None and whole.formula is not None and whole.counted is not None:
+            pieces = [known[part] for part in ("mass_matrix", "bias_forces", solver, f"{solver} solve")]
+            told = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
+            rest = _excess(whole) - sum(_excess(piece) for piece in pieces)
+            sentences.append(
+                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(told)}, "
+                f"rest {rest:+d} (tau - C, and entries of H that are constant)"
+            )
+    return sentences
+
+
+def _excess(entry: Entry) -> int:
+    """Operations counted beyond the formula's; sines and cosines are in no formula."""
+    assert entry.formula is not None and entry.counted is not None
+    counted = entry.counted.operations
+    return counted.total - counted.trig - entry.formula.total
 
 
 def assumptions(tree: Topology) -> list[str]:
-    """Return what the formulas assume and `tree` does not meet; CRBA, RNEA and ABA are then only indicative."""
-    notes = []
+    """Return why the counts cannot equal the formulas of CRBA, RNEA, ABA and RJK on `tree`."""
+    notes = [
+        "the formulas leave out sines and cosines, and assume frames whose transforms to one child take two axial "
+        "screws and to the others three; our frames have each joint's axis along z, with any placement: parallel and "
+        "axis-aligned joints cost less, others more",
+        "the counts know the robot's constants: zeros and ones of its placements and inertias, and operations between "
+        "constants, are free",
+    ]
     root = f05.floating_base(tree)
     others = [i for i, dofs in enumerate(tree.dofs.tolist(), start=1) if dofs != 1 and i != root]
     if others:
         notes.append(
-            f"CRBA, RNEA and ABA count every joint but a floating base as revolute; {len(others)} here are not "
-            "single degrees of freedom"
+            f"CRBA, RNEA, ABA and RJK formulas count every joint but a floating base as revolute; {len(others)} here "
+            "are not single degrees of freedom"
         )
     if not root:
-        notes.append("ABA: the paper prints its formula for a floating base only")
+        notes.append(f"ABA's formula is {WITHOUT_FLOATING_BASE}")
     return notes
+
+
+def limb_tips(tree: Topology, most: int = 4) -> list[int]:
+    """Return bodies to take as tasks: the tip of the longest branch, then of those that add most joints to the ones
+    before, up to `most`. Cost O(N depth)."""
+    covered: set[int] = set()
+    chosen: list[int] = []
+    parents = set(tree.parent.tolist())
+    leaves = [i for i in range(1, tree.n_bodies + 1) if i not in parents]
+    gain: Callable[[int], int] = lambda leaf: len(set(tree.support(leaf)) - covered)  # noqa: E731
+    while leaves and len(chosen) < most:
+        best = max(leaves, key=gain)
+        chosen.append(best)
+        leaves.remove(best)
+        covered |= set(tree.support(best))
+    return sorted(chosen)

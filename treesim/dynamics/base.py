@@ -81,7 +81,8 @@ class CompiledBackend:
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         runner = self.runner(robot)
-        if runner is None and f_ext is None and gravity is None and armature is None:
+        simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
+        if simple and runner is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
@@ -108,8 +109,8 @@ class CompiledBackend:
         """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
         return robot.ints
 
-    def constants(self, robot: Tree, gravity: Any, armature: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the integers and numbers that the entry reads, with gravity and armature replaced where given."""
+    def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
         return self.integers(robot), constants_of(robot, gravity, armature)[1]
 
     def runner(self, robot: Tree) -> Runner | None:

@@ -47,6 +47,16 @@ class Factorization:
         """(n,) diagonal factor; ones for LTL."""
         return self._diagonal().copy() if self._unit else np.ones(len(self._parent))
 
+    @property
+    def topology(self) -> Topology:
+        """The tree whose paths L follows."""
+        return self._tree
+
+    def packed(self) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return the starts (n,) of L's rows, the rows packed by ancestor depth with D or L's own diagonal at their
+        ends, and whether it is LTDL."""
+        return self._start, self._packed, self._unit
+
     def multiply(self, x: Any) -> np.ndarray:
         """Return L x."""
         return self._apply(factored.MULTIPLY, x)

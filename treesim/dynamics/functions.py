@@ -80,7 +80,7 @@ def inverse_dynamics(
     entry = INVERSE_DYNAMICS.get(method)
     if entry is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
-    if f_ext is None and gravity is None and armature is None:
+    if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
         tau = np.empty(robot.nv)
         if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
@@ -113,7 +113,7 @@ def mass_matrix(robot: Tree, q: Any, armature: Any = None, method: str = "crba")
     if entry is None:
         raise unknown_name("method of the mass matrix", method, MASS_MATRIX)
     nv = robot.nv
-    if armature is None:
+    if armature is None and getattr(q, "ndim", 1) == 1:
         M = np.empty((nv, nv))
         if door(entry, 4)(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import Argument, coerce
+from ..engine.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError
 from ..model.tree import Tree
 
@@ -43,8 +43,9 @@ def kernel_wrenches(robot: Tree, f_ext: Any) -> np.ndarray | None:
     """Return public wrenches (..., N, 6), force first in each body's own frame, as kernels take them, or None."""
     if f_ext is None:
         return None
-    array = coerce(Argument("f_ext", f_ext, (robot.n_bodies, 6)))
+    number = precision(f_ext)
+    array = coerce(Argument("f_ext", f_ext, (robot.n_bodies, 6)), number)
     turns = robot.body_rotations[1:]
     force = np.einsum("bij,...bi->...bj", turns, array[..., :3])
     moment = np.einsum("bij,...bi->...bj", turns, array[..., 3:])
-    return np.concatenate([moment, force], axis=-1)
+    return np.concatenate([moment, force], axis=-1, dtype=number)

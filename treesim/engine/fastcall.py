@@ -94,6 +94,33 @@ def door_4(me, arguments, count):
     return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d)))
 
 
+def door_5(me, arguments, count):
+    """(ints, reals, q, x, result), each a row of numbers."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
+    if count != 5:
+        return boxed(known, MISFIT)
+    given = words_at(arguments, 5)
+    a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
+    d, e = words_at(given[3], 9), words_at(given[4], 9)
+    if not (is_reals(c, known, 1) and is_reals(d, known, 1) and is_reals(e, known, 1)):
+        return boxed(known, MISFIT)
+    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d), numbers(e)))
+
+
+def door_6(me, arguments, count):
+    """(ints, reals, frames, offsets, q, result), the result a matrix; frames: a reference's code, then bodies."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
+    if count != 6:
+        return boxed(known, MISFIT)
+    given = words_at(arguments, 6)
+    a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
+    d, e, f = words_at(given[3], 9), words_at(given[4], 9), words_at(given[5], 9)
+    if not (is_reals(e, known, 1) and is_reals(f, known, 2)):
+        return boxed(known, MISFIT)
+    frames = table(c)
+    return boxed(known, entry(table(a), numbers(b), frames[1:], numbers(d), frames[0], numbers(e), numbers(f)))
+
+
 def door_7(me, arguments, count):
     """(ints, reals, q, v, tau or a, f_ext, result)."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
@@ -109,7 +136,7 @@ def door_7(me, arguments, count):
     return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)))
 
 
-DOORS = {4: door_4, 7: door_7}
+DOORS = {4: door_4, 5: door_5, 6: door_6, 7: door_7}
 
 
 class _MethodDef(ctypes.Structure):
@@ -126,9 +153,9 @@ _alive: list[Any] = []  # CPython keeps pointers to these
 
 @lru_cache(maxsize=64)
 def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
-    """Return the fast built-in function of an entry `(ints, reals, arrays...)` of 4 or 7 arguments.
+    """Return the fast built-in function of an entry `(ints, reals, arrays...)`: of 4 to 7 arguments.
 
-    It returns the entry's status, or MISFIT for arguments it does not take; the first two must be a robot's tables.
+    It returns the entry's status, or MISFIT for arguments it does not take; tables must be a robot's and its frames'.
     Where kernels run as plain Python, or numpy's layout is not the known one, every call is a MISFIT.
     """
     if not (runs_compiled() and _layout_is_known()):

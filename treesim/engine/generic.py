@@ -24,14 +24,23 @@ from typing import Any
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
-MATH = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2}
+MATH = {
+    "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2,
+    "maximum": max, "minimum": min, "absolute": abs,
+}  # fmt: skip
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
 HONEST = {"contract", "nsz", "arcp"}
 FAST = HONEST | {"nnan", "ninf"}
+SUMS = HONEST | {"reassoc"}  # the long sum over all results, in which only NaN matters, may be taken in any order
 
 _lock = threading.RLock()
 _compiled: dict[Callable[..., Any], Any] = {}
+
+
+def less(x, y):  # type: ignore[no-untyped-def]
+    """1 if x < y, else 0."""
+    return 1.0 if x < y else 0.0
 
 
 def compiled(entry: Callable[..., int]) -> Callable[..., int]:
@@ -122,9 +131,9 @@ def _compile_part(function: Any) -> Any:
     import numba
 
     if function.__module__ == f"{KERNELS}.numbers":
-        return MATH.get(function.__name__) or _compile_part(sincos)
+        return MATH.get(function.__name__) or _compile_part({"sincos": sincos, "less": less}[function.__name__])
     if function not in _compiled:
-        flags = FAST if function.__module__ not in (f"{KERNELS}.status", sincos.__module__) else HONEST
+        flags = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}.get(function.__module__, FAST)
         # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
         compile_part = numba.njit(nogil=True, error_model="numpy", fastmath=flags, forceinline=True)
         _compiled[function] = compile_part(_linked(function))

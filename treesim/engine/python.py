@@ -89,13 +89,16 @@ class Counted:
         """Elementary functions, as kernels look for them."""
         return _Functions()
 
-    def _made(self, kind: str, value: float, *sources: Counted) -> Counted:
-        if all(source.constant for source in sources):
-            return Counted(self.tally, value, 0, True)
-        depth = max(source.depth for source in sources) + 1
-        self.tally.operations[kind] += 1
-        self.tally.depth = max(self.tally.depth, depth)
-        return Counted(self.tally, value, depth, False)
+    def _made(self, kind: str, value: float, other: Counted) -> Counted:
+        """The result of an operation on this number and another, which may be itself."""
+        tally = self.tally
+        if self.constant and other.constant:
+            return Counted(tally, value, 0, True)
+        depth = (self.depth if self.depth > other.depth else other.depth) + 1
+        tally.operations[kind] += 1
+        if depth > tally.depth:
+            tally.depth = depth
+        return Counted(tally, value, depth, False)
 
     def _other(self, other: Any) -> Counted:
         return other if isinstance(other, Counted) else self.tally.number(other)
@@ -109,7 +112,7 @@ class Counted:
             return b
         if b._is(0.0):
             return self
-        return self._made("add", self.value + b.value, self, b)
+        return self._made("add", self.value + b.value, b)
 
     __radd__ = __add__
 
@@ -124,14 +127,15 @@ class Counted:
 
     def __mul__(self, other: Any) -> Counted:
         b = self._other(other)
-        for x, y in ((self, b), (b, self)):
-            if x._is(0.0):
-                return self.tally.number(0.0)
-            if x._is(1.0):
-                return y
-            if x._is(-1.0):
-                return -y
-        return self._made("mul", self.value * b.value, self, b)
+        if self.constant or b.constant:
+            for x, y in ((self, b), (b, self)):
+                if x._is(0.0):
+                    return self.tally.number(0.0)
+                if x._is(1.0):
+                    return y
+                if x._is(-1.0):
+                    return -y
+        return self._made("mul", self.value * b.value, b)
 
     __rmul__ = __mul__
 
@@ -139,9 +143,9 @@ class Counted:
         b = self._other(other)
         if b._is(1.0):
             return self
-        if b.constant:
+        if b.constant and b.value:
             return self * (1.0 / b.value)
-        return self._made("div", self.value / b.value if b.value else np.inf, self, b)
+        return self._made("div", self.value / b.value if b.value else np.inf, b)
 
     def __rtruediv__(self, other: Any) -> Counted:
         return self._other(other) / self
@@ -151,6 +155,18 @@ class Counted:
 
     def __lt__(self, other: Any) -> bool:
         return self.value < self._other(other).value
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= self._other(other).value
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > self._other(other).value
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= self._other(other).value
+
+    def __abs__(self) -> Counted:
+        return -self if self.value < 0 else self
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -182,4 +198,4 @@ class _Functions:
     @staticmethod
     def atan2(y: Counted, x: Counted) -> Counted:
         """Angle of the point (x, y)."""
-        return y._made("trig", float(np.arctan2(y.value, x.value)), y, x)
+        return y._made("trig", float(np.arctan2(y.value, x.value)), x)

@@ -65,8 +65,12 @@ def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths
         if count >= thread_count() * STATES_PER_TASK:
             return run_states(entry, constants, inputs, outputs, count)
         leading = (*constants, *tables, np.zeros(numbers))
-        parts = [_of_state(code, leading, inputs + outputs, count, state) for state in range(count)]
-        return max(run_stages(part, widths, least) for part in parts)
+        doubles = [x.astype(float, copy=False) for x in (*inputs, *outputs)]
+        parts = [_of_state(code, leading, doubles, count, state) for state in range(count)]
+        status = max(run_stages(part, widths, least) for part in parts)
+        for output, double in zip(outputs, doubles[len(inputs) :], strict=True):
+            output[:] = double
+        return status
 
     return run
 

@@ -63,8 +63,8 @@ def velocity_product(tree, i, velocity, v):
     return c
 
 
-def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu):
-    """qdd = FD(q, v, tau): velocities outward, articulated inertias inward, accelerations outward."""
+def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
+    """Velocities outward, and what every body brings of its own: c, and the inertia and bias force of a free body."""
     put_motion(V, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         Xi = body_transform(tree, i, q)
@@ -77,6 +77,10 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
         put_force(pA, i, cross_force(velocity, rigid_apply(inertia, velocity)))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(pA, i, force_sub(force_at(pA, i), force_at(f_ext, i - 1)))
+
+
+def articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu):
+    """Articulated inertias and bias forces inward; U, D^-1 and nu = D^-1 u of every degree of freedom."""
     for i in range(tree.n_bodies, 0, -1):
         inertia, bias = articulated_at(IA, i), force_at(pA, i)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
@@ -88,14 +92,25 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
             Xi = body_transform_at(tree, X, i)
             put_articulated(IA, p, articulated_add(articulated_at(IA, p), articulated_to_parent(Xi, inertia)))
             put_force(pA, p, force_add(force_at(pA, p), force_to_parent(Xi, bias)))
-    put_motion(V, 0, base_acceleration(tree))  # V now holds accelerations
+
+
+def accelerate_outward(tree, X, C, U, D_inv, nu, qdd, A):
+    """Accelerations outward: qdd, and the bodies' with gravity as an acceleration of the base."""
+    put_motion(A, 0, base_acceleration(tree))
     for i in range(1, tree.n_bodies + 1):
         Xi = body_transform_at(tree, X, i)
-        a = motion_add(motion_to_child(Xi, motion_at(V, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
+        a = motion_add(motion_to_child(Xi, motion_at(A, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             qdd[k] = nu[k] - D_inv[k] * force_dot(force_at(U, k), a)  # qdd = D^-1 (u - U' a')
             a = unit_scaled_add(a, tree.screw[k], qdd[k])
-        put_motion(V, i, a)
+        put_motion(A, i, a)
+
+
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu):
+    """qdd = FD(q, v, tau): velocities outward, articulated inertias inward, accelerations outward (into V)."""
+    start_outward(tree, q, v, f_ext, X, V, C, IA, pA)
+    articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
+    accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
 def forward_dynamics_states(

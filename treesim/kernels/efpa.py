@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .kinematics import place_bodies
-from .operational import inverse_inertia_states, task_rows
+from .operational import inverse_inertia_states, put_task_axes, task_rows
 from .rjk import articulated_quantities, diagonal_block, nearest_common_ancestor
 from .spatial import force_to_parent
 from .tables import body_transform_at, force_at, put_force
@@ -87,8 +86,8 @@ def scratch_for(tree, bodies, q):
 def by_efpa(tree, q, bodies, frames, reference, scratch, out):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks."""
     W, X, P, U, D_inv, chi, Omega, block = scratch
-    place_bodies(tree, q, W)
     articulated_quantities(tree, q, X, P, U, D_inv)
+    put_task_axes(tree, X, bodies, reference, W)
     diagonal_blocks(tree, X, U, D_inv, Omega)
     for f in range(bodies.size):
         task_rows(tree, bodies[f], frames, W, reference, f, chi[f, bodies[f]])

@@ -16,8 +16,9 @@ def factorize(dof_parent, dof_depth, row_start, L):
         while i >= 0:  # nearest ancestor first: the entries above are still unscaled
             row_i, depth = row_start[i], dof_depth[i]
             a = L[row + depth] * D_inv
+            source, target = L[row : row + depth + 1], L[row_i : row_i + depth + 1]  # apart, as compilers then see
             for e in range(depth + 1):
-                L[row_i + e] -= L[row + e] * a
+                target[e] -= source[e] * a
             L[row + depth] = a
             i = dof_parent[i]
 
@@ -69,3 +70,26 @@ def solve(dof_parent, dof_depth, row_start, L, x):
     solve_lower_transposed(dof_parent, dof_depth, row_start, L, x)
     solve_diagonal(dof_depth, row_start, L, x)
     solve_lower(dof_parent, dof_depth, row_start, L, x)
+
+
+def subtract_multiple(X, j, a, i):
+    """Row j of X loses a times row i."""
+    for c in range(X.shape[1]):
+        X[j, c] -= a * X[i, c]
+
+
+def solve_matrix(dof_parent, dof_depth, row_start, L, X):
+    """X <- H^-1 X for a matrix, in place: `solve` with rows of X in the part of a vector's elements."""
+    for i in range(dof_parent.size - 1, -1, -1):
+        j = dof_parent[i]
+        while j >= 0:
+            subtract_multiple(X, j, L[row_start[i] + dof_depth[j]], i)
+            j = dof_parent[j]
+    for i in range(dof_parent.size):
+        D_inv = 1 / L[row_start[i] + dof_depth[i]]
+        for c in range(X.shape[1]):
+            X[i, c] = X[i, c] * D_inv
+        j = dof_parent[i]
+        while j >= 0:
+            subtract_multiple(X, i, L[row_start[i] + dof_depth[j]], j)
+            j = dof_parent[j]

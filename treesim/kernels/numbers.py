@@ -37,3 +37,32 @@ def sqrt(x):
 def atan2(y, x):
     """Angle of the point (x, y)."""
     return _library(y).atan2(y, x)
+
+
+def _library_of_either(x: Any, y: Any) -> Any:
+    return getattr(x, "context", _library(y))
+
+
+def maximum(x, y):
+    """The larger of two numbers."""
+    library = _library_of_either(x, y)
+    return library.maximum(x, y) if hasattr(library, "maximum") else max(x, y)
+
+
+def minimum(x, y):
+    """The smaller of two numbers."""
+    library = _library_of_either(x, y)
+    return library.minimum(x, y) if hasattr(library, "minimum") else min(x, y)
+
+
+def absolute(x):
+    """The size of a number."""
+    return maximum(x, -x)
+
+
+def less(x, y):
+    """1 if x < y, else 0: for courses that do not branch."""
+    library = _library_of_either(x, y)
+    if hasattr(library, "less"):
+        return library.less(x, y)
+    return 1 if x < y else 0

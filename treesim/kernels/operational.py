@@ -10,11 +10,11 @@ import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .kinematics import body_transform, body_velocity, path_placement, place_bodies, zero_motion
-from .linear import Matrix, add, cross, rotate
-from .rotations import compose
+from .linear import Matrix, Vector, add, cross, rotate
+from .rotations import GENERAL, Transform, compose, to_parent
 from .spatial import Motion, motion_to_child, unit_scaled_add
 from .status import WRONG_SIZE, status_of
-from .tables import motion_at, put_motion, transform_at, tree_tables
+from .tables import body_transform_at, motion_at, put_motion, put_transform, transform_at, tree_tables
 
 WORLD_AXES, FRAME_AXES = 0, 1
 
@@ -114,6 +114,22 @@ def frame_velocity_states(
         out[6 * s], out[6 * s + 1], out[6 * s + 2] = m.lin.x, m.lin.y, m.lin.z
         out[6 * s + 3], out[6 * s + 4], out[6 * s + 5] = m.ang.x, m.ang.y, m.ang.z
     return status_of(out)
+
+
+def put_task_axes(tree, X, bodies, reference, W):
+    """W of the tasks' bodies, as far as their rows look at it: the rotation to the world's axes, from the transforms X
+    along the path, and only where rows go along the world's axes."""
+    one, zero = tree.placement[0, 0], tree.placement[0, 1]
+    if reference == WORLD_AXES:
+        for f in range(bodies.size):
+            x, y, z = Vector(one, zero, zero), Vector(zero, one, zero), Vector(zero, zero, one)
+            i = bodies[f]
+            while i > 0:
+                Xi = body_transform_at(tree, X, i)
+                x, y, z = to_parent(Xi, x), to_parent(Xi, y), to_parent(Xi, z)
+                i = tree.parent[i]
+            axes = Matrix(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z)
+            put_transform(W, bodies[f], Transform(GENERAL, axes, Vector(zero, zero, zero)))
 
 
 def task_rows(tree, body, offsets, W, reference, f, R):

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .kinematics import place_bodies
-from .operational import frame_axes, inverse_inertia_states, point_motion
-from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed
+from .operational import frame_axes, inverse_inertia_states, point_motion, put_task_axes
+from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed, number_needed
 from .tables import motion_at, transform_at
 
 
@@ -23,11 +22,11 @@ def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
         B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
 
 
-def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
+def blocks_of_frames(tree, bodies, offsets, W, reference, need, Omega, B, out):
     """out = R Omega R', block by block (F10 eq. 60)."""
     for f in range(bodies.size):
         for g in range(f + 1):
-            load_block(Omega, bodies[f], bodies[g], B)
+            load_block(need, Omega, bodies[f], bodies[g], B)
             frame_rows_of_block(tree, bodies, offsets, W, reference, f, B)
             frame_rows_of_block(tree, bodies, offsets, W, reference, g, B.T)
             for r in range(6):
@@ -36,7 +35,7 @@ def blocks_of_frames(tree, bodies, offsets, W, reference, Omega, B, out):
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1, one block, all blocks, and which are needed."""
+    """Placements, transforms, articulated inertias, U and D^-1, one block, the needed blocks, and their numbers."""
 
     W: Any
     X: Any
@@ -49,7 +48,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, bodies, q):
-    """Scratch memory for a tree and tasks, of the numbers in q: O(N^2) blocks."""
+    """Scratch memory for a tree and tasks, of the numbers in q: needed blocks, and N^2 integers numbering them."""
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     need = np.zeros((B, B), np.int64)
@@ -61,7 +60,7 @@ def scratch_for(tree, bodies, q):
         dof[:, 0:6],
         dof[:, 6],
         np.empty((6, 6), q.dtype),
-        np.empty((B, B, 6, 6), q.dtype),
+        np.empty((number_needed(need), 6, 6), q.dtype),
         need,
     )
 
@@ -69,10 +68,10 @@ def scratch_for(tree, bodies, q):
 def by_rjk(tree, q, bodies, frames, reference, scratch, out):
     """Λ^-1 from the needed blocks of Omega."""
     W, X, P, U, D_inv, block, Omega, need = scratch
-    place_bodies(tree, q, W)
     articulated_quantities(tree, q, X, P, U, D_inv)
+    put_task_axes(tree, X, bodies, reference, W)
     inverse_inertia_blocks(tree, need, X, U, D_inv, block, Omega)
-    blocks_of_frames(tree, bodies, frames, W, reference, Omega, block, out)
+    blocks_of_frames(tree, bodies, frames, W, reference, need, Omega, block, out)
 
 
 def inverse_inertia_rjk_states(
@@ -84,5 +83,5 @@ def inverse_inertia_rjk_states(
     q: Reals,
     out: Reals,
 ) -> int:
-    """Λ^-1 of each state by RJK. Memory O(N^2) blocks."""
+    """Λ^-1 of each state by RJK."""
     return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_rjk)

@@ -11,59 +11,16 @@ from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
 from .operational import inverse_inertia_states, packed_jacobian
-
-
-def divide_rows_ltdl(tree, L, bodies, Y, Z):
-    """Y <- Y_d = J L^-1 for unit L, Z <- Y_D = Y_d D^-1: rows packed along their paths (F10 section 4)."""
-    for r in range(6 * bodies.size):
-        k = tree.last_dof[bodies[r // 6]]
-        while k >= 0:
-            depth, start = tree.dof_depth[k], tree.row_start[k]
-            for e in range(depth):
-                Y[r, e] -= Y[r, depth] * L[start + e]
-            Z[r, depth] = Y[r, depth] / L[start + depth]
-            k = tree.dof_parent[k]
-
-
-def divide_rows_ltl(tree, L, bodies, Y, Z):
-    """Y, Z <- J L^-1: rows packed along the paths to their bodies (F10 section 4)."""
-    for r in range(6 * bodies.size):
-        k = tree.last_dof[bodies[r // 6]]
-        while k >= 0:
-            depth, start = tree.dof_depth[k], tree.row_start[k]
-            Z[r, depth] = Y[r, depth] = Y[r, depth] / L[start + depth]
-            for e in range(depth):
-                Y[r, e] -= Y[r, depth] * L[start + e]
-            k = tree.dof_parent[k]
-
-
-def common_depth(tree, p, q):
-    """Degrees of freedom that the paths to p and q share."""
-    while p != q:
-        if p > q:
-            p = tree.dof_parent[p]
-        else:
-            q = tree.dof_parent[q]
-    return tree.dof_depth[p] + 1 if p >= 0 else 0
-
-
-def products_of_rows(tree, bodies, Y, Z, out):
-    """out = Y Z' over what two rows' paths share (F10 section 4, Y Y')."""
-    m = 6 * bodies.size
-    for r in range(m):
-        for s in range(r + 1):
-            total = Y[0, 0] * 0
-            for e in range(common_depth(tree, tree.last_dof[bodies[r // 6]], tree.last_dof[bodies[s // 6]])):
-                total += Y[r, e] * Z[s, e]
-            out[r, s] = out[s, r] = total
+from .sparse_rows import divide_ltdl, divide_ltl, multiply_rows
 
 
 class Scratch(NamedTuple):
-    """Transforms, composite inertias, packed H, and the task rows Y and Z."""
+    """Transforms, composite inertias, packed H, the last degree of freedom of each task row, and the rows Y and Z."""
 
     X: Any
     Ic: Any
     H: Any
+    last: Any
     Y: Any
     Z: Any
 
@@ -71,28 +28,31 @@ class Scratch(NamedTuple):
 def scratch_for(tree, bodies, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
-    H, Y, Z = np.empty(tree.nnz, q.dtype), np.empty((m, tree.nv), q.dtype), np.empty((m, tree.nv), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:22], H, Y, Z)
+    H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
+    last = np.empty(m, np.int64)
+    for r in range(m):
+        last[r] = tree.last_dof[bodies[r // 6]]
+    return Scratch(body[:, 0:12], body[:, 12:22], H, last, Y, Z)
 
 
 def by_ltdl(tree, q, bodies, frames, reference, scratch, out):
     """Λ^-1 = Y_D Y_d' by H = L' D L."""
-    X, Ic, H, Y, Z = scratch
+    X, Ic, H, last, Y, Z = scratch
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
     packed_jacobian(tree, q, bodies, frames, reference, Y)
-    divide_rows_ltdl(tree, H, bodies, Y, Z)
-    products_of_rows(tree, bodies, Z, Y, out)
+    divide_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
+    multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
 def by_ltl(tree, q, bodies, frames, reference, scratch, out):
     """Λ^-1 = Y Y' by H = L' L."""
-    X, Ic, H, Y, Z = scratch
+    X, Ic, H, last, Y, Z = scratch
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
     packed_jacobian(tree, q, bodies, frames, reference, Y)
-    divide_rows_ltl(tree, H, bodies, Y, Z)
-    products_of_rows(tree, bodies, Z, Y, out)
+    divide_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
+    multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
 def inverse_inertia_ltdl_states(

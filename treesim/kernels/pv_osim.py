@@ -1,7 +1,10 @@
-"""PV-OSIM: Λ^-1 in one inward pass beside the articulated quantities (Sathya, Decre, Swevers 2023), O(N + m^2 d).
+"""PV-OSIM: Λ^-1 by carrying the tasks' forces inward through articulated bodies (Sathya, Decre, Swevers 2023),
+O(N + m^2 d).
 
 Every task row is a unit force that travels from its body to the base; each degree of freedom on the way takes its
-share D^-1 of what it feels, and hands on the rest. Joints are treated one unit screw at a time, as in `aba`.
+share Z = S' K of what it feels, and hands on the rest. Two tasks share D^-1 where their paths are one:
+Λ^-1 = Z' D^-1 Z, so that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit screw at a time, as in
+`aba`.
 """
 
 from __future__ import annotations
@@ -11,47 +14,56 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .kinematics import place_bodies
-from .operational import inverse_inertia_states, task_rows
+from .operational import inverse_inertia_states, put_task_axes, task_rows
 from .rjk import articulated_quantities
-from .spatial import force_to_parent
+from .sparse_rows import common_depth
+from .spatial import force_component, force_scale, force_sub, force_to_parent
 from .tables import body_transform_at, force_at, put_force
 
 
-def absorb(tree, k, U, D_inv, K, at, i, out):
-    """Degree of freedom k of body i: Λ^-1 += Z' D^-1 Z with Z = S' K, and K <- K - U D^-1 Z, for the rows at body i."""
-    screw = tree.screw[k]
-    for r in range(K.shape[0]):
-        if at[r // 6] == i:
-            Z = K[r, screw]
-            for s in range(r + 1):
-                if at[s // 6] == i:
-                    out[r, s] += Z * D_inv[k] * (K[s, screw] if s < r else Z)
-    for r in range(K.shape[0]):
-        if at[r // 6] == i:
-            share = K[r, screw] * D_inv[k]
-            for c in range(6):
-                K[r, c] -= U[k, c] * share
-
-
-def inverse_inertia(tree, X, U, D_inv, K, at, out):
-    """Λ^-1 of the task rows K (one force a row, in the coordinates of the body at[row // 6]), inward."""
-    out[:] = 0
-    for i in range(tree.n_bodies, 0, -1):
+def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
+    """Joint i takes Z = S' K of the six forces in the rows of K, and hands K - U D^-1 Z to the parent; DZ = D^-1 Z."""
+    for r in range(6):
+        force = force_at(K, r)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
-            absorb(tree, k, U, D_inv, K, at, i, out)
-        for f in range(at.size):
-            if at[f] == i:
-                for r in range(6 * f, 6 * f + 6):
-                    put_force(K, r, force_to_parent(body_transform_at(tree, X, i), force_at(K, r)))
-                at[f] = tree.parent[i]
-    for r in range(K.shape[0]):
-        for s in range(r):
-            out[s, r] = out[r, s]
+            depth = tree.dof_depth[k]
+            Z[depth, r] = force_component(force, tree.screw[k])
+            DZ[depth, r] = D_inv[k] * Z[depth, r]
+            force = force_sub(force, force_scale(force_at(U, k), DZ[depth, r]))
+        if tree.parent[i] > 0:
+            put_force(K, r, force_to_parent(body_transform_at(tree, X, i), force))
+
+
+def multiply_shares(zero, depth, Z, DZ, block):
+    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero is their kind of number."""
+    for r in range(6):
+        a = b = c = d = e = f = zero
+        for k in range(depth):
+            z = DZ[k, r]
+            a, b, c = a + z * Z[k, 0], b + z * Z[k, 1], c + z * Z[k, 2]
+            d, e, f = d + z * Z[k, 3], e + z * Z[k, 4], f + z * Z[k, 5]
+        block[r, 0], block[r, 1], block[r, 2], block[r, 3], block[r, 4], block[r, 5] = a, b, c, d, e, f
+
+
+def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
+    """Λ^-1 of the forces K (six rows a frame, in the coordinates of its body)."""
+    for f in range(bodies.size):
+        i = bodies[f]
+        while i > 0:
+            pass_joint(tree, i, X, U, D_inv, K[f], Z[f], DZ[f])
+            i = tree.parent[i]
+        for g in range(f + 1):
+            p, q = tree.last_dof[bodies[f]], tree.last_dof[bodies[g]]
+            depth = common_depth(tree.dof_parent, tree.dof_depth, p, q)
+            block = out[6 * f : 6 * f + 6, 6 * g : 6 * g + 6]
+            multiply_shares(tree.gravity[0] * 0, depth, Z[g], DZ[f], block)
+            for r in range(6):
+                for c in range(6):
+                    out[6 * g + c, 6 * f + r] = block[r, c]
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1, the task rows, and the body at which each task is."""
+    """Placements, transforms, articulated inertias, U and D^-1; the tasks' forces K, their shares Z, and D^-1 Z."""
 
     W: Any
     X: Any
@@ -59,25 +71,26 @@ class Scratch(NamedTuple):
     U: Any
     D_inv: Any
     K: Any
-    at: Any
+    Z: Any
+    DZ: Any
 
 
 def scratch_for(tree, bodies, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    K, at = np.empty((6 * bodies.size, 6), q.dtype), np.empty(bodies.size, np.int64)
-    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, at)
+    k = bodies.size
+    K, Z, DZ = np.empty((k, 6, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype)
+    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
 
 
 def by_pv_osim(tree, q, bodies, frames, reference, scratch, out):
-    """Λ^-1 in one inward pass over the bodies."""
-    W, X, P, U, D_inv, K, at = scratch
-    place_bodies(tree, q, W)
+    """Λ^-1 in one inward pass: over all bodies for the articulated quantities, over the tasks' paths for the rest."""
+    W, X, P, U, D_inv, K, Z, DZ = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
+    put_task_axes(tree, X, bodies, reference, W)
     for f in range(bodies.size):
-        task_rows(tree, bodies[f], frames, W, reference, f, K[6 * f : 6 * f + 6])
-        at[f] = bodies[f]
-    inverse_inertia(tree, X, U, D_inv, K, at, out)
+        task_rows(tree, bodies[f], frames, W, reference, f, K[f])
+    inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
 
 
 def inverse_inertia_pv_osim_states(

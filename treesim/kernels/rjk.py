@@ -186,36 +186,48 @@ def diagonal_block(tree, i, X, U, D_inv, B):
         B[screw, screw] += D_inv[k]
 
 
-def load_block(Omega, p, q, B):
-    """B <- Omega_pq, from the upper triangle of blocks; 0 if p or q is the base."""
+def number_needed(need):
+    """Number the needed blocks: need[i, j] <- 1, 2, ...; returns how many there are."""
+    count = 0
+    for i in range(need.shape[0]):
+        for j in range(i, need.shape[0]):
+            if need[i, j] == 1:
+                count += 1
+                need[i, j] = count
+    return count
+
+
+def load_block(need, Omega, p, q, B):
+    """B <- Omega_pq, from the needed blocks of the upper triangle; 0 if p or q is the base."""
+    number = need[min(p, q), max(p, q)]
     for r in range(6):
         for c in range(6):
             if p == 0 or q == 0:
                 B[r, c] = 0
             elif p <= q:
-                B[r, c] = Omega[p, q, r, c]
+                B[r, c] = Omega[number - 1, r, c]
             else:
-                B[r, c] = Omega[q, p, c, r]
+                B[r, c] = Omega[number - 1, c, r]
 
 
 def inverse_inertia_blocks(tree, need, X, U, D_inv, B, Omega):
-    """The needed blocks of Omega, outward (F10 Figure 14)."""
+    """The needed blocks of Omega, outward (F10 Figure 14); need[i, j] is the number of block ij, 0 for the others."""
     for i in range(1, tree.n_bodies + 1):
         for j in range(i, tree.n_bodies + 1):
-            if need[i, j] == 1:
+            if need[i, j] > 0:
                 k = nearest_common_ancestor(tree.parent, i, j)
                 if i == j:
-                    load_block(Omega, tree.parent[i], tree.parent[i], B)
+                    load_block(need, Omega, tree.parent[i], tree.parent[i], B)
                     diagonal_block(tree, i, X, U, D_inv, B)
                 elif k == i:
-                    load_block(Omega, i, tree.parent[j], B)
+                    load_block(need, Omega, i, tree.parent[j], B)
                     propagate_rows(tree, j, X, U, D_inv, B.T)
                 elif k > 0:
-                    load_block(Omega, tree.parent[i], tree.parent[j], B)
+                    load_block(need, Omega, tree.parent[i], tree.parent[j], B)
                     propagate_rows(tree, i, X, U, D_inv, B)
                     propagate_rows(tree, j, X, U, D_inv, B.T)
                 else:
-                    load_block(Omega, 0, 0, B)
+                    load_block(need, Omega, 0, 0, B)
                 for r in range(6):
                     for c in range(6):
-                        Omega[i, j, r, c] = B[r, c]
+                        Omega[need[i, j] - 1, r, c] = B[r, c]

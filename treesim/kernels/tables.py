@@ -61,6 +61,15 @@ def tree_tables(ints, reals):
     )  # fmt: skip
 
 
+def with_armature(tree, armature):
+    """The same tree with other rotor inertias."""
+    return Tree(
+        tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
+        tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
+        armature, tree.gravity,
+    )  # fmt: skip
+
+
 def dynamics_misfit(tree, count, q, v, third, f_ext, result):
     """Whether the flat arguments of inverse or forward dynamics are not those of `count` states."""
     n = count * tree.nv

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..dynamics.base import explain_failure
-from ..engine.evaluate import Argument, evaluate
+from ..engine.fastcall import door
+from ..kernels.status import FINE
 from ..model.tree import Tree
-from .frames import frame_tables, reference_code
+from .frames import for_each_state, frame_codes, frame_tables, reference_code
 
 
 class OperationalMethod(Protocol):
@@ -19,7 +20,7 @@ class OperationalMethod(Protocol):
     name: str
     source: str
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: Sequence[str], reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k) with the arguments and errors of `treesim.inverse_operational_inertia`."""
         ...
 
@@ -31,12 +32,21 @@ class CompiledMethod:
     source: ClassVar[str]
     entry: ClassVar[Callable[..., int]]
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: Sequence[str], reference: str) -> np.ndarray:
+    def __init__(self) -> None:
+        self._door: Callable[..., int] | None = None
+
+    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
-        bodies, offsets = frame_tables(robot, frames)
-        m = 6 * len(bodies)
-        constants = (robot.ints, robot.reals, bodies, offsets, reference_code(reference))
-        argument = Argument("q", q, (robot.nq,))
-        return evaluate(
-            type(self).entry, constants, (argument,), [(m, m)], lambda named: explain_failure(robot, named)
-        )[0]
+        codes, offsets = frame_codes(robot, frames, reference)
+        m = 6 * len(frames)
+        out = np.empty((m, m))
+        if self._door is None:
+            self._door = door(type(self).entry, 6)
+        if self._door(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
+            return out  # anything but one state in a float array is coerced, broadcast, or explained below
+        entry = type(self).entry
+        return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))
+
+    def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:
+        """Return the entry's leading arguments, which do not depend on the state."""
+        return (robot.ints, robot.reals, *frame_tables(robot, frames), reference_code(reference))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.evaluate import Argument, coerce, evaluate
+from ..engine.fastcall import door
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
+from ..kernels.status import FINE
 from ..model.tree import Tree
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
@@ -38,6 +41,41 @@ def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.nda
         row[:9] = (turn @ frame.placement.rotation).ravel()
         row[9:] = turn @ frame.placement.translation
     return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
+
+
+def frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
+
+    The tables last used are kept, with their robots. Raises UnknownNameError (frame, reference).
+    """
+    try:
+        return _frame_codes(robot, frames, reference)
+    except TypeError:  # a name that cannot be hashed, and so cannot be known
+        return _frame_codes.__wrapped__(robot, frames, reference)
+
+
+@lru_cache(maxsize=256)
+def _frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
+    code = reference_code(reference)
+    bodies, offsets = frame_tables(robot, frames)
+    codes = np.concatenate([[code], bodies]).astype(np.int64)
+    codes.setflags(write=False)
+    offsets.setflags(write=False)
+    return codes, offsets
+
+
+def for_each_state(
+    entry: Callable[..., int],
+    robot: Tree,
+    q: Any,
+    tables: tuple[np.ndarray, np.ndarray],
+    shape: tuple[int, ...],
+    explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
+) -> np.ndarray:
+    """Return what an entry `(ints, reals, bodies, offsets, reference, q, out)` makes of frames in every state of q."""
+    codes, offsets = tables
+    constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), int(codes[0]))
+    return evaluate(entry, constants, (_configuration(robot, q),), [shape], explain)[0]
 
 
 def _configuration(robot: Tree, q: Any) -> Argument:
@@ -81,9 +119,11 @@ def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") ->
     reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
     reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
     """
-    bodies, offset = frame_tables(robot, (frame,))
-    constants = (*constants_of(robot), bodies, offset, reference_code(reference))
-    return evaluate(jacobian_states, constants, (_configuration(robot, q),), [(6, robot.nv)])[0]
+    codes, offsets = frame_codes(robot, (frame,), reference)
+    J = np.empty((6, robot.nv))
+    if door(jacobian_states, 6)(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
+        return J  # anything but one state in a float array is coerced, broadcast, or explained below
+    return for_each_state(jacobian_states, robot, q, (codes, offsets), J.shape)
 
 
 def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "world") -> np.ndarray:

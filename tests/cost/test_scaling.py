@@ -1,0 +1,112 @@
+"""Families, orders as exponents, fits, and what the command stops at."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import treesim
+from tests.trees import relative_error
+from treesim.cli import scaling as command
+from treesim.cli.main import app
+from treesim.cost import scaling
+from treesim.cost.factorization import dense_factors, sparse_factors
+from treesim.model import generators as make
+
+CHAIN, BINARY, SIDE, GRID = scaling.FAMILIES
+
+
+@pytest.mark.parametrize("family", scaling.FAMILIES, ids=lambda family: family.name)
+def test_families_have_about_n_bodies_and_the_depth_they_say(family):
+    sizes = [family.make(n).n_bodies for n in (50, 200, 800)]
+    depths = [family.make(n).topology.depth for n in (50, 200, 800)]
+    assert all(0.5 < size / n < 2 for size, n in zip(sizes, (50, 200, 800), strict=True))
+    growth = np.log(depths[2] / depths[0]) / np.log(sizes[2] / sizes[0])
+    assert growth == pytest.approx(family.depth_exponent, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("order", "family", "exponent"),
+    [
+        ("O(N)", CHAIN, 1),
+        ("O(n d^2)", CHAIN, 3),
+        ("O(n d^2)", BINARY, 1),
+        ("O(n d^2)", GRID, 2),
+        ("O(n d)", SIDE, 2),
+        ("O(n^3)", GRID, 3),
+        ("O(N + n d)", GRID, 1.5),
+        ("O(N log N)", CHAIN, 1),
+        ("O(N) per iteration", CHAIN, None),
+        ("that of another", CHAIN, None),
+        ("O(N + m^2)", CHAIN, None),
+    ],
+)
+def test_orders_as_exponents(order, family, exponent):
+    assert scaling.expected_exponent(order, family) == exponent
+
+
+def test_fits_look_at_the_upper_decade_only():
+    sizes = [1, 10, 100, 300, 1000]
+    seconds = [1.0, 1.0, 1e-4, 9e-4, 1e-2]  # quadratic from 100 on
+    assert scaling.fitted_exponent(sizes, seconds) == pytest.approx(2)
+    assert scaling.fitted_exponent([10], [1.0]) is None
+    assert scaling.next_seconds([100, 300], [1.0, 3.0], 600) == pytest.approx(6 * 2**0.5)
+
+
+def test_linear_backends_count_linearly_and_factors_as_their_exponents_say():
+    """Exact operations, which no machine's load disturbs, on the way to the measured exponents."""
+    sizes = (64, 128, 256)
+    for family in (CHAIN, GRID):
+        D2 = [family.make(n).topology.D2 for n in sizes]
+        slope = np.polyfit(np.log(sizes), np.log(D2), 1)[0]
+        assert slope == pytest.approx(scaling.expected_exponent("O(n d^2)", family), abs=0.15)
+
+
+def test_command_stops_within_its_budget():
+    rows = command.sweep((10, 20), 1e-9, lambda text: None)
+    assert {row["family"] for row in rows} == {family.name for family in scaling.FAMILIES}
+    assert {row["backend"] for row in rows} == set(treesim.available("dynamics")) - {"auto"}
+    for row in rows:
+        assert len(row["sizes"]) == len(row["seconds"]) == 1
+        assert "would take" in row["stopped"]
+
+
+@pytest.mark.slow
+def test_command_writes_table_and_plot(tmp_path):
+    path = tmp_path / "scaling.png"
+    result = CliRunner().invoke(app, ["scaling", "--quick", "--plot", str(path), "--json"])
+    assert result.exit_code == 0
+    facts = json.loads(result.stdout)
+    aba = next(row for row in facts["times"] if row["backend"] == "aba" and row["family"] == "chain")
+    assert aba["sizes"] == [10, 30, 100] and 0.3 < aba["exponent"] < 1.5 and aba["expected"] == 1
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("robot", [make.chain(9), make.balanced_binary_tree(4)], ids=lambda robot: robot.name)
+def test_factors_that_are_timed_solve_the_same_system(robot):
+    q = robot.random(0)
+    x = np.linalg.solve(treesim.mass_matrix(robot, q), np.ones(robot.nv))
+    for factors in (sparse_factors(robot, q, "ltdl"), sparse_factors(robot, q, "ltl"), dense_factors(robot, q)):
+        for _ in range(2):  # nothing is left over from the call before
+            factors.factorize()
+            assert relative_error(factors.solve(), x) < 1e-12
+    with pytest.raises(treesim.UnknownNameError, match="did you mean 'ltdl'"):
+        sparse_factors(robot, q, "ltdll")
+
+
+def test_factorization_table_has_the_papers_ratios():
+    result = CliRunner().invoke(app, ["scaling", "--factorization", "--quick", "--json"])
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["rows"]
+    assert len(rows) == 12
+    for row in rows:
+        if row["printed"] is not None:
+            assert row["operation_ratio"] == pytest.approx(row["printed"], rel=0.012)  # as the paper rounds
+        assert row["factorize"]["ratio"] > 0 < row["solve"]["ratio"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_articulated_bodies_take_linear_memory_on_a_chain_of_10000():
+    assert command.added_memory("aba", 10_000)["added_bytes"] < 20e6  # a row of H for every body would be 800 MB

@@ -1,0 +1,184 @@
+"""The specialised engine: the same results as the generic one, for any batch, on any number of threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from tests.dynamics.test_batches import FUNCTIONS, ROBOT
+from treesim.engine import evaluate, machine_code, specialised
+from treesim.engine.trigonometry import LARGEST
+from treesim.kernels.aba import forward_dynamics_states
+from treesim.kernels.configuration import difference_states
+from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.model import generators
+
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+NEVER, ALWAYS = 10**9, 1
+
+
+def states(robot, count, seed=0):
+    """States side by side: q, v, a, tau (count, n) and wrenches."""
+    each = [trees.random_state(robot, seed + k) for k in range(count)]
+    return trees.State(*(np.stack(values) for values in zip(*each, strict=True)))
+
+
+def both_engines(monkeypatch, function):
+    monkeypatch.setattr(specialised, "STATES", NEVER)
+    generic = function()
+    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+    return generic, function()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_gives_the_generic_engine_s_result(name, monkeypatch):
+    batch = states(ROBOT, 11)
+    generic, special = both_engines(monkeypatch, lambda: FUNCTIONS[name](*batch))
+    assert trees.relative_error(special, generic) < 1e-13
+
+
+@pytest.mark.parametrize("name", trees.CATALOGUE)
+def test_every_tree_gives_the_generic_engine_s_result(name, monkeypatch):
+    robot = trees.tree(name)
+    q, v, _, tau, f_ext = states(robot, 9)
+    generic, special = both_engines(monkeypatch, lambda: treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext))
+    assert trees.relative_error(special, generic) < 1e-12
+    assert specialised.batch_code(
+        forward_dynamics_states, (robot.ints, robot.reals),
+        (robot.nq, robot.nv, robot.nv, 6 * robot.n_bodies), (robot.nv,), single=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def humanoid():
+    return treesim.load("simple_humanoid", base="floating")
+
+
+def test_a_state_s_result_depends_neither_on_its_place_nor_on_the_batch_nor_on_threads(humanoid, monkeypatch):
+    q, v, _, tau, _ = states(humanoid, 1000)
+    together = treesim.forward_dynamics(humanoid, q, v, tau)
+    shifted = treesim.forward_dynamics(humanoid, q[3:998], v[3:998], tau[3:998])
+    assert np.array_equal(shifted, together[3:998])
+    for threads in (1, 2, 5):
+        with ThreadPoolExecutor(threads) as pool:
+            monkeypatch.setattr(evaluate, "pool", lambda pool=pool: pool)
+            monkeypatch.setattr(evaluate, "thread_count", lambda threads=threads: threads)
+            assert np.array_equal(treesim.forward_dynamics(humanoid, q, v, tau), together)
+
+
+def test_arrays_in_any_order_of_memory_are_taken(humanoid):
+    q, v, _, tau, _ = states(humanoid, 600)
+    expected = treesim.forward_dynamics(humanoid, q, v, tau)
+    found = treesim.forward_dynamics(humanoid, np.asfortranarray(q), np.repeat(v, 2, axis=0)[::2], tau[None])
+    assert np.array_equal(found[0], expected)
+
+
+@pytest.mark.parametrize("argument", ["q", "v", "tau"])
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_one_bad_number_in_a_large_batch_is_found(humanoid, argument, place):
+    """Also where no result depends on it, as on the position of a floating base."""
+    batch = dict(zip(("q", "v", "a", "tau"), states(humanoid, 700), strict=False))
+    del batch["a"]
+    batch[argument][517, place] = np.nan
+    with pytest.raises(treesim.NonFiniteError, match=rf"{argument}\[517, {place % batch[argument].shape[1]}\]"):
+        treesim.forward_dynamics(humanoid, **batch)
+
+
+def test_angles_of_any_size(monkeypatch):
+    robot = trees.tree("binary_4")
+    rng = np.random.default_rng(0)
+    for size in (1.0, 1e3, 0.99 * LARGEST, 1e7, 1e15):
+        q = rng.uniform(-size, size, (40, robot.nq))
+        generic, special = both_engines(monkeypatch, lambda q=q: treesim.mass_matrix(robot, q))
+        assert trees.relative_error(special, generic) < 1e-14
+
+
+@pytest.mark.parametrize("name, error", [("simple_humanoid", 2e-6), ("talos_full_v2", 2e-6), ("anymal", 2e-6)])
+def test_single_precision_by_dtype(name, error):
+    robot = treesim.load(name, base="floating", mimic="free")
+    q, v, a, tau, _ = states(robot, 1000)
+    exact = treesim.inverse_dynamics(robot, q, v, a)
+    q, v, a, tau = (x.astype(np.float32) for x in (q, v, a, tau))
+    found = treesim.inverse_dynamics(robot, q, v, a)
+    assert found.dtype == np.float32
+    assert trees.relative_error(found, exact) < error
+    back = treesim.forward_dynamics(robot, q, v, tau)
+    doubles = treesim.forward_dynamics(robot, *(x.astype(float) for x in (q, v, tau)))
+    assert back.dtype == np.float32 and 0 < trees.relative_error(back, doubles) < 1e-4
+    few = treesim.forward_dynamics(robot, q[:5], v[:5], tau[:5])  # computed in double, then rounded
+    assert np.array_equal(few, doubles[:5].astype(np.float32)) or trees.relative_error(few, doubles[:5]) < 1e-7
+
+
+def test_single_precision_large_angles(monkeypatch):
+    robot = trees.tree("binary_4")
+    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+    q = np.random.default_rng(0).uniform(-1e5, 1e5, (40, robot.nq)).astype(np.float32)
+    M = treesim.mass_matrix(robot, q)
+    assert M.dtype == np.float32
+    assert trees.relative_error(M, treesim.mass_matrix(robot, q.astype(float))) < 1e-5
+
+
+def test_what_cannot_be_specialised_stays_with_the_generic_engine(monkeypatch):
+    robot = trees.tree("random_c")
+    constants = (robot.ints, robot.reals)
+    assert specialised.batch_code(difference_states, constants, (robot.nq, robot.nq), (robot.nv,), False) is None
+    q = states(robot, 600).q
+    assert np.array_equal(robot.difference(q, q[::-1])[5], robot.difference(q[5], q[-6]))
+    chain = generators.chain(300)  # n^3 / 6 multiplications
+    sizes = (chain.nq, chain.nv, chain.nv, 0)
+    constants = (chain.ints, chain.reals)
+    assert specialised.batch_code(forward_dynamics_ltdl_states, constants, sizes, (chain.nv,), False) is None
+
+
+class Disk:
+    """The kept objects of an empty cache, and code that is made anew as in a new process."""
+
+    def __init__(self, folder, monkeypatch):
+        monkeypatch.setattr(machine_code, "cache_directory", lambda: folder)
+        monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
+        compilations = []
+        compile_text = machine_code._compile
+        monkeypatch.setattr(machine_code, "_compile", lambda *a: compilations.append(a) or compile_text(*a))
+        self.folder, self.compilations = folder, compilations
+
+    def matrix(self):
+        specialised._codes.clear()
+        return treesim.mass_matrix(ROBOT, states(ROBOT, 600).q)
+
+    def file(self):
+        (path,) = (self.folder / "objects").iterdir()
+        return path
+
+
+def test_code_is_kept_on_disk_and_a_damaged_file_is_replaced(tmp_path, monkeypatch):
+    disk = Disk(tmp_path, monkeypatch)
+    expected = disk.matrix()
+    assert np.array_equal(disk.matrix(), expected) and len(disk.compilations) == 1
+    whole = disk.file().read_bytes()
+    middle = len(whole) // 2
+    for damaged in (b"", whole[:-1], whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :], whole[:60]):
+        disk.file().write_bytes(damaged)
+        before = len(disk.compilations)
+        assert np.array_equal(disk.matrix(), expected) and len(disk.compilations) == before + 1
+        assert disk.file().read_bytes() == whole
+
+
+def test_code_made_for_another_processor_or_robot_is_not_used(tmp_path, monkeypatch):
+    disk = Disk(tmp_path, monkeypatch)
+    expected = disk.matrix()
+    here = machine_code.processor()
+    first = disk.file()
+    whole = first.read_bytes()
+    monkeypatch.setattr(machine_code, "processor", lambda: here._replace(features=here.features + ",-avx512vbmi"))
+    assert np.array_equal(disk.matrix(), expected) and len(disk.compilations) == 2
+    (other,) = (path for path in (tmp_path / "objects").iterdir() if path != first)
+    other.write_bytes(whole)  # a file under another one's name
+    assert np.array_equal(disk.matrix(), expected) and len(disk.compilations) == 3
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
+    (tmp_path / "objects").write_text("not a folder")
+    disk = Disk(tmp_path, monkeypatch)
+    assert np.array_equal(disk.matrix(), disk.matrix()) and len(disk.compilations) == 2

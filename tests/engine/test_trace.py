@@ -1,0 +1,109 @@
+"""Traces: what a kernel's text computes for one robot, folded, shared, and without what nothing needs."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Graph, Traced, trace
+from treesim.kernels.aba import forward_dynamics_states
+from treesim.kernels.configuration import difference_states
+from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.rnea import inverse_dynamics_states
+
+pytestmark = pytest.mark.nojit
+FUNCTIONS = {
+    ADD: np.add, SUB: np.subtract, MUL: np.multiply, DIV: np.divide,
+    NEG: np.negative, SQRT: np.sqrt, SIN: np.sin, COS: np.cos,
+}  # fmt: skip
+
+
+def values(traced, inputs):
+    """Results of a trace, node by node in numpy."""
+    graph = traced.graph
+    found = {}
+
+    def value(node):
+        if node in found:
+            return found[node]
+        return inputs[graph.first[node]] if graph.operation[node] == INPUT else graph.values[graph.first[node]]
+
+    for node in graph.needed(traced.results):
+        f = FUNCTIONS[graph.operation[node]]
+        pair = (value(graph.first[node]), value(graph.second[node]))
+        found[node] = f(*pair[: f.nin])
+    return np.array([value(node) for node in traced.results])
+
+
+@pytest.mark.parametrize("name", trees.CATALOGUE)
+def test_a_trace_computes_what_the_function_computes(name):
+    robot = trees.tree(name)
+    q, v, a, tau, _ = trees.random_state(robot)
+    constants, n = (robot.ints, robot.reals), robot.nv
+    forward = trace(forward_dynamics_states, constants, (robot.nq, n, n, 0), (n,))
+    expected = treesim.forward_dynamics(robot, q, v, tau)
+    assert trees.relative_error(values(forward, np.concatenate([q, v, tau])), expected) < 1e-12
+    inverse = trace(inverse_dynamics_states, constants, (robot.nq, n, n, 0), (n,))
+    expected = treesim.inverse_dynamics(robot, q, v, a)
+    assert trees.relative_error(values(inverse, np.concatenate([q, v, a])), expected) < 1e-13
+    matrix = trace(mass_matrix_states, constants, (robot.nq,), (n * n,))
+    assert trees.relative_error(values(matrix, q).reshape(n, n), treesim.mass_matrix(robot, q)) < 1e-14
+
+
+def numbers(count):
+    graph = Graph()
+    return graph, [Traced(graph, graph.node(INPUT, k)) for k in range(count)]
+
+
+def operations(graph, *results):
+    return Counter(graph.operation[k] for k in graph.needed([x.node for x in results]))
+
+
+def test_constants_are_folded_and_signs_swallowed():
+    graph, (x, y) = numbers(2)
+    assert (x * 0 + 1 * y - 0).node == y.node
+    assert (2 - x * 0).value == 2
+    negative = -x
+    assert (-negative).node == x.node
+    assert operations(graph, x + (-y) * 3) == {MUL: 1, SUB: 1}
+    assert operations(graph, -(x - y)) == {SUB: 1}
+    assert (x - x).value == 0
+    assert (0 / x).value == 0
+    assert operations(graph, x / 4.0) == {MUL: 1}
+
+
+def test_equal_expressions_are_one():
+    graph, (x, y) = numbers(2)
+    assert (x * y).node == (y * x).node
+    assert (x + y).node == (y + x).node
+    assert (x - y).node != (y - x).node
+    unused = x / y
+    assert operations(graph, x * y + y * x) == {MUL: 1, ADD: 1}
+    assert operations(graph, unused) == {DIV: 1}
+
+
+@pytest.mark.parametrize("question", [lambda x: x > 0, lambda x: x == 1.0, bool, abs, float, int, lambda x: min(x, 1)])
+def test_a_course_that_depends_on_values_cannot_be_traced(question):
+    _, (x,) = numbers(1)
+    with pytest.raises(treesim.UnsupportedError, match="values of its inputs"):
+        question(x)
+
+
+def test_what_cannot_be_traced_says_so():
+    robot = trees.tree("random_c")
+    with pytest.raises(treesim.UnsupportedError, match="cannot be traced"):
+        trace(difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,))
+    with pytest.raises(treesim.UnsupportedError, match="sizes"):
+        trace(mass_matrix_states, (robot.ints, robot.reals), (robot.nq + 1,), (robot.nv**2,))
+
+
+def test_folding_saves_operations_of_real_robots():
+    robot = treesim.load("simple_humanoid", base="floating")
+    n = robot.nv
+    traced = trace(forward_dynamics_states, (robot.ints, robot.reals), (robot.nq, n, n, 0), (n,))
+    count = Counter(traced.graph.operation[k] for k in traced.graph.needed(traced.results))
+    assert count[SIN] == count[COS] == robot.n_bodies - 1
+    assert count[MUL] < 5400  # what the text does when only products with 0 and 1 are left out
+    assert count[ADD] + count[SUB] < 4149

@@ -1,0 +1,136 @@
+"""Sparse operations of Featherstone 2010: against dense ones, and their counted costs against Table 1."""
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from tests.trees import random_state, relative_error
+from treesim.cost import featherstone_2010 as f10
+from treesim.engine.python import Tally
+from treesim.kernels import sparse_rows
+
+NAMES = ("tree_1", "chain_mixed", "random_b", "free_random", "asimo")
+every_tree = pytest.mark.parametrize("name", NAMES)
+FACTORS = {"ltdl": treesim.ltdl, "ltl": treesim.ltl}
+
+
+def frames_of(robot):
+    names = robot.body_names
+    return [names[-1], names[0], names[len(names) // 2], names[-1]]
+
+
+@every_tree
+@pytest.mark.parametrize("factors", FACTORS)
+def test_products_and_quotients_are_the_dense_ones(name, factors):
+    robot = trees.tree(name)
+    q = random_state(robot, 1).q
+    J = treesim.sparse_jacobian(robot, q, frames_of(robot))
+    full = np.concatenate([treesim.frame_jacobian(robot, q, frame) for frame in frames_of(robot)])
+    np.testing.assert_array_equal(J.dense(), full)
+    rng = np.random.default_rng(0)
+    for x in (rng.normal(size=robot.nv), rng.normal(size=(robot.nv, 3))):
+        assert relative_error(J.multiply(x), full @ x) < 1e-14
+    for x in (rng.normal(size=24), rng.normal(size=(24, 3))):
+        assert relative_error(J.multiply_transposed(x), full.T @ x) < 1e-14
+    F = FACTORS[factors](robot.dof_parent, treesim.mass_matrix(robot, q))
+    Y_D, Y_d = J.divide(F)
+    assert relative_error(Y_d.dense(), full @ np.linalg.inv(F.L)) < 1e-12
+    assert relative_error(Y_D.dense(), full @ np.linalg.inv(F.L) / F.D) < 1e-12
+    inverse = treesim.inverse_operational_inertia(robot, q, frames_of(robot))
+    assert relative_error(Y_D.multiply_rows(Y_d), inverse) < 1e-12
+
+
+@pytest.mark.parametrize("factors", FACTORS)
+def test_the_papers_sequence_gives_what_operational_space_gives(factors):
+    robot = trees.tree("asimo")
+    state = random_state(robot, 2)
+    frames = [robot.body_names[-1], robot.body_names[5]]
+    J = treesim.sparse_jacobian(robot, state.q, frames)
+    F = FACTORS[factors](robot.dof_parent, treesim.mass_matrix(robot, state.q))
+    Y_D, Y_d = J.divide(F)
+    inertia = np.linalg.inv(Y_D.multiply_rows(Y_d))
+    jbar = F.solve_lower(Y_D.multiply_transposed(inertia))
+    space = treesim.operational_space(robot, state.q, state.v, frames)
+    assert relative_error(jbar, space.jbar) < 1e-10
+    assert relative_error(J.null_space(jbar), space.nullspace) < 1e-10
+
+
+# ---- counted operations
+
+
+def counted(robot, bodies, run):
+    """The operations of run(last, a maker of variables) on the topology of `robot`."""
+    topology, tally = robot.topology, Tally()
+    last = np.array([topology.last_dof[body] - 1 for body in bodies for _ in range(6)])
+    depth = topology.dof_depth - 1
+    start = np.concatenate([[0], np.cumsum(depth + 1)[:-1]])
+    run((topology.dof_parent - 1, depth), start, last, lambda *shape: tally.variables(np.ones(shape)).reshape(shape))
+    return {kind: count for kind, count in tally.operations.items() if count}
+
+
+def tasks_of(name):
+    robot = trees.tree(name)
+    bodies = [robot.n_bodies, 1, robot.n_bodies // 2]
+    return robot, bodies, [body for body in bodies for _ in range(6)]
+
+
+@every_tree
+def test_products_cost_exactly_what_table_1_says(name):
+    robot, bodies, b = tasks_of(name)
+    n, m, tree = robot.nv, len(b), robot.topology
+
+    def product(path, start, last, make):
+        sparse_rows.product(*path, last, make(m, n), make(n), make(m))
+
+    def transposed(path, start, last, make):
+        sparse_rows.add_transposed_product(*path, last, make(m, n), make(m), make(n))
+
+    def gram(path, start, last, make):
+        sparse_rows.multiply_rows(*path, last, make(m, n), make(m, n), make(m, m))
+
+    def null_space(path, start, last, make):
+        sparse_rows.null_space(*path, last, make(m, n), make(n, m), make(n, n))
+
+    assert counted(robot, bodies, product) == f10.jacobian_product(tree, b).as_dict()
+    assert counted(robot, bodies, transposed) == f10.jacobian_transpose_product(tree, b).as_dict()
+    assert counted(robot, bodies, gram) == f10.gram_product(tree, b).as_dict()
+    assert counted(robot, bodies, null_space) == f10.null_space(tree, b).as_dict()
+
+
+@every_tree
+def test_quotients_cost_exactly_what_table_1_says(name):
+    robot, bodies, b = tasks_of(name)
+    n, m = robot.nv, len(b)
+
+    for divide in (sparse_rows.divide_ltl, sparse_rows.divide_ltdl):
+
+        def quotient(path, start, last, make, divide=divide):
+            divide(*path, start, make(int(start[-1]) + n), last, make(m, n), make(m, n))
+
+        assert counted(robot, bodies, quotient) == f10.triangular_rows(robot.topology, b).as_dict()
+
+
+def test_what_does_not_fit_is_refused():
+    robot = trees.tree("tree_1")
+    J = treesim.sparse_jacobian(robot, robot.neutral(), "body_7")
+    with pytest.raises(treesim.ArgumentError, match="does not move"):
+        treesim.SparseJacobian(robot.topology, [1], np.ones((1, robot.nv)))
+    with pytest.raises(treesim.ArgumentError, match="last"):
+        treesim.SparseJacobian(robot.topology, [robot.nv + 1], np.ones((1, robot.nv)))
+    with pytest.raises(treesim.ArgumentError, match="shape"):
+        J.multiply(np.ones(robot.nv + 1))
+    other = treesim.ltdl([0, 1], np.eye(2))
+    with pytest.raises(treesim.ArgumentError, match="another tree"):
+        J.divide(other)
+    with pytest.raises(treesim.ArgumentError, match="same paths"):
+        J.multiply_rows(treesim.sparse_jacobian(robot, robot.neutral(), "body_1"))
+
+
+def test_rows_that_nothing_moves():
+    robot = treesim.Tree("with_bench", trees.tree("tree_1").bodies, [treesim.Frame("bench", 0)])
+    J = treesim.sparse_jacobian(robot, robot.neutral(), ["bench", "body_4"])
+    assert not J.dense()[:6].any() and not J.multiply(np.ones(robot.nv))[:6].any()
+    F = treesim.ltdl(robot.dof_parent, treesim.mass_matrix(robot, robot.neutral()))
+    inverse = treesim.inverse_operational_inertia(robot, robot.neutral(), ["bench", "body_4"])
+    assert relative_error(np.matmul(J.divide(F)[0].dense(), J.divide(F)[1].dense().T), inverse) < 1e-12

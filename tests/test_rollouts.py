@@ -1,0 +1,178 @@
+"""Rollouts against simulations, one by one."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim import control, rollouts
+from treesim.engine import evaluate, specialised
+from treesim.kernels.rollout import STICKING_SPEED
+from treesim.rollouts import DivergedWarning
+from treesim.simulation import STICKING_SPEED as SIMULATED_STICKING_SPEED
+
+
+@pytest.fixture(params=["lanes", "generic"])
+def engine(request, monkeypatch):
+    if request.param == "generic":
+        monkeypatch.setattr(specialised, "batch_code", lambda *a, **k: None)
+    elif not specialised.usable():
+        pytest.skip("kernels run as plain Python, or LLVM is too old")
+    return request.param
+
+
+class Recorded:
+    """A controller that plays forces back, step by step."""
+
+    def __init__(self, forces, dt):
+        self.forces, self.dt = forces, dt
+
+    def torque(self, t, q, v):
+        return self.forces[min(round(t / self.dt), len(self.forces) - 1)]
+
+
+def start(robot, count, seed=0, speed=0.1):
+    rng = np.random.default_rng(seed)
+    return np.array([robot.random(rng) for _ in range(count)]), speed * rng.normal(size=(count, robot.nv)), rng
+
+
+def rough(robot):
+    """The same tree with damping and friction in every simple joint."""
+    bodies = []
+    for body in robot.bodies:
+        joint = body.joint
+        if joint.nv == 1:
+            joint = treesim.Joint(joint.name, joint.type, joint.placement, axis=joint.axis, damping=0.3, friction=0.05)
+        bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
+    return treesim.Tree(f"rough_{robot.name}", bodies)
+
+
+@pytest.mark.parametrize("name", ["random_a", "random_c", "humanoid_2005", "side_branches_5"])
+def test_rollouts_under_forces_are_simulations(name, engine):
+    robot = rough(trees.tree(name))
+    q0, v0, rng = start(robot, 11)
+    forces = 0.1 * rng.normal(size=(11, 20, robot.nv))
+    found = treesim.rollout(robot, q0, v0, forces, dt=1e-3)
+    assert found.q.shape == (11, 20, robot.nq) and found.t[-1] == pytest.approx(0.02)
+    assert (found.diverged == -1).all()
+    for b in (0, 7, 10):
+        run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3)).run(0.02, q0[b], v0[b])
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-11
+        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-10
+
+
+def test_rollouts_towards_targets_are_simulations(engine):
+    robot = treesim.load("anymal", base="floating")
+    q0, v0, _ = start(robot, 3)
+    q0[:, :7] = robot.neutral()[:7]
+    target = robot.neutral()
+    kp = np.concatenate([np.zeros(6), np.full(robot.nv - 6, 500.0)])  # saturates at first
+    targets = np.broadcast_to(np.concatenate([np.zeros(6), target[7:]]), (40, robot.nv))
+    found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20)
+    for b in range(3):
+        controller = control.PD(robot, target, kp, kp / 20)
+        run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-9
+
+
+def test_speed_below_which_friction_sticks_is_the_simulation_s():
+    assert STICKING_SPEED == SIMULATED_STICKING_SPEED
+
+
+def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, engine):
+    robot = trees.tree("random_a")
+    q0, v0, _ = start(robot, 21)
+    found = treesim.rollout(robot, q0, v0, steps=15)
+    assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15).q, found.q[4:9])
+    monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
+    told = []
+    again = treesim.rollout(robot, q0, v0, steps=15, progress=lambda done, total: told.append((done, total)))
+    assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
+    monkeypatch.undo()
+    monkeypatch.setattr(evaluate, "thread_count", lambda: 1)
+    assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15).v, found.v) or engine == "generic"
+
+
+def test_records_every_few_steps_and_writes_files(tmp_path):
+    robot = trees.tree("tree_1")
+    q0, v0, _ = start(robot, 5)
+    each = treesim.rollout(robot, q0, v0, steps=20)
+    some = treesim.rollout(robot, q0, v0, steps=20, every=6, out=tmp_path / "run")
+    assert np.array_equal(some.q, each.q[:, 5:18:6]) and np.array_equal(some.t, each.t[5:18:6])
+    del some
+    assert np.array_equal(np.load(tmp_path / "run_v.npy", mmap_mode="r"), each.v[:, 5:18:6])
+
+
+def test_one_state_and_shared_controls_broadcast():
+    robot = trees.tree("tree_1")
+    q0, v0, rng = start(robot, 4)
+    forces = rng.normal(size=(10, robot.nv))
+    found = treesim.rollout(robot, q0[0], v0, forces)
+    alone = treesim.rollout(robot, q0[0], v0[2], forces)
+    assert found.q.shape == (4, 10, robot.nq) and np.array_equal(found.q[2], alone.q[0])
+
+
+def test_single_precision():
+    robot = treesim.load("simple_humanoid", base="floating")
+    q0, v0, _ = start(robot, 20)
+    exact = treesim.rollout(robot, q0, v0, steps=50)
+    found = treesim.rollout(robot, q0.astype(np.float32), v0.astype(np.float32), steps=50)
+    assert found.q.dtype == np.float32
+    assert trees.relative_error(found.q, exact.q) < 1e-4
+
+
+def test_a_rollout_that_diverges_is_named_and_the_others_are_kept(engine):
+    robot = trees.tree("tree_1")
+    q0, v0, _ = start(robot, 9)
+    v0[6] = 1e200
+    with pytest.warns(DivergedWarning, match=r"1 of 9 .* number 6"):
+        found = treesim.rollout(robot, q0, v0, steps=10)
+    assert found.diverged[6] >= 0 and (np.delete(found.diverged, 6) == -1).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10).q, found.q[:6])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"dt": 0.0}, "dt must be"),
+        ({"dt": np.nan}, "dt must be"),
+        ({"controls": None}, "number of steps"),
+        ({"steps": 3}, "controls hold 4 steps"),
+        ({"every": 5}, "every must be"),
+        ({"every": 0}, "every must be"),
+        ({"kp": -1.0}, "kp must be"),
+        ({"kd": np.ones(3)}, "kd must be"),
+        ({"q0": np.zeros((2, 6))}, "q0 has shape"),
+        ({"q0": np.zeros((3, 7)), "v0": np.zeros((2, 7))}, "different numbers of rollouts"),
+        ({"controls": np.zeros(7)}, "controls have shapes|and controls"),
+        ({"v0": "fast"}, "v0 must be an array"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_named(change, message):
+    robot = trees.tree("tree_1")
+    arguments = {"q0": np.zeros((2, 7)), "v0": np.zeros(7), "controls": np.zeros((4, 7))} | change
+    with pytest.raises(treesim.ArgumentError, match=message):
+        treesim.rollout(robot, **arguments)
+
+
+def test_bad_numbers_and_gains_on_free_joints_are_named():
+    robot = trees.tree("humanoid_2005")
+    q0, v0, _ = start(robot, 2)
+    forces = np.zeros((4, robot.nv))
+    forces[2, 5] = np.inf
+    with pytest.raises(treesim.NonFiniteError, match=r"controls\[2, 5\]"):
+        treesim.rollout(robot, q0, v0, forces)
+    with pytest.raises(treesim.UnsupportedError, match="several degrees of freedom"):
+        treesim.rollout(robot, q0, v0, steps=2, kp=np.ones(robot.nv))
+    with pytest.raises(treesim.TreesimError, match="cannot write"):
+        treesim.rollout(robot, q0, v0, steps=2, out="/nowhere/run")
+
+
+def test_no_rollouts_and_no_steps():
+    robot = trees.tree("tree_1")
+    assert treesim.rollout(robot, np.zeros((0, 7)), np.zeros(7), steps=3).q.shape == (0, 3, 7)
+    assert treesim.rollout(robot, np.zeros(7), np.zeros(7), steps=0).q.shape == (1, 0, 7)

@@ -1,0 +1,89 @@
+"""`treesim accuracy`: how the errors of every backend grow along chains, and on ill-conditioned ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import TreesimError
+from .common import JsonOption, guarded, messages, output, print_json
+
+if TYPE_CHECKING:
+    from ..cost.error_growth import Case
+
+QUICK = (10, 100)
+
+
+@guarded
+def accuracy(
+    quick: Annotated[bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure the relative errors of every backend on chains of up to 1000 bodies, force-driven and in prescribed
+    motion, and on chains with one light or heavy link; plain and after one step of refinement.
+
+    Exact accelerations come from the same kernel on 40 digits (needs mpmath).
+    """
+    from ..cost.error_growth import LENGTHS
+
+    with messages().status("computing ...") as status:
+        rows = list(error_rows(QUICK if quick else LENGTHS, lambda text: status.update(f"computing: {text} ...")))
+    if json:
+        print_json(rows)
+        return
+    for title in dict.fromkeys((row["table"], row["regime"]) for row in rows):
+        _print(title, [row for row in rows if (row["table"], row["regime"]) == title])
+
+
+def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one."""
+    from ..cost import error_growth as growth
+    from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
+
+    for regime, kind, n, case in growth.growth_cases(lengths):
+        tell(f"{kind} chain of {n}, {regime}")
+        facts = {"table": f"{kind} chain", "regime": regime, "case": f"N = {n}"}
+        yield {**facts, "errors": _errors(case, GROWTH.get((regime, kind, n), {}))}
+    for name, regime, factor, case in growth.ill_conditioned_cases():
+        tell(f"{name}, {regime}")
+        facts = {"table": f"{name} in a random chain of 20", "regime": regime, "case": f"mass x {factor:.0e}"}
+        yield {**facts, "errors": _errors(case, ILL_CONDITIONED[name, regime, factor])}
+
+
+def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
+    """For every backend: its error, that after one refinement, and the expected one; None where it refuses."""
+    import treesim
+
+    from ..cost.error_growth import error
+    from ..cost.expected_errors import expected
+    from ..cost.robot import AUTO
+
+    rows = []
+    for name in treesim.available("dynamics"):
+        if name != AUTO:
+            values: list[float | None] = []
+            for refinements in (0, 1):
+                try:
+                    values.append(error(case, name, refinements))
+                except TreesimError:  # such as iterations that do not converge
+                    values.append(None)
+            rows.append({"backend": name, "error": values[0], "refined": values[1], "expected": expected(seen, name)})
+    return rows
+
+
+def _print(title: tuple[str, str], rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    text = f"{', '.join(title)}: relative error, after one refinement, (expected)"
+    shown = Table("backend", *(row["case"] for row in rows), title=text, title_justify="left")
+    for k, first in enumerate(rows[0]["errors"]):
+        shown.add_row(first["backend"], *(_cell(row["errors"][k]) for row in rows))
+    output().print(shown)
+
+
+def _cell(entry: dict[str, Any]) -> str:
+    error, refined = ("fails" if entry[key] is None else f"{entry[key]:.0e}" for key in ("error", "refined"))
+    seen = entry["expected"]
+    return f"{error}, {refined}" + ("" if seen is None else f" ({seen:.0e})")

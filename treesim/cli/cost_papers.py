@@ -1,0 +1,50 @@
+"""`treesim cost --papers`: the papers' tables beside recomputed values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .common import output, print_json
+
+if TYPE_CHECKING:
+    from ..cost.papers import Row
+
+
+def show_papers(json: bool) -> None:
+    """Print every row of the papers' tables."""
+    from ..cost.papers import rows
+
+    table = rows()
+    if json:
+        print_json([row.as_dict() for row in table])
+    else:
+        _print_papers(table)
+
+
+def _print_papers(rows: list[Row]) -> None:
+    from rich.table import Table
+
+    console = output()
+    for source in dict.fromkeys(row.source for row in rows):
+        table = Table("quantity", "printed", "computed", "agrees", "note", title=source, title_justify="left")
+        for row in rows:
+            if row.source == source:
+                agrees = {True: "yes", False: "NO", None: ""}[row.agrees]
+                table.add_row(row.quantity, _text(row.printed), _text(row.computed), agrees, row.note)
+        console.print(table)
+    judged = [row for row in rows if row.agrees is not None]
+    agreeing = sum(row.agrees is True for row in judged)
+    console.print(f"{agreeing} of {len(judged)} printed numbers agree; {len(rows) - len(judged)} more are derived")
+    for row in judged:
+        if not row.agrees:
+            console.print(f"{row.source}, {row.quantity}: {row.note}", soft_wrap=True)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return " + ".join(f"{count} {name}" for name, count in value.items())
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return str(value)

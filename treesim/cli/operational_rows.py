@@ -1,0 +1,100 @@
+"""The operational space's rows of `treesim bench`: Λ^-1 and the whole space, ours and Pinocchio's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..model.topology import Topology
+    from ..model.tree import Tree
+    from .peer import PinocchioPeer
+
+COUNTS = (1, 2, 4)  # frames of six rows
+
+
+def spread_leaves(topology: Topology, count: int) -> list[int]:
+    """Return up to `count` leaf bodies, far apart: the deepest first, then each time the one that shares the fewest
+    degrees of freedom with those chosen, of these the deepest, of these the first."""
+    leaves = [i for i in range(1, topology.n_bodies + 1) if i not in set(topology.parent.tolist())]
+
+    def depth(body: int) -> int:
+        last = topology.last_dof[body]
+        return int(topology.dof_depth[last - 1]) if last else 0
+
+    chosen: list[int] = []
+    while leaves and len(chosen) < count:
+        shared = {i: max((depth(topology.nearest_common_ancestor(i, j)) for j in chosen), default=0) for i in leaves}
+        chosen.append(min(leaves, key=lambda i: (shared[i], -depth(i), i)))
+        leaves.remove(chosen[-1])
+    return chosen
+
+
+def frames_of(tree: Tree) -> dict[int, tuple[str, ...]]:
+    """Return the frames of 1, 2 and 4 leaf bodies, by number of rows, as far as the robot has so many leaves."""
+    chosen = [tree.body_names[i - 1] for i in spread_leaves(tree.topology, max(COUNTS))]
+    return {6 * k: tuple(chosen[:k]) for k in COUNTS if k <= len(chosen)}
+
+
+def our_calls(tree: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
+    """Return our calls by name: Λ^-1, and N as the last quantity of the whole space."""
+    import treesim
+
+    def inverse(frames: tuple[str, ...]) -> Callable[[], np.ndarray]:
+        return lambda: treesim.inverse_operational_inertia(tree, q, frames, reference="local")
+
+    def whole(frames: tuple[str, ...]) -> Callable[[], np.ndarray]:
+        return lambda: treesim.operational_space(tree, q, v, frames).nullspace
+
+    known = frames_of(tree)
+    calls = {f"inverse_operational_inertia, {m} rows": inverse(frames) for m, frames in known.items()}
+    for m, frames in known.items():
+        if treesim.operational_space(tree, q, v, frames).rank == m:  # else there is no inverse to compare with
+            calls[f"operational_space, {m} rows"] = whole(frames)
+    return calls
+
+
+def their_calls(peer: PinocchioPeer, tree: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
+    """Return Pinocchio's calls by name: its Delassus routine, and N by its Jacobians, M^-1 and numpy."""
+    calls: dict[str, Callable[[], np.ndarray]] = {}
+    for m, frames in frames_of(tree).items():
+        calls[f"pin.computeDelassusMatrix, {m}"] = _delassus(peer, q, frames)
+        calls[f"pin.computeMinverse, numpy, {m}"] = _whole_space(peer, q, v, frames)
+    return calls
+
+
+def _delassus(peer: PinocchioPeer, q: np.ndarray, names: tuple[str, ...]) -> Callable[[], np.ndarray]:
+    pin, model, data = peer.pin, peer.model, peer.data
+    constraints, scratch = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for name in names:
+        frame = model.frames[model.getFrameId(name, pin.FrameType.BODY)]
+        at = (frame.parentJoint, frame.placement, pin.ReferenceFrame.LOCAL)
+        constraints.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_6D, model, *at))
+        scratch.append(constraints[-1].createData())
+    pin.initConstraintDynamics(model, data, constraints, scratch)
+    return lambda: pin.computeDelassusMatrix(model, data, q, constraints, scratch, 0.0)
+
+
+def _whole_space(peer: PinocchioPeer, q: np.ndarray, v: np.ndarray, names: tuple[str, ...]) -> Callable[[], np.ndarray]:
+    """J, Λ, J̄, N and β, as one would write them with Pinocchio."""
+    pin, model, data = peer.pin, peer.model, peer.data
+    frames, axes = [model.getFrameId(name, pin.FrameType.BODY) for name in names], pin.LOCAL_WORLD_ALIGNED
+    still = np.zeros(model.nv)
+
+    def space() -> Any:
+        pin.forwardKinematics(model, data, q, v, still)
+        pin.computeJointJacobians(model, data, q)
+        pin.updateFramePlacements(model, data)
+        C = pin.nonLinearEffects(model, data, q, v).copy()
+        inverse = pin.computeMinverse(model, data, q)
+        inverse = np.triu(inverse) + np.triu(inverse, 1).T
+        J = np.concatenate([pin.getFrameJacobian(model, data, frame, axes) for frame in frames])
+        drift = [pin.getFrameClassicalAcceleration(model, data, frame, axes).vector for frame in frames]
+        X = inverse @ J.T
+        jbar = X @ np.linalg.inv(J @ X)
+        _bias = np.concatenate(drift) - X.T @ C
+        return np.eye(model.nv) - jbar @ J
+
+    return space

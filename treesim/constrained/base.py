@@ -1,0 +1,127 @@
+"""What a method of constrained forward dynamics is, and the part that compiled methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from ..dynamics.base import explain_failure
+from ..dynamics.tables import constants_of, kernel_wrenches
+from ..engine.evaluate import Argument, evaluate
+from ..errors import ConvergenceError
+from ..model.tree import Tree
+from .constraints import ConstraintTables
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedAcceleration:
+    """What constrained forward dynamics find.
+
+    acceleration (..., nv): qdd [m/s^2, rad/s^2]. force (..., m): constraint forces [N, N m] in the constraints' rows,
+    M qdd + bias = tau + J' force. residual (..., m): wanted minus found derivative of the constrained velocity
+    [m/s^2, rad/s^2]. iterations (...): how many it took; 1 for methods that do not iterate.
+    """
+
+    acceleration: np.ndarray
+    force: np.ndarray
+    residual: np.ndarray
+    iterations: np.ndarray
+
+
+class Problem(NamedTuple):
+    """Everything given: see `treesim.constrained_dynamics`; wanted (..., m) is the constraints' right-hand side."""
+
+    robot: Tree
+    q: Any
+    v: Any
+    tau: Any
+    f_ext: Any
+    gravity: Any
+    armature: Any
+    tables: ConstraintTables
+    wanted: np.ndarray
+    operational: str
+    mu: float
+    tolerance: float
+    max_iterations: int
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.tables.rows)
+
+
+class ConstrainedMethod(Protocol):
+    """A method of constrained forward dynamics: registered in the entry-point group `treesim.constrained`."""
+
+    name: str
+    source: str
+
+    def solve(self, problem: Problem) -> ConstrainedAcceleration:
+        """Return accelerations and constraint forces; errors as in `treesim.constrained_dynamics`."""
+        ...
+
+
+class CompiledConstrained:
+    """A method whose mathematics is one kernel entry.
+
+    Its arguments: (ints, reals, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations);
+    settings: mu, tolerance, iterations allowed; a negative number of iterations says that the method failed.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    entry: ClassVar[Callable[..., int]]
+
+    def solve(self, problem: Problem) -> ConstrainedAcceleration:
+        """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
+        robot, m = problem.robot, problem.m
+        settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
+        constants = (
+            *constants_of(robot, problem.gravity, problem.armature),
+            problem.tables.layout,
+            problem.tables.geometry,
+            settings,
+        )
+        arguments = (
+            Argument("q", problem.q, (robot.nq,)),
+            Argument("v", problem.v, (robot.nv,)),
+            Argument("tau", problem.tau, (robot.nv,)),
+            Argument("f_ext", kernel_wrenches(robot, problem.f_ext), (robot.n_bodies, 6)),
+            Argument("target", problem.wanted, (m,)),
+        )
+        results = [(robot.nv,), (m,), (m,), ()]
+        qdd, force, residual, iterations = evaluate(
+            type(self).entry, constants, arguments, results, lambda named: self.explain(problem, named)
+        )
+        found = ConstrainedAcceleration(qdd, force, residual, np.abs(iterations).astype(int))
+        if (iterations < 0).any():
+            raise self.failure(problem, found)
+        return found
+
+    def explain(self, problem: Problem, named: dict[str, np.ndarray]) -> Exception:
+        """Return the error for finite arguments whose results are not finite."""
+        return explain_failure(problem.robot, named, problem.armature)
+
+    def failure(self, problem: Problem, found: ConstrainedAcceleration) -> Exception:
+        """Return the error for a result that the method itself calls a failure."""
+        return not_converged(problem, found.residual, found.iterations, found.acceleration)
+
+
+def not_converged(
+    problem: Problem, residual: np.ndarray, iterations: np.ndarray, acceleration: np.ndarray | None = None
+) -> ConvergenceError:
+    """Return the error for iterations that ended with a residual (..., m): how large, and in which row."""
+    left = np.abs(residual).reshape(-1, problem.m).max(axis=0)
+    worst = int(np.nanargmax(left))
+    return ConvergenceError(
+        f"{problem.robot.name!r}: after {int(iterations.max())} iterations with mu = {problem.mu:g} the constrained "
+        f"acceleration still deviates by {left[worst]:.3g} in {problem.tables.name_of_row(worst)}: either the "
+        f"constraints contradict each other, or some nearly repeat others: then a smaller mu or more iterations help",
+        acceleration,
+        iterations,
+        residual,
+    )

@@ -1,0 +1,71 @@
+"""Constrained forward dynamics as a plain function of state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..dynamics.functions import forward_dynamics
+from ..errors import ArgumentError
+from ..model.tree import Tree
+from .base import ConstrainedAcceleration, Problem
+from .constraints import Constraint, constraint_tables, wanted_derivatives
+
+
+def constrained_dynamics(
+    robot: Tree,
+    q: Any,
+    v: Any,
+    tau: Any,
+    constraints: Constraint | Sequence[Constraint],
+    f_ext: Any = None,
+    method: str = "direct",
+    operational: str = "pv_osim_r",
+    gravity: Any = None,
+    armature: Any = None,
+    mu: float = 1e-4,
+    tolerance: float = 1e-10,
+    max_iterations: int = 100,
+) -> ConstrainedAcceleration:
+    """Return accelerations and constraint forces: M qdd + bias = tau + J' f with J qdd + dJ/dt v = target.
+
+    q, v, tau, f_ext, gravity, armature: as in `forward_dynamics`, leading batch axes included. constraints: one or more
+    of FrameConstraint and LoopConstraint; the m rows of all of them, one after the other, are J.
+    method: a name of `available("constrained")`. "direct" and "pv" want independent rows; "proximal" and "caba" allow
+    redundant ones that agree, which share the force; "caba" holds no loops. operational: the method for Λ⁻¹
+    of "direct" and "proximal". mu (in units of Λ⁻¹'s diagonal), tolerance (on the residual, relative to that
+    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba"; "caba" is right to about
+    1e-16 / mu only.
+    Raises UnknownNameError (frame, method, operational), ArgumentError, NonFiniteError, SingularInertiaError,
+    ConstraintError naming a row that depends on others, ConvergenceError when constraints contradict each other,
+    UnsupportedError. Cost: "pv" O(N + m^2 d + m^3), "caba" O(N + m) an iteration, else a few articulated-body sweeps,
+    Λ⁻¹ by its method, and O(m^3).
+    """
+    given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)
+    solver = plugins.get("constrained", method)
+    plugins.get("operational", operational)  # an unknown name is an error even where it is not needed
+    tables = constraint_tables(robot, given)
+    _check_settings(mu, tolerance, max_iterations)
+    if not given:
+        return _unconstrained(forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature))
+    if robot.nv == 0:
+        raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
+    wanted = wanted_derivatives(robot, tables, q, v)
+    return solver.solve(
+        Problem(robot, q, v, tau, f_ext, gravity, armature, tables, wanted, operational, mu, tolerance, max_iterations)
+    )
+
+
+def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
+    if not (0 < mu < np.inf and 0 < tolerance < np.inf and max_iterations >= 1):
+        raise ArgumentError(
+            f"mu and tolerance must be positive and max_iterations at least 1, got {mu}, {tolerance}, {max_iterations}"
+        )
+
+
+def _unconstrained(qdd: np.ndarray) -> ConstrainedAcceleration:
+    nothing = np.zeros((*qdd.shape[:-1], 0))
+    return ConstrainedAcceleration(qdd, nothing, nothing, np.zeros(qdd.shape[:-1], dtype=int))

@@ -1,0 +1,135 @@
+"""How the methods' errors grow along chains, against the articulated-body kernel on numbers of 40 digits.
+
+Two regimes. Force-driven: the joint forces are random, accelerations are large, and errors count relative to them.
+Prescribed motion: the forces are those of a random acceleration of order one, so large forces cancel. The chains are at
+rest: the forces of their velocities grow along them so much that their own rounding would hide what the methods do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.functions import forward_dynamics, inverse_dynamics
+from ..engine.python import run
+from ..errors import ArgumentError
+from ..kernels.aba import forward_dynamics_states
+from ..model import generators
+from ..model.generators import Y
+from ..model.inertia import Inertia
+from ..model.tree import Body, Tree
+
+DIGITS = 40
+LENGTHS = (10, 100, 300, 1000)
+BEND = 0.7  # [rad]
+KINDS = ("random", "pendulum", "snake")
+FORCE_DRIVEN, PRESCRIBED = "force-driven", "prescribed motion"
+REGIMES = (FORCE_DRIVEN, PRESCRIBED)
+
+
+class Case(NamedTuple):
+    """A state whose acceleration is known: robot, q, v, tau, and qdd to double precision."""
+
+    robot: Tree
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    qdd: np.ndarray
+
+
+def chain(kind: str, n: int, seed: int = 0) -> Tree:
+    """Return a chain of `n` revolute joints.
+
+    kind: "random", random placements, axes and inertias; "pendulum", equal rods with parallel, horizontal axes;
+    "snake", equal rods with axes vertical and horizontal in turn.
+    """
+    if kind == "pendulum":
+        return generators.chain(n, axes=(Y,))
+    if kind == "snake":
+        return generators.chain(n)
+    bodies = generators.random_tree(np.random.default_rng(seed), max(n, 3), ("revolute",)).bodies[:n]
+    return Tree(f"random_chain_{n}", [Body(b.name, i, b.joint, b.inertia) for i, b in enumerate(bodies)])
+
+
+def configuration(kind: str, robot: Tree, rng: np.random.Generator) -> np.ndarray:
+    """Return q (nq,) [rad]: any angles; a snake is only bent gently, by up to BEND at each joint."""
+    reach = BEND if kind == "snake" else np.pi
+    return rng.uniform(-reach, reach, robot.nq)
+
+
+def growth_case(kind: str, n: int, regime: str, seed: int = 1) -> Case:
+    """Return the case of a chain in a random state; see the module for `regime`."""
+    robot, rng = chain(kind, n), np.random.default_rng(seed)
+    return _case(robot, configuration(kind, robot, rng), regime, rng)
+
+
+ILL_CONDITIONED = (
+    ("light middle link", FORCE_DRIVEN, "middle", (1e-3, 1e-6, 1e-9)),
+    ("heavy tip", FORCE_DRIVEN, "tip", (1e3, 1e6, 1e9)),
+    ("heavy tip", PRESCRIBED, "tip", (1e3, 1e6, 1e9)),
+    ("light tip", FORCE_DRIVEN, "tip", (1e-12,)),
+)
+
+
+def ill_conditioned_case(where: str, factor: float, regime: str, seed: int = 1) -> Case:
+    """Return the case of a random chain of 20 bodies, one of them ("middle" or "tip") `factor` times as heavy."""
+    robot, changed = chain("random", 20), 9 if where == "middle" else 19
+    bodies = list(robot.bodies)
+    body = bodies[changed]
+    inertia = Inertia(factor * body.inertia.mass, body.inertia.com, factor * body.inertia.rotational)
+    bodies[changed] = Body(body.name, body.parent, body.joint, inertia)
+    rng = np.random.default_rng(seed)
+    robot = Tree(robot.name, bodies)
+    return _case(robot, configuration("random", robot, rng), regime, rng)
+
+
+def _case(robot: Tree, q: np.ndarray, regime: str, rng: np.random.Generator) -> Case:
+    v, random = np.zeros(robot.nv), rng.normal(size=robot.nv)
+    tau = random if regime == FORCE_DRIVEN else inverse_dynamics(robot, q, v, random)
+    return Case(robot, q, v, tau, exact_acceleration(robot, q, v, tau))
+
+
+def exact_acceleration(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Return qdd (nv,) computed with 40 digits and rounded. Raises ArgumentError without mpmath; 2 ms a body."""
+    try:
+        from mpmath import mp, mpf, workdps
+    except ImportError:
+        raise ArgumentError("exact accelerations need mpmath: pip install 'treesim[accuracy]'") from None
+    with workdps(DIGITS):
+        number: Callable[[float], Any] = lambda x: mp.convert(mpf(x))  # noqa: E731
+        arguments = (q, v, tau, np.empty(0))
+        (qdd,) = run(forward_dynamics_states, (robot.ints, robot.reals), arguments, [(robot.nv,)], number)
+        return np.array([float(x) for x in qdd])
+
+
+def relative_error(case: Case, qdd: np.ndarray) -> float:
+    """Return |qdd - exact| / |exact| in the Euclidean norm."""
+    return float(np.linalg.norm(qdd - case.qdd) / np.linalg.norm(case.qdd))
+
+
+def error(case: Case, backend: str, refinements: int = 0) -> float:
+    """Return a backend's relative error, after steps of refinement: qdd += H⁻¹ (tau - ID(qdd))."""
+    robot, q, v, tau, _ = case
+    qdd = forward_dynamics(robot, q, v, tau, backend=backend)
+    for _ in range(refinements):
+        residual = tau - inverse_dynamics(robot, q, v, qdd)
+        weightless = np.zeros(3)
+        qdd = qdd + forward_dynamics(robot, q, np.zeros(robot.nv), residual, backend=backend, gravity=weightless)
+    return relative_error(case, qdd)
+
+
+def growth_cases(lengths: Sequence[int]) -> Iterator[tuple[str, str, int, Case]]:
+    """Yield regime, kind, length and case of the growth tables."""
+    for regime in REGIMES:
+        for kind in KINDS:
+            for n in lengths:
+                yield regime, kind, n, growth_case(kind, n, regime)
+
+
+def ill_conditioned_cases() -> Iterator[tuple[str, str, float, Case]]:
+    """Yield name, regime, factor and case of the ill-conditioned chains."""
+    for name, regime, where, factors in ILL_CONDITIONED:
+        for factor in factors:
+            yield name, regime, factor, ill_conditioned_case(where, factor, regime)

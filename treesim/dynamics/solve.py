@@ -1,0 +1,38 @@
+"""H^-1 times vectors, by sparse factors made and used in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.evaluate import Argument, evaluate
+from ..engine.fastcall import door
+from ..kernels.inverse_mass import inverse_mass_rows_states
+from ..kernels.status import FINE
+from ..model.tree import Tree
+from .base import explain_failure
+
+
+def solve_mass_matrix(robot: Tree, q: Any, x: Any) -> np.ndarray:
+    """Return M^-1 x (..., nv): the accelerations that the forces x (..., nv) add.
+
+    q (..., nq): configuration. Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). CRBA,
+    LTDL without fill-in and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
+    """
+    result = np.empty(robot.nv)
+    if robot.nv and door(inverse_mass_rows_states, 5)(robot.ints, robot.reals, q, x, result) == FINE:
+        return result  # anything but one state in float arrays is coerced, broadcast, or explained below
+    return times_inverse_mass(robot, q, x, (robot.nv,))
+
+
+def times_inverse_mass(robot: Tree, q: Any, rows: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return rows M^-1 (..., *shape), shape (nv,) or (m, nv); M is factored once a state. Errors as above."""
+    arguments = (Argument("q", q, (robot.nq,)), Argument("x", rows, shape))
+    return evaluate(
+        inverse_mass_rows_states,
+        (robot.ints, robot.reals),
+        arguments,
+        [shape],
+        lambda named: explain_failure(robot, named),
+    )[0]

@@ -1,0 +1,149 @@
+"""Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
+
+A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is
+a digest of these, and it begins with a digest of name and contents; anything else is compiled anew and replaced.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .generic import cache_directory
+from .straight_line import Code
+
+MAGIC = b"treesim object 1\n"
+
+
+class Processor(NamedTuple):
+    """What code is compiled for: LLVM's target, processor and features, and the width of its vectors in bytes."""
+
+    triple: str
+    name: str
+    features: str
+    vector_bytes: int
+
+
+@lru_cache(maxsize=1)
+def processor() -> Processor:
+    """Return this machine's processor as LLVM sees it."""
+    from llvmlite import binding
+
+    _initialize()
+    features = binding.get_host_cpu_features()
+    width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+    return Processor(binding.get_default_triple(), binding.get_host_cpu_name(), features.flatten(), width)
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+class Loaded(NamedTuple):
+    """A loaded function `run(first, last, steps, workspace, arrays)`, the vectors of workspace it needs, and what must
+    stay alive as long as it may be called."""
+
+    run: Callable[..., int]
+    workspace: int
+    keep: Any
+
+
+def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
+    """Return the function `run` of the IR that `write` gives, from the disk or compiled for this processor.
+
+    name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
+    is announced on stderr. Cost: about 20 us per operation of straight-line code when it must be compiled, a few
+    milliseconds when not.
+    """
+    from llvmlite import binding
+
+    here = processor()
+    path = cache_directory() / "objects" / _digest(repr((here, binding.llvm_version_info)).encode(), identity)
+    kept = _read(path)
+    if kept is None:
+        kept = _compile(name, write(), here)
+        _write(path, kept)
+    machine = _target(here)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
+    engine.finalize_object()
+    integer, address = ctypes.c_int64, ctypes.c_void_p
+    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
+    return Loaded(signature(engine.get_function_address("run")), kept.workspace, (engine, machine))
+
+
+class Kept(NamedTuple):
+    """Compiled code as it lies on the disk, and the workspace it needs."""
+
+    workspace: int
+    code: bytes
+
+
+def _target(here: Processor) -> Any:
+    from llvmlite import binding
+
+    return binding.Target.from_triple(here.triple).create_target_machine(
+        cpu=here.name, features=here.features, opt=2, reloc="pic", jit=True
+    )
+
+
+def _compile(name: str, source: Code, here: Processor) -> Kept:
+    from llvmlite import binding
+
+    start = time.perf_counter()
+    module = binding.parse_assembly(source.text)
+    module.triple = here.triple
+    code = bytes(_target(here).emit_object(module))
+    seconds = time.perf_counter() - start
+    if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
+        print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
+    return Kept(source.workspace, code)
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def _head(path: Path, workspace: bytes, code: bytes) -> bytes:
+    """What a whole file for this key begins with."""
+    return MAGIC + _digest(path.name.encode(), workspace, code).encode() + b"\n"
+
+
+def _read(path: Path) -> Kept | None:
+    """A kept object, or None if there is none that is whole and for this key."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    start = len(MAGIC) + 65
+    workspace, code = content[start : start + 8], content[start + 8 :]
+    if content[:start] != _head(path, workspace, code):
+        return None
+    return Kept(int.from_bytes(workspace, "little"), code)
+
+
+def _write(path: Path, kept: Kept) -> None:
+    """Keep an object; a place that cannot be written to costs only time."""
+    workspace = kept.workspace.to_bytes(8, "little")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(_head(path, workspace, kept.code) + workspace + kept.code)
+        os.replace(file.name, path)
+    except OSError:
+        return

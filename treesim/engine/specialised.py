@@ -1,0 +1,112 @@
+"""The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
+
+Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second,
+and kept on disk. Kernels whose course depends on their inputs' values, and robots too large for straight-line code,
+stay with the generic engine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..kernels.status import FINE, NOT_FINITE
+from . import machine_code
+from .generic import kernel_hash, runs_compiled
+from .straight_line import Code, Lanes, straight_line
+from .trace import trace
+
+STATES = 512  # batches from this size on are worth specialised code
+LARGEST = 1200  # numbers that one state is given: straight-line code for larger robots takes long to compile
+KEPT = 64  # codes in memory
+
+_codes: OrderedDict[tuple[Any, ...], BatchCode | None] = OrderedDict()
+_lock = threading.RLock()
+
+
+class BatchCode:
+    """Machine code of one kernel entry for one robot, on lanes of double or single precision."""
+
+    def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
+        self._loaded, self.lanes = loaded, lanes
+
+    def run(self, arrays: Sequence[np.ndarray], first: int, last: int, steps: int = 1) -> int:
+        """Work on states first .. last - 1 of contiguous arrays; return FINE, or NOT_FINITE."""
+        size = (self._loaded.workspace + 1) * self.lanes.bytes
+        memory = np.empty(size, np.uint8)
+        aligned = -(-memory.ctypes.data // self.lanes.bytes) * self.lanes.bytes
+        addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+        wrong = self._loaded.run(first, last, steps, aligned, ctypes.addressof(addresses))
+        return NOT_FINITE if wrong else FINE
+
+
+def lanes(single: bool) -> Lanes:
+    """Return the widest vectors of this processor."""
+    return Lanes(single, machine_code.processor().vector_bytes // (4 if single else 8))
+
+
+@lru_cache(maxsize=1)
+def usable() -> bool:
+    """Whether this engine can run: kernels are compiled at all, and LLVM knows untyped pointers."""
+    if not runs_compiled():
+        return False
+    from llvmlite import binding
+
+    return binding.llvm_version_info >= (17, 0, 0)
+
+
+def batch_code(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    single: bool,
+    fed_back: int = 0,
+) -> BatchCode | None:
+    """Return the code of an entry for given constants and sizes of one state's arrays, or None if there is none.
+
+    fed_back: how many of the first inputs are, in the next step, the first results (see straight_line).
+    Cost: 0.2 to 1 s the first time ever, milliseconds the first time in a process, then microseconds.
+    """
+    if sum(sizes) > LARGEST or not usable():
+        return None
+    identity = (entry, single, fed_back, tuple(sizes), tuple(results), *map(_contents, constants))
+    with _lock:
+        if identity not in _codes:
+            _codes[identity] = _make(entry, constants, sizes, results, identity)
+            if len(_codes) > KEPT:
+                _codes.popitem(last=False)
+        _codes.move_to_end(identity)
+        return _codes[identity]
+
+
+def _contents(value: Any) -> Any:
+    return value.tobytes() if isinstance(value, np.ndarray) else value
+
+
+def _make(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    identity: tuple[Any, ...],
+) -> BatchCode | None:
+    _, single, fed_back, *_ = identity
+    name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+    width = lanes(single)
+    key = repr((name, kernel_hash(), width, *identity[1:])).encode()
+
+    def write() -> Code:
+        return straight_line(trace(entry, constants, sizes, results), sizes, results, width, fed_back)
+
+    try:
+        return BatchCode(machine_code.load(name, key, write), width)
+    except UnsupportedError:
+        return None

@@ -1,0 +1,231 @@
+"""LLVM IR from a trace: straight-line code for as many states at once as the processor's vectors have lanes.
+
+The operations are cut into functions of a few thousand, since compilers need more than linear time for long ones;
+values that a later function needs go through memory. Around them stands one loop that gathers the lanes of a group of
+states from the caller's arrays, and scatters the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .lane_code import HARNESS, sincos, splat
+from .lane_transfers import transfers
+from .trace import ADD, ARITY, CONSTANT, COS, DIV, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
+
+CHUNK = 1500
+FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
+BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
+CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
+DECLARATIONS = """
+declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
+declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
+declare $VECTOR @llvm.minnum.$SUFFIX($VECTOR, $VECTOR)
+"""
+
+
+class Lanes(NamedTuple):
+    """A vector type: the number type, and how many of them."""
+
+    single: bool
+    width: int
+
+    @property
+    def number(self) -> str:
+        """LLVM's name of one number."""
+        return "float" if self.single else "double"
+
+    @property
+    def vector(self) -> str:
+        """LLVM's name of the vector."""
+        return f"<{self.width} x {self.number}>"
+
+    @property
+    def suffix(self) -> str:
+        """LLVM's suffix of intrinsics on the vector."""
+        return f"v{self.width}f{32 if self.single else 64}"
+
+    @property
+    def bytes(self) -> int:
+        """Size of the vector in memory."""
+        return self.width * (4 if self.single else 8)
+
+
+class Code(NamedTuple):
+    """IR text, and the number of vectors of workspace that its function `run` needs."""
+
+    text: str
+    workspace: int
+
+
+def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0) -> Code:
+    """Return the IR of a function `run(first, last, steps, workspace, arrays)` over states first .. last - 1.
+
+    sizes, results: numbers of one state in each input and result array; `arrays` points to their addresses. Without
+    fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their arrays
+    hold the states to start from, and all other arrays hold `steps` entries for each state. `run` returns 0, or 1 if
+    any number is not finite. Every lane sees the same operations in the same order, so a state's result does not depend
+    on where in the batch it stands.
+    """
+    writer = _Writer(traced, lanes)
+    chunks = writer.chunks()
+    inputs = _places(sizes)
+    first = fed_back or len(sizes)
+    text = HARNESS.format(
+        inputs=traced.inputs,
+        crossing=writer.slots,
+        calls="\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks))),
+        initial=_transfers("gather", "%in", inputs[:first], 0, each_step=False),
+        gathers=_transfers("gather", "%in", inputs[first:], first, each_step=True),
+        scatters=_transfers("scatter", "%out", _places(results), len(sizes), each_step=True),
+        results=sum(results),
+        fed_back=sum(sizes[:fed_back]),
+    )
+    text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *chunks, text])
+    for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
+                        ("LANES", str(lanes.width)), ("BYTES", str(lanes.bytes)),
+                        ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
+        text = text.replace(f"${name}", value)
+    return Code(text, traced.inputs + writer.slots + sum(results))
+
+
+def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Size and place in the lanes' buffer of each array."""
+    return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
+
+
+def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], array: int, each_step: bool) -> str:
+    """Calls that move arrays, numbered from `array` on, between the caller's memory and the lanes' buffer."""
+    lines = []
+    for k, (size, start) in enumerate(places, start=array):
+        name = f"%{function}{k}"
+        if size:
+            lines += [
+                f"  {name}.slot = getelementptr ptr, ptr %arrays, i64 {k}",
+                f"  {name}.array = load ptr, ptr {name}.slot",
+                f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {start}",
+                f"  {name}.stride = mul i64 {size}, {'%steps' if each_step else 1}",
+                f"  {name}.offset = mul i64 {size}, {'%t' if each_step else 0}",
+                f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
+                f"  call void @{function}(ptr {name}.here, i64 {size}, i64 {name}.stride, i64 %group, i64 %last, "
+                f"ptr {name}.lanes)",
+            ]
+    return "\n".join(lines)
+
+
+class _Writer:
+    """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
+
+    def __init__(self, traced: Trace, lanes: Lanes) -> None:
+        self.graph, self.lanes = traced.graph, lanes
+        self.order = traced.graph.needed(traced.results)
+        self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
+        self.wanted: dict[int, list[int]] = {}  # result places of a node
+        for place, node in enumerate(traced.results):
+            self.wanted.setdefault(node, []).append(place)
+        self.last_use: dict[int, int] = {}
+        for node in self.order:
+            for source in self._sources(node):
+                self.last_use[source] = self.chunk_of[node]
+        self.slot: dict[int, int] = {}
+        self.slots = 0
+
+    def _sources(self, node: int) -> tuple[int, ...]:
+        graph = self.graph
+        return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
+
+    def chunks(self) -> list[str]:
+        """Return the functions' texts."""
+        free: list[int] = []
+        texts = []
+        for k in range(max(1, -(-len(self.order) // CHUNK))):
+            texts.append(self._chunk(k, self.order[k * CHUNK : (k + 1) * CHUNK], free))
+            free += [slot for node, slot in self.slot.items() if self.last_use[node] == k]
+        return texts
+
+    def _chunk(self, k: int, nodes: list[int], free: list[int]) -> str:
+        self.lines: list[str] = []
+        self.here: dict[int, str] = {}
+        for node in nodes:
+            if node not in self.here:
+                self._operation(node)
+            if self.last_use.get(node, k) > k:
+                self._cross(node, free)
+            self._results(node)
+        if k == 0:  # results that are inputs or constants
+            for node in self.wanted:
+                if node not in self.chunk_of:
+                    self._results(node)
+        body = "\n".join(self.lines)
+        # spilled vectors stay within a cache line each only on an aligned stack
+        arguments, attributes = (
+            "ptr noalias %in, ptr noalias %tmp, ptr noalias %out",
+            "noinline nounwind alignstack(64)",
+        )
+        return f"define internal void @chunk{k}({arguments}) {attributes} {{\n{body}\n  ret void\n}}"
+
+    def _operation(self, node: int) -> None:
+        graph, name = self.graph, f"%n{node}"
+        operation = graph.operation[node]
+        values = [self._value(source) for source in self._sources(node)]
+        if operation in (SIN, COS):
+            self._sine_and_cosine(graph.first[node], values[0])
+            return
+        if operation in BINARY:
+            text = f"{BINARY[operation]} $FAST $VECTOR {values[0]}, {values[1]}"
+        elif operation == NEG:
+            text = f"fneg $FAST $VECTOR {values[0]}"
+        elif operation == LESS:
+            self.lines.append(f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}")
+            text = f"uitofp <$LANES x i1> {name}.less to $VECTOR"
+        else:
+            arguments = ", ".join(f"$VECTOR {value}" for value in values)
+            text = f"call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"
+        self.lines.append(f"  {name} = {text}")
+        self.here[node] = name
+
+    def _sine_and_cosine(self, argument: int, x: str) -> None:
+        """Both at once, whichever is asked for first."""
+        pair = f"%n{argument}.sincos"
+        self.lines.append(f"  {pair} = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {x})")
+        for index, operation in enumerate((SIN, COS)):
+            name = f"{pair}.{index}"
+            self.lines.append(f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} {pair}, {index}")
+            self.here[self.graph.node(operation, argument)] = name
+
+    def _value(self, node: int) -> str:
+        """The text of a value in the function being written, loaded first where it comes from outside."""
+        if node not in self.here:
+            operation = self.graph.operation[node]
+            if operation == CONSTANT:
+                self.here[node] = splat(self.graph.values[self.graph.first[node]], self.lanes.single)
+            elif operation == INPUT:
+                self._load(node, "%in", self.graph.first[node])
+            else:
+                self._load(node, "%tmp", self.slot[node])
+        return self.here[node]
+
+    def _load(self, node: int, buffer: str, place: int) -> None:
+        name = f"%l{node}"
+        self.lines.append(f"  {name}.at = getelementptr $VECTOR, ptr {buffer}, i64 {place}")
+        self.lines.append(f"  {name} = load $VECTOR, ptr {name}.at, align $BYTES")
+        self.here[node] = name
+
+    def _store(self, node: int, buffer: str, place: int) -> None:
+        name = f"%s{node}.{buffer[1:]}{place}"
+        value = self._value(node)
+        self.lines.append(f"  {name} = getelementptr $VECTOR, ptr {buffer}, i64 {place}")
+        self.lines.append(f"  store $VECTOR {value}, ptr {name}, align $BYTES")
+
+    def _cross(self, node: int, free: list[int]) -> None:
+        if free:
+            self.slot[node] = free.pop()
+        else:
+            self.slot[node] = self.slots
+            self.slots += 1
+        self._store(node, "%tmp", self.slot[node])
+
+    def _results(self, node: int) -> None:
+        for place in self.wanted.get(node, ()):
+            self._store(node, "%out", place)

@@ -1,0 +1,306 @@
+"""Traces: what a kernel's own text computes for one robot, as a graph of operations.
+
+The text runs once, in the interpreter, on `Traced` numbers that write down what is done to them. The robot's tables are
+constants, so all indexing and all branches on joint types happen while tracing; constants are folded, equal
+subexpressions are shared, and what no result needs is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..kernels.status import FINE
+
+LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
+INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS = range(13)
+ARITY = {
+    INPUT: 0,
+    CONSTANT: 0,
+    ADD: 2,
+    SUB: 2,
+    MUL: 2,
+    DIV: 2,
+    NEG: 1,
+    SQRT: 1,
+    SIN: 1,
+    COS: 1,
+    MAX: 2,
+    MIN: 2,
+    LESS: 2,
+}
+
+
+class Graph:
+    """Operations in the order in which they were asked for; node k is operation[k] of the nodes first[k], second[k].
+
+    For an input, first is its index; for a constant, the index of its value.
+    """
+
+    def __init__(self) -> None:
+        self.operation: list[int] = []
+        self.first: list[int] = []
+        self.second: list[int] = []
+        self.values: list[float] = []
+        self._known: dict[tuple[int, int, int], int] = {}
+        self._constants: dict[str, int] = {}
+
+    def node(self, operation: int, first: int, second: int = 0) -> int:
+        """Return the node of an operation, a new one unless the same has been asked for before.
+
+        Raises UnsupportedError when there are too many.
+        """
+        key = (operation, first, second)
+        found = self._known.get(key)
+        if found is None:
+            if len(self.operation) == LONGEST:
+                raise UnsupportedError(f"the kernel takes more than {LONGEST} operations: too many for one trace")
+            found = self._known[key] = len(self.operation)
+            self.operation.append(operation)
+            self.first.append(first)
+            self.second.append(second)
+        return found
+
+    def constant(self, value: float) -> int:
+        """Return the node of a constant."""
+        index = self._constants.setdefault(value.hex(), len(self.values))
+        if index == len(self.values):
+            self.values.append(value)
+        return self.node(CONSTANT, index)
+
+    def needed(self, results: Sequence[int]) -> list[int]:
+        """Return the nodes that `results` depend on, in order, without inputs and constants."""
+        wanted = bytearray(len(self.operation))
+        for result in results:
+            wanted[result] = 1
+        order = []
+        for k in range(len(self.operation) - 1, -1, -1):
+            arity = ARITY[self.operation[k]] if wanted[k] else 0
+            if arity > 0:
+                order.append(k)
+                wanted[self.first[k]] = 1
+            if arity > 1:
+                wanted[self.second[k]] = 1
+        return order[::-1]
+
+
+class Traced:
+    """A number that is not known yet; `value` is set for constants, which are folded as a compiler folds them.
+
+    0 x is taken as 0 for all x, as in the compiled kernels, whose results are checked for NaN and infinity.
+    """
+
+    __slots__ = ("graph", "node", "value")
+
+    def __init__(self, graph: Graph, node: int, value: float | None = None) -> None:
+        self.graph, self.node, self.value = graph, node, value
+
+    @property
+    def context(self) -> type[Functions]:
+        """Elementary functions, as kernels look for them."""
+        return Functions
+
+    def made(self, operation: int, *others: Traced) -> Traced:
+        """Return the result of an operation on this number and others."""
+        return Traced(self.graph, self.graph.node(operation, self.node, *(other.node for other in others)))
+
+    def constant(self, value: float) -> Traced:
+        """Return a known number of the same trace."""
+        return Traced(self.graph, self.graph.constant(value), value)
+
+    def _other(self, other: Any) -> Traced:
+        return other if isinstance(other, Traced) else self.constant(float(other))
+
+    def __add__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value + b.value)
+        if self.value == 0:
+            return b
+        if b.value == 0:
+            return self
+        if _is_negation(b):
+            return self.made(SUB, _operand(b))
+        if _is_negation(self):
+            return b.made(SUB, _operand(self))
+        first, second = (self, b) if self.node <= b.node else (b, self)  # a + b = b + a
+        return first.made(ADD, second)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Traced:
+        if self.value is not None:
+            return self.constant(-self.value)
+        if _is_negation(self):
+            return _operand(self)
+        if self.graph.operation[self.node] == SUB:  # -(a - b) = b - a
+            return Traced(self.graph, self.graph.node(SUB, self.graph.second[self.node], self.graph.first[self.node]))
+        return self.made(NEG)
+
+    def __sub__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b.value == 0:
+            return self
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value - b.value)
+        if self.value == 0:
+            return -b
+        if _is_negation(b):
+            return self + _operand(b)
+        if self.node == b.node:
+            return self.constant(0.0)
+        return self.made(SUB, b)
+
+    def __rsub__(self, other: Any) -> Traced:
+        return self._other(other) - self
+
+    def __mul__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value * b.value)
+        for x, y in ((self, b), (b, self)):
+            if x.value == 0:
+                return x.constant(0.0)
+            if x.value == 1:
+                return y
+            if x.value == -1:
+                return -y
+        if _is_negation(self):  # signs travel outward, where sums swallow them
+            return -(_operand(self) * b)
+        if _is_negation(b):
+            return -(self * _operand(b))
+        first, second = (self, b) if self.node <= b.node else (b, self)
+        return first.made(MUL, second)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b.value is not None and b.value != 0:
+            return self * (1.0 / b.value)
+        if self.value == 0 and b.value is None:
+            return self
+        return self.made(DIV, b)
+
+    def __rtruediv__(self, other: Any) -> Traced:
+        return self._other(other) / self
+
+    def __eq__(self, other: object) -> bool:
+        if self.value is None or not isinstance(other, (int, float)):
+            raise data_dependent()
+        return self.value == other
+
+    def __lt__(self, other: Any) -> bool:
+        raise data_dependent()
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __bool__(self) -> bool:
+        raise data_dependent()
+
+    __abs__ = __int__ = __float__ = __index__ = __bool__
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def data_dependent() -> UnsupportedError:
+    """Return the error for a kernel whose course depends on its inputs' values: it has no straight-line code."""
+    return UnsupportedError("the kernel's course depends on the values of its inputs: it cannot be traced")
+
+
+def _is_negation(x: Traced) -> bool:
+    return x.graph.operation[x.node] == NEG
+
+
+def _operand(x: Traced) -> Traced:
+    return Traced(x.graph, x.graph.first[x.node])
+
+
+class Functions:
+    """Elementary functions of numbers that are not known yet."""
+
+    @staticmethod
+    def sin(x: Traced) -> Traced:
+        """Sine."""
+        return x.made(SIN)
+
+    @staticmethod
+    def cos(x: Traced) -> Traced:
+        """Cosine."""
+        return x.made(COS)
+
+    @staticmethod
+    def sqrt(x: Traced) -> Traced:
+        """Square root."""
+        return x.made(SQRT)
+
+    @staticmethod
+    def maximum(x: Any, y: Any) -> Traced:
+        """The larger of two numbers."""
+        return _compared(MAX, x, y, max)
+
+    @staticmethod
+    def minimum(x: Any, y: Any) -> Traced:
+        """The smaller of two numbers."""
+        return _compared(MIN, x, y, min)
+
+    @staticmethod
+    def less(x: Any, y: Any) -> Traced:
+        """1 if x < y, else 0."""
+        return _compared(LESS, x, y, lambda a, b: float(a < b))
+
+    @staticmethod
+    def atan2(y: Traced, x: Traced) -> Traced:
+        """Refuse: no kernel on the straight-line path needs angles of points."""
+        raise data_dependent()
+
+
+def _compared(operation: int, x: Any, y: Any, known: Callable[[float, float], float]) -> Traced:
+    """An operation on two numbers, at least one of them traced."""
+    one = x if isinstance(x, Traced) else y
+    first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
+    if first.value is not None and second.value is not None:
+        return one.constant(known(first.value, second.value))
+    return first.made(operation, second)
+
+
+class Trace(NamedTuple):
+    """A kernel entry on one robot: its graph, the nodes of its results, the inputs' sizes one after the other."""
+
+    graph: Graph
+    results: list[int]
+    inputs: int
+
+
+def trace(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]) -> Trace:
+    """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
+
+    Raises UnsupportedError when the entry's course depends on its inputs' values, or is too long. Cost: about 3 us
+    per operation of the text, once per robot.
+    """
+    graph = Graph()
+    fixed = [_constants(graph, x) for x in constants]
+    inputs, start = [], 0
+    for size in sizes:
+        inputs.append(_objects([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)]))
+        start += size
+    outputs = [_objects([Traced(graph, graph.constant(0.0), 0.0)] * size) for size in results]
+    if entry(*fixed, *inputs, *outputs) != FINE:
+        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
+    nodes = [x.node if isinstance(x, Traced) else graph.constant(float(x)) for output in outputs for x in output]
+    return Trace(graph, nodes, start)
+
+
+def _constants(graph: Graph, value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
+        return value
+    return _objects([Traced(graph, graph.constant(x), x) for x in value.reshape(-1).tolist()])
+
+
+def _objects(items: Sequence[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

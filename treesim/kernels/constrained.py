@@ -1,0 +1,122 @@
+"""What compiled methods of constrained forward dynamics share: their memory, and the response to constraint forces."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aba import accelerate_outward, start_outward
+from .constraints import add_row_forces, constraint_rows, constraint_tables, offset_targets, row_accelerations
+from .rjk import zero_force
+from .rotations import compose
+from .spatial import force_add, force_component, force_scale, force_sub, force_to_parent
+from .status import WRONG_SIZE, status_of
+from .tables import (
+    body_transform_at,
+    dynamics_misfit,
+    force_at,
+    put_force,
+    put_transform,
+    transform_at,
+    tree_tables,
+)
+
+
+def yield_inward(tree, X, U, D_inv, F, nu):
+    """nu += what the forces F on the bodies do to it, inward; F is used up."""
+    for i in range(tree.n_bodies, 0, -1):
+        f = force_at(F, i)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            share = force_component(f, tree.screw[k]) * D_inv[k]
+            nu[k] += share
+            f = force_sub(f, force_scale(force_at(U, k), share))
+        p = tree.parent[i]
+        if p > 0:
+            put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, X, i), f)))
+
+
+class Scratch(NamedTuple):
+    """By body: transforms, placements, velocities, velocity products, accelerations, articulated inertias, bias forces
+    and constraint forces; by degree of freedom: U, D^-1, nu; by row: A, bias, wanted and found accelerations."""
+
+    X: Any
+    W: Any
+    V: Any
+    C: Any
+    acceleration: Any
+    IA: Any
+    pA: Any
+    F: Any
+    U: Any
+    D_inv: Any
+    nu: Any
+    A: Any
+    bias: Any
+    wanted: Any
+    found: Any
+
+
+def scratch_for(tree, task, q):
+    """Scratch memory for a tree and constraints, of the numbers in q."""
+    m = task.R.shape[0]
+    body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 8), q.dtype)
+    row = np.empty((3, m), q.dtype)
+    return Scratch(
+        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63], body[:, 63:69],
+        body[:, 69:75], dof[:, 0:6], dof[:, 6], dof[:, 7], np.empty((2, m, 6), q.dtype), row[0], row[1], row[2],
+    )  # fmt: skip
+
+
+def prepare(tree, task, q, v, f_ext, alpha, scratch):
+    """What every body brings of its own (see `aba`), and the constraints' rows, bias and wanted accelerations."""
+    X, W, V, C, _, IA, pA, _, _, _, _, A, bias, wanted, _ = scratch
+    start_outward(tree, q, v, f_ext, X, V, C, IA, pA)
+    put_transform(W, 0, transform_at(tree.placement, 0))
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform_at(tree, X, i)))
+    constraint_rows(task, W, V, A, bias)
+    offset_targets(tree, task, W, A, bias, alpha, wanted)
+
+
+def respond(tree, task, scratch, f, qdd):
+    """qdd and the bodies' accelerations, with constraint forces f added to those that nu already knows."""
+    X, _, _, C, acceleration, _, _, F, U, D_inv, nu, A, _, _, _ = scratch
+    for i in range(tree.n_bodies + 1):
+        put_force(F, i, zero_force(tree))
+    add_row_forces(task, A, f, F)
+    yield_inward(tree, X, U, D_inv, F, nu)
+    accelerate_outward(tree, X, C, U, D_inv, nu, qdd, acceleration)
+
+
+def find_residual(task, A, acceleration, wanted, residual):
+    """residual = wanted - A a."""
+    row_accelerations(task, A, acceleration, residual)
+    for r in range(residual.size):
+        residual[r] = wanted[r] - residual[r]
+
+
+def constrained_dynamics_states(
+    ints, reals, layout, geometry, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, settings, solve_state
+):
+    """Constrained forward dynamics of each state, f_ext as in `aba`, alpha (count, m): qdd, force and residual (m,).
+
+    solve_state(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual) does it for one state and
+    returns its iterations.
+    """
+    tree, task = tree_tables(ints, reals), constraint_tables(layout, geometry)
+    nq, nv, m = tree.nq, tree.nv, task.R.shape[0]
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd) or alpha.size != count * m or force.size != count * m:
+        return WRONG_SIZE
+    scratch = scratch_for(tree, task, q)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    for s in range(count):
+        y, w, c = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv), slice(s * m, (s + 1) * m)
+        fs = forces[s * rows : (s + 1) * rows]
+        iterations[s] = solve_state(
+            tree, task, q[y], v[w], tau[w], fs, alpha[c], scratch, settings, qdd[w], force[c], residual[c]
+        )
+    fine = status_of(qdd)
+    return fine if fine > 0 else status_of(force)

@@ -1,0 +1,72 @@
+"""Poses, velocities and classical accelerations of frames along a motion (RBDA sections 2.11, 4.1 and 5.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from .kinematics import body_transform, body_velocity, place_bodies, zero_motion
+from .linear import add, cross
+from .operational import point_motion
+from .rnea import body_acceleration
+from .rotations import compose
+from .spatial import Motion
+from .status import WRONG_SIZE, status_of
+from .tables import motion_at, put_motion, put_transform, transform_at, tree_tables
+
+NUMBERS = 24  # of a frame: rotation by rows, position, velocity, acceleration, both linear first along world axes
+
+
+def move_bodies(tree, q, v, a, W, V, A):
+    """Outward sweep: placements W, spatial velocities V and accelerations A of all bodies; no gravity in A."""
+    place_bodies(tree, q, W)
+    put_motion(V, 0, zero_motion(tree))
+    put_motion(A, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        Xi = body_transform(tree, i, q)
+        velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
+        put_motion(V, i, velocity)
+        put_motion(A, i, body_acceleration(tree, i, Xi, motion_at(A, tree.parent[i]), velocity, v, a))
+
+
+def put_linear_first(row, start, m):
+    """Write a motion, linear part first, to row[start:]."""
+    row[start], row[start + 1], row[start + 2] = m.lin.x, m.lin.y, m.lin.z
+    row[start + 3], row[start + 4], row[start + 5] = m.ang.x, m.ang.y, m.ang.z
+
+
+def frame_motion(W, velocity, acceleration, offset, row):
+    """The motion of the frame at `offset` on a body placed at W, along the world's axes, to a row of 24 numbers."""
+    V = point_motion(velocity, offset, W.R)
+    A = point_motion(acceleration, offset, W.R)
+    put_transform(row.reshape((1, NUMBERS)), 0, compose(W, offset))
+    put_linear_first(row, 12, V)
+    put_linear_first(row, 18, Motion(A.ang, add(A.lin, cross(V.ang, V.lin))))  # classical: that of the moving point
+
+
+def frame_motions_states(
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    bodies: Integers,
+    offsets: Reals,
+    q: Reals,
+    v: Reals,
+    a: Reals,
+    out: Reals,
+) -> int:
+    """Motions of all frames in each state: out (count, frames, 24); offsets holds 12 numbers a frame."""
+    tree = tree_tables(ints, reals)
+    nq, nv, k = tree.nq, tree.nv, bodies.size
+    count = q.size // nq
+    if q.size != count * nq or v.size != count * nv or a.size != count * nv or out.size != count * k * NUMBERS:
+        return WRONG_SIZE
+    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
+    W, V, A = body[:, 0:12], body[:, 12:18], body[:, 18:24]
+    fixed, rows = offsets.reshape((k, 12)), out.reshape((count * k, NUMBERS))
+    for s in range(count):
+        w = slice(s * nv, (s + 1) * nv)
+        move_bodies(tree, q[s * nq : (s + 1) * nq], v[w], a[w], W, V, A)
+        for f in range(k):
+            i = bodies[f]
+            frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(fixed, f), rows[s * k + f])
+    return status_of(out)

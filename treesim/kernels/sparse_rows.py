@@ -1,0 +1,86 @@
+"""Rows that are non-zero only along paths of the tree, as a Jacobian's (F10 section 4): the operations on them.
+
+Row r has entries for last[r], the last degree of freedom that moves it, and for its ancestors; they are packed by
+ancestor depth, root first: Y[r, depth]. The names and the costs are those of F10 Table 1, d_r entries in row r.
+"""
+
+from __future__ import annotations
+
+
+def common_depth(dof_parent, dof_depth, p, q):
+    """d_pq: how many degrees of freedom the paths to p and q share (F10 Table 1)."""
+    while p != q:
+        if p > q:
+            p = dof_parent[p]
+        else:
+            q = dof_parent[q]
+    return dof_depth[p] + 1 if p >= 0 else 0
+
+
+def product(dof_parent, dof_depth, last, J, x, y):
+    """y <- J x. Cost sum of d_r mul + (d_r - 1) add."""
+    for r in range(last.size):
+        total = x[0] * 0
+        k = last[r]
+        while k >= 0:
+            total += J[r, dof_depth[k]] * x[k]
+            k = dof_parent[k]
+        y[r] = total
+
+
+def add_transposed_product(dof_parent, dof_depth, last, J, x, y):
+    """y <- y + J' x. Cost sum of d_r (mul + add)."""
+    for r in range(last.size):
+        k = last[r]
+        while k >= 0:
+            y[k] += J[r, dof_depth[k]] * x[r]
+            k = dof_parent[k]
+
+
+def divide_ltl(dof_parent, dof_depth, row_start, L, last, Y, Z):
+    """Y, Z <- J L^-1, Y holding J, by H = L' L. Cost sum of d_r div + d_r (d_r - 1) / 2 (mul + add)."""
+    for r in range(last.size):
+        k = last[r]
+        while k >= 0:
+            depth, start = dof_depth[k], row_start[k]
+            Z[r, depth] = Y[r, depth] = Y[r, depth] / L[start + depth]
+            for e in range(depth):
+                Y[r, e] -= Y[r, depth] * L[start + e]
+            k = dof_parent[k]
+
+
+def divide_ltdl(dof_parent, dof_depth, row_start, L, last, Y, Z):
+    """Y <- Y_d = J L^-1, Y holding J, and Z <- Y_D = Y_d D^-1, by H = L' D L. Cost as of `divide_ltl`."""
+    for r in range(last.size):
+        k = last[r]
+        while k >= 0:
+            depth, start = dof_depth[k], row_start[k]
+            for e in range(depth):
+                Y[r, e] -= Y[r, depth] * L[start + e]
+            Z[r, depth] = Y[r, depth] / L[start + depth]
+            k = dof_parent[k]
+
+
+def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
+    """out = Y Z', over what two rows share: Y Y' or Y_D Y_d', symmetric. Cost: sum of d_rs mul + (d_rs - 1) add."""
+    for r in range(last.size):
+        for s in range(r + 1):
+            shared = common_depth(dof_parent, dof_depth, last[r], last[s])
+            out[r, s] = out[s, r] = 0
+            if shared > 0:
+                total = Y[r, 0] * Z[s, 0]
+                for e in range(1, shared):
+                    total += Y[r, e] * Z[s, e]
+                out[r, s] = out[s, r] = total
+
+
+def null_space(dof_parent, dof_depth, last, J, jbar, N):
+    """N <- 1 - Jbar J, N holding zeros. Cost n add + n sum of d_r (mul + add)."""
+    n = jbar.shape[0]
+    for i in range(n):
+        for r in range(last.size):
+            k = last[r]
+            while k >= 0:
+                N[i, k] -= jbar[i, r] * J[r, dof_depth[k]]
+                k = dof_parent[k]
+        N[i, i] = 1 + N[i, i]

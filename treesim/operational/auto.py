@@ -1,0 +1,35 @@
+"""The method that is advised for the robot and its frames, chosen once for each."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .. import plugins
+from ..model.tree import Tree
+from .advice import advise
+from .base import OperationalMethod
+
+
+class Auto:
+    """The method that `treesim cost` advises for the robot and its frames."""
+
+    name = "auto"
+    source = "measured"
+
+    def __init__(self) -> None:
+        self._taken: WeakKeyDictionary[Tree, dict[tuple[str, ...], OperationalMethod]] = WeakKeyDictionary()
+
+    def taken(self, robot: Tree, frames: tuple[str, ...]) -> OperationalMethod:
+        """Return the method that these frames of `robot` get."""
+        of_robot = self._taken.setdefault(robot, {})
+        method = of_robot.get(frames)
+        if method is None:
+            method = of_robot[frames] = plugins.get("operational", advise(robot, frames).name)
+        return method
+
+    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
+        """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
+        return self.taken(robot, frames).inverse_inertia(robot, q, frames, reference)

@@ -1,0 +1,110 @@
+"""How frames and the centre of mass move: accelerations and Jacobians; arrays may carry leading batch axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.evaluate import Argument, coerce, evaluate
+from ..errors import ModelError
+from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
+from ..kernels.frame_motion import NUMBERS, frame_motions_states
+from ..model.tree import Tree
+from .frames import frame_tables, reference_code
+
+
+class FrameMotion(NamedTuple):
+    """Poses and motions of frames along the world's axes: rotation (..., 3, 3), position (..., 3), and velocity and
+    classical acceleration (..., 6), linear first."""
+
+    rotation: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> FrameMotion:
+    """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
+    bodies, offsets = frame_tables(robot, frames)
+    shape = (len(frames), NUMBERS)
+    if robot.nq == 0:
+        rows = _standing(robot, q, v, a, frames)
+    else:
+        constants = (robot.ints, robot.reals, bodies, offsets)
+        rows = evaluate(frame_motions_states, constants, _state(robot, q, v, a), [shape])[0]
+    return as_motion(rows)
+
+
+def as_motion(rows: np.ndarray) -> FrameMotion:
+    """Return a kernel's rows (..., k, 24) of frames as poses and motions."""
+    rotation = rows[..., :9].reshape(*rows.shape[:-1], 3, 3)
+    return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., 18:24])
+
+
+def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.ndarray:
+    """The rows of frames of a robot that cannot move."""
+    arrays = [coerce(argument) for argument in _state(robot, q, v, a)]
+    batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+    rows = np.zeros((*batch, len(frames), NUMBERS))
+    for row, name in enumerate(frames):
+        placement = robot.frame(name).placement
+        rows[..., row, :12] = np.concatenate([np.ravel(placement.rotation), placement.translation])
+    return rows
+
+
+def _state(robot: Tree, q: Any, v: Any, a: Any) -> tuple[Argument, Argument, Argument]:
+    return Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
+
+
+def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, reference: str = "world") -> np.ndarray:
+    """Return the classical acceleration (..., 6) of a frame: of its origin [m/s^2], then angular [rad/s^2].
+
+    q (..., nq), v, a (..., nv): configuration, velocity, acceleration. reference: along the axes of the "world" or of
+    the frame ("local"). It is what an observer at rest measures, without gravity: J a + Jdot v for world axes. Raises
+    UnknownNameError (frame, reference), ArgumentError, NonFiniteError. O(N). Source: RBDA sections 2.11 and 4.1.
+    """
+    local = reference_code(reference) != reference_code("world")
+    motion = frame_motions(robot, q, v, a, (frame,))
+    acceleration = motion.acceleration[..., 0, :]
+    if not local:
+        return np.ascontiguousarray(acceleration)
+    halves = acceleration.reshape(*acceleration.shape[:-1], 2, 3)
+    return (halves @ motion.rotation[..., 0, :, :]).reshape(acceleration.shape)  # E' a and E' alpha, as rows
+
+
+def massive(robot: Tree) -> Tree:
+    """Return the robot, or raise ModelError if it has no centre of mass."""
+    if not robot.mass > 0:
+        raise ModelError(f"{robot.name!r} has no mass: it has no centre of mass")
+    return robot
+
+
+def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return position [m], velocity [m/s] and acceleration [m/s^2] (..., 3) of the centre of mass, in the world.
+
+    Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
+    """
+    constants = (massive(robot).ints, robot.reals)
+    out = evaluate(center_of_mass_states, constants, _state(robot, q, v, a), [(9,)])[0]
+    return out[..., :3], out[..., 3:6], out[..., 6:]
+
+
+def center_of_mass(robot: Tree, q: Any) -> np.ndarray:
+    """Return the position (..., 3) [m] of the centre of mass of all bodies, in the world.
+
+    q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
+    """
+    still = np.zeros(robot.nv)
+    return np.ascontiguousarray(center_of_mass_motion(robot, q, still, still)[0])
+
+
+def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
+    """Return the Jacobian J (..., 3, nv) of the centre of mass: J v is its velocity [m/s] along the world's axes.
+
+    q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
+    """
+    constants = (massive(robot).ints, robot.reals)
+    argument = Argument("q", q, (robot.nq,))
+    return evaluate(center_of_mass_jacobian_states, constants, (argument,), [(3, robot.nv)])[0]

@@ -1,0 +1,170 @@
+"""Rollouts: many simulations at once, each for many steps, in compiled code from the first step to the last."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .engine.evaluate import Argument, coerce, precision, refuse_non_finite, run_steps
+from .errors import ArgumentError, TreesimError, UnsupportedError
+from .kernels.rollout import step_states
+from .model.tree import Tree
+
+CHUNK_BYTES = 1 << 28  # states of so many rollouts at a time are held beside the results
+LARGE = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
+
+
+class DivergedWarning(UserWarning):
+    """Some rollouts reached states that are not finite."""
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
+
+    diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
+    q and v are memory-mapped files when they were asked for.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    diverged: np.ndarray
+
+
+def rollout(
+    robot: Tree,
+    q0: Any,
+    v0: Any,
+    controls: Any = None,
+    dt: float = 1e-3,
+    steps: int | None = None,
+    kp: Any = 0.0,
+    kd: Any = 0.0,
+    every: int = 1,
+    out: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rollouts:
+    """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
+
+    q0 (B, nq) or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or
+    (B, steps, nv): forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0,
+    targets of their coordinates [rad, m], reached for by kp (target - q) - kd v within the effort limits; None is no
+    force. steps: how many, by default those of controls. dt: step [s]. out: a file name; q and v are then written to
+    "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. progress(done, total) is told of rollouts done.
+    Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
+    armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
+    Float32 arrays throughout give float32 results. Results do not depend on the number of threads.
+    Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError,
+    NonFiniteError, UnsupportedError for gains on a joint of several degrees of freedom.
+    """
+    settings = _settings(robot, dt, kp, kd)
+    number = precision(*(x for x in (q0, v0, controls) if x is not None))
+    q, v, u = _arrays(robot, q0, v0, controls, steps, number)
+    count, steps = len(q), u.shape[1]
+    if not (isinstance(every, int) and 1 <= every <= max(steps, 1)):
+        raise ArgumentError(f"every must be a number of steps between 1 and {steps}, got {every}")
+    records = steps // every
+    results = [
+        _result(out, label, (count, records, size), number) for label, size in (("q", robot.nq), ("v", robot.nv))
+    ]
+    size = max(1, CHUNK_BYTES // (max(1, steps) * (robot.nq + 2 * robot.nv) * 8))
+    for first in range(0, count, size):
+        part = slice(first, min(first + size, count))
+        whole = run_steps(step_states, (robot.ints, robot.reals, settings), (q[part], v[part]), u[part])
+        for result, states in zip(results, whole, strict=True):
+            result[part] = states[:, every - 1 : records * every : every]
+        if progress is not None:
+            progress(part.stop, count)
+    t = dt * every * np.arange(1, records + 1)
+    return Rollouts(t, results[0], results[1], _diverged(robot, results[0], results[1], t))
+
+
+def _settings(robot: Tree, dt: float, kp: Any, kd: Any) -> np.ndarray:
+    """The kernel's table of constants."""
+    if not (np.isfinite(dt) and dt > 0):
+        raise ArgumentError(f"dt must be a positive number of seconds, got {dt}")
+    gains = [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+    effort = np.minimum(robot.effort_limit, LARGE)
+    settings = np.concatenate([[float(dt)], *gains, robot.damping, robot.friction, effort])
+    settings.setflags(write=False)
+    return settings
+
+
+def _gain(robot: Tree, label: str, value: Any) -> np.ndarray:
+    gain = np.asarray(value, dtype=float)
+    if gain.shape not in ((), (robot.nv,)) or not (np.isfinite(gain).all() and (gain >= 0).all()):
+        raise ArgumentError(f"{label} must be one number or {robot.nv} of them (nv), finite and not negative")
+    simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies] or [np.empty(0)])
+    if gain.ndim and (gain * (1 - simple)).any():
+        name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
+        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
+    return gain * simple
+
+
+def _arrays(
+    robot: Tree, q0: Any, v0: Any, controls: Any, steps: int | None, number: type[np.floating]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv)."""
+    if controls is None:
+        if steps is None:
+            raise ArgumentError("give controls, or the number of steps")
+        controls = np.zeros((steps, robot.nv), number)
+    given = [
+        Argument("q0", q0, (robot.nq,)),
+        Argument("v0", v0, (robot.nv,)),
+        Argument("controls", controls, (robot.nv,)),
+    ]
+    q, v, u = (coerce(argument, number) for argument in given)
+    if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
+        raise ArgumentError(
+            f"q0, v0 and controls have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
+            "or parts of them are needed"
+        )
+    if steps is not None and u.shape[-2] != steps:
+        raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
+    refuse_non_finite(given, (q, v, u))
+    sizes = {x.shape[0] for x, axes in ((q, 1), (v, 1), (u, 2)) if x.ndim > axes and x.shape[0] != 1}
+    if len(sizes) > 1:
+        raise ArgumentError(f"q0, v0 and controls are for different numbers of rollouts: {sorted(sizes)}")
+    count = sizes.pop() if sizes else 1
+    shapes = ((count, robot.nq), (count, robot.nv), (count, u.shape[-2], robot.nv))
+    q, v, u = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x, shape in zip((q, v, u), shapes, strict=True))
+    return q, v, u
+
+
+def _result(out: str | Path | None, label: str, shape: tuple[int, ...], number: type[np.floating]) -> np.ndarray:
+    if out is None:
+        return np.empty(shape, number)
+    path = Path(f"{out}_{label}.npy")
+    try:
+        return np.lib.format.open_memmap(path, mode="w+", dtype=number, shape=shape)
+    except OSError as error:
+        raise TreesimError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _diverged(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """First recorded time of each rollout that is not finite, -1 for none; warns of them."""
+    first = np.full(len(q), -1)
+    for b in range(len(q)):
+        bad = ~(np.isfinite(q[b]).all(axis=-1) & np.isfinite(v[b]).all(axis=-1))
+        if bad.any():
+            first[b] = int(np.argmax(bad))
+    wrong = np.flatnonzero(first >= 0)
+    if len(wrong):
+        b = int(wrong[0])
+        k = int(first[b])
+        before = np.abs(v[b, k - 1]) if k else np.zeros(robot.nv)
+        joint = robot.dof_name(int(np.argmax(before))) if robot.nv else "(none)"
+        warnings.warn(
+            f"{len(wrong)} of {len(q)} rollouts are no longer finite at the end; the first is number {b}, from "
+            f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces",
+            DivergedWarning,
+            stacklevel=3,
+        )
+    return first
