@@ -65,10 +65,11 @@ def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths
         if count >= thread_count() * STATES_PER_TASK:
             return run_states(entry, constants, inputs, outputs, count)
         leading = (*constants, *tables, np.zeros(numbers))
-        doubles = [x.astype(float, copy=False) for x in (*inputs, *outputs)]
-        parts = [_of_state(code, leading, doubles, count, state) for state in range(count)]
+        given = [x.astype(float, copy=False) for x in inputs]
+        results = [x if x.dtype == float else np.empty(x.size) for x in outputs]
+        parts = [_of_state(code, leading, given + results, count, state) for state in range(count)]
         status = max(run_stages(part, widths, least) for part in parts)
-        for output, double in zip(outputs, doubles[len(inputs) :], strict=True):
+        for output, double in zip(outputs, results, strict=True):
             output[:] = double
         return status
 
