@@ -7,8 +7,10 @@ from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.schedules import schedule
 from .dynamics.solve import solve_mass_matrix
 from .errors import (
+    AccuracyError,
     ArgumentError,
     ConstraintError,
     ConvergenceError,
@@ -40,6 +42,7 @@ from .urdf import UrdfWarning, load, to_urdf
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyError",
     "ArgumentError",
     "Body",
     "CenterOfMassTask",
@@ -94,6 +97,7 @@ __all__ = [
     "momentum",
     "operational_space",
     "rollout",
+    "schedule",
     "solve_mass_matrix",
     "sparse_jacobian",
     "to_urdf",

@@ -42,6 +42,10 @@ class SingularInertiaError(TreesimError, ArithmeticError):
     """The mass matrix is singular: the message names the joint whose motion carries no inertia."""
 
 
+class AccuracyError(TreesimError, ArithmeticError):
+    """A method has lost so many digits that its result would mislead: the message names where, and a better method."""
+
+
 class NonFiniteError(TreesimError, ArithmeticError):
     """A state or an input holds NaN or infinity: the message names the argument and the joint."""
 

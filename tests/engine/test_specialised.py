@@ -63,7 +63,7 @@ def test_a_state_s_result_depends_neither_on_its_place_nor_on_the_batch_nor_on_t
     assert np.array_equal(shifted, together[3:998])
     for threads in (1, 2, 5):
         with ThreadPoolExecutor(threads) as pool:
-            monkeypatch.setattr(evaluate, "_pool", lambda pool=pool: pool)
+            monkeypatch.setattr(evaluate, "pool", lambda pool=pool: pool)
             monkeypatch.setattr(evaluate, "thread_count", lambda threads=threads: threads)
             assert np.array_equal(treesim.forward_dynamics(humanoid, q, v, tau), together)
 

@@ -14,6 +14,7 @@ from .info import info
 from .plugins import plugins
 from .robots import robots
 from .scaling import scaling
+from .schedule import schedule
 from .simulate import simulate
 from .view import view
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, bench, cost, scaling, accuracy, robots, plugins):
+for command in (simulate, view, info, compare, bench, cost, schedule, scaling, accuracy, robots, plugins):
     app.command()(command)
 
 

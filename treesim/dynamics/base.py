@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..engine.evaluate import Argument, evaluate
+from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.fastcall import door
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.status import FINE
@@ -80,13 +80,15 @@ class CompiledBackend:
         armature: Any = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
+        runner = self.runner(robot)
+        simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
+        if simple and runner is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
                 self._door = door(type(self).entry, 7)
             qdd = np.empty(robot.nv)
-            if self._door(robot.ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+            if self._door(self.integers(robot), robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
         arguments = (
             Argument("q", q, (robot.nq,)),
@@ -94,18 +96,26 @@ class CompiledBackend:
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
         )
-        constants = self.constants(robot, gravity, armature)
         return evaluate(
             type(self).entry,
-            constants,
+            self.constants(robot, gravity, armature),
             arguments,
             [(robot.nv,)],
             lambda named: self.explain(robot, named, gravity, armature),
+            runner=runner,
         )[0]
+
+    def integers(self, robot: Tree) -> np.ndarray:
+        """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
+        return robot.ints
 
     def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
-        return constants_of(robot, gravity, armature)
+        return self.integers(robot), constants_of(robot, gravity, armature)[1]
+
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return what runs the entry, if it is not to be called on one state after the other."""
+        return None
 
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""

@@ -21,6 +21,7 @@ from ..model.tree import Tree
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
+NO_GRAVITY = (0.0, 0.0, 0.0)
 INVERSE_DYNAMICS = {"rnea": inverse_dynamics_states, "composite": inverse_dynamics_composite_states}
 MASS_MATRIX = {
     "crba": mass_matrix_states,
@@ -38,6 +39,7 @@ def forward_dynamics(
     backend: str = "aba",
     gravity: Any = None,
     armature: Any = None,
+    refinements: int = 0,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -45,11 +47,18 @@ def forward_dynamics(
     tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment
     [N, N m], along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
     gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
+    refinements: how many times to solve, at rest and without gravity, for what inverse dynamics finds missing, which
+    restores digits that a method loses on long chains or light links, at the cost of as many more solutions.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints.
     Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),
     UnknownNameError (backend). Cost: the backend's; `aba` is O(N).
     """
-    return plugins.get("dynamics", backend).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
+    solve = plugins.get("dynamics", backend).forward_dynamics
+    qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
+    for _ in range(refinements):
+        residual = tau - inverse_dynamics(robot, q, v, qdd, f_ext, gravity, armature)
+        qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
+    return qdd
 
 
 def inverse_dynamics(

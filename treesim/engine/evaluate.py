@@ -19,6 +19,9 @@ from .generic import compiled
 
 STATES_PER_TASK = 128  # fewer states than this are not worth handing to another thread
 
+# runs an entry with (constants, inputs, outputs), flat, on so many states, and returns its status
+Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.ndarray], int], int]
+
 
 class Argument(NamedTuple):
     """One array argument of a public function: its name, the value given, and the shape of one state."""
@@ -35,14 +38,15 @@ def evaluate(
     results: Sequence[tuple[int, ...]],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
     accepted: int = FINE,
+    runner: Runner | None = None,
 ) -> list[np.ndarray]:
     """Run `entry(*constants, *arguments, *results)` on every state and return its results, freshly allocated.
 
     Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
     is passed on empty. Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an
     argument, and else what `explain` makes of a status worse than `accepted`. Batches run on $TREESIM_NUM_THREADS
-    threads (all cores by default); results do not depend on how many. Results are float32 where all
-    arguments are: large batches are then computed in single precision, others in double and rounded.
+    threads (all cores by default), or as `runner` runs them; results do not depend on how many. Results are float32
+    where all arguments are: large batches are then computed in single precision, others in double and rounded.
     """
     number = precision(*(a.value for a in arguments if a.value is not None))
     arrays = [None if a.value is None else coerce(a, number) for a in arguments]
@@ -55,7 +59,8 @@ def evaluate(
     outputs = [np.empty(batch + shape, number) for shape in results]
     if count:
         flat = [_flattened(x, batch + a.shape) for a, x in zip(arguments, arrays, strict=True)]
-        if _run(entry, constants, flat, [output.reshape(-1) for output in outputs], count) > accepted:
+        flat_results = [output.reshape(-1) for output in outputs]
+        if (runner or run_states)(entry, constants, flat, flat_results, count) > accepted:
             refuse_non_finite(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
             raise explain(named) if explain else NonFiniteError("the result is not finite")
@@ -107,7 +112,7 @@ def _batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | No
         raise ArgumentError(f"the batch axes do not fit together: {told}") from None
 
 
-def _run(
+def run_states(
     entry: Callable[..., int], constants: Sequence[Any], inputs: Sequence[np.ndarray], outputs: list, count: int
 ) -> int:
     """Run all states, many of them on lanes and on several threads: each takes one run of neighbouring states."""
@@ -175,7 +180,7 @@ def _over_threads(run: Callable[[int, int], int], count: int, least: int = STATE
     if tasks == 1:
         return run(0, count)
     edges = [count * t // tasks for t in range(tasks + 1)]
-    return max(_pool().map(run, edges, edges[1:]))
+    return max(pool().map(run, edges, edges[1:]))
 
 
 @lru_cache(maxsize=1)
@@ -190,7 +195,8 @@ def thread_count() -> int:
 
 
 @lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
+def pool() -> ThreadPoolExecutor:
+    """Return the threads that batches and stages run on."""
     return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from .aba import eliminate_screw
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .bias_first import forward_dynamics_states
+from .blocks import transform, transform_rows
 from .kinematics import body_transform
 from .linear import Vector
 from .spatial import (
@@ -161,13 +162,6 @@ def free_rows(tree, i, U, D_inv, B):
             B[tree.screw[k], c] -= D_inv[k] * through
 
 
-def transform_rows(X, B):
-    """B <- X B, column by column."""
-    for c in range(6):
-        m = motion_to_child(X, motion_at(B.T, c))
-        put_motion(B.T, c, m)
-
-
 def propagate_rows(tree, i, X, U, D_inv, B):
     """B <- tau-bar_i' X_i B."""
     transform_rows(body_transform_at(tree, X, i), B)
@@ -176,8 +170,7 @@ def propagate_rows(tree, i, X, U, D_inv, B):
 
 def diagonal_block(tree, i, X, U, D_inv, B):
     """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 eq. 65), screw by screw."""
-    transform_rows(body_transform_at(tree, X, i), B)
-    transform_rows(body_transform_at(tree, X, i), B.T)
+    transform(body_transform_at(tree, X, i), B)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         screw = tree.screw[k]
         for c in range(6):

@@ -68,6 +68,11 @@ def motion_add(a, b):
     return Motion(add(a.ang, b.ang), add(a.lin, b.lin))
 
 
+def motion_sub(a, b):
+    """a - b of motions."""
+    return Motion(sub(a.ang, b.ang), sub(a.lin, b.lin))
+
+
 def force_add(a, b):
     """a + b of forces."""
     return Force(add(a.n, b.n), add(a.f, b.f))

@@ -11,3 +11,8 @@ def status_of(results):
     for k in range(1, results.size):
         residue += results[k] * 0
     return FINE if residue == 0 else NOT_FINITE
+
+
+def undefined(x):
+    """NaN, made of a number; only code of this module may count on it."""
+    return (x * 0) / (x * 0)

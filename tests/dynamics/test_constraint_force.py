@@ -1,0 +1,238 @@
+"""The constraint-force backends: digits kept and lost, threads, refinement, and bodies that they cannot divide by."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from tests.trees import random_state
+from treesim import plugins
+from treesim.dynamics import constraint_force as module
+from treesim.engine.python import run
+from treesim.errors import SingularInertiaError, UnsupportedError
+from treesim.kernels.aba import forward_dynamics_states
+from treesim.model import generators as make
+
+PATHS = ("constraint_force", "constraint_force_cr", "constraint_force_pcr")
+BACKENDS = (*PATHS, "constraint_force_grouped", "constraint_force_branches_first")
+every_backend = pytest.mark.parametrize("backend", BACKENDS)
+every_path_backend = pytest.mark.parametrize("backend", PATHS)
+AXES = ((0, 0, 1), (0, 1, 0), (1, 0, 1))
+
+
+def distance(value, truth):
+    return float(np.linalg.norm(value - truth) / np.linalg.norm(truth))
+
+
+def exact(robot, state):
+    """Forward dynamics in fifty digits."""
+    with mpmath.workdps(50):
+        arguments = (state.q, state.v, state.tau, np.empty(0))
+        qdd = run(forward_dynamics_states, (robot.ints, robot.reals), arguments, [(robot.nv,)], mpmath.mpf)[0]
+        return np.array([float(x) for x in qdd])
+
+
+def rods(n, joint_types=("revolute",), heavy=None, factor=1.0):
+    """A chain of rods, the inertia of body number `heavy` times `factor`."""
+    robot = make.chain(n, joint_types, axes=AXES)
+    bodies = list(robot.bodies)
+    if heavy is not None:
+        body = bodies[heavy - 1]
+        scaled = treesim.Inertia(factor * body.inertia.mass, body.inertia.com, factor * body.inertia.rotational)
+        bodies[heavy - 1] = treesim.Body(body.name, body.parent, body.joint, scaled)
+    return treesim.Tree("rods", bodies)
+
+
+def two_ways(robot, backend, seed=0, **options):
+    """Errors under random torques, and under those that prescribe a motion of order one."""
+    state = random_state(robot, seed)
+    driven = treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend, **options)
+    torques = treesim.inverse_dynamics(robot, state.q, state.v, state.a)
+    prescribed = treesim.forward_dynamics(robot, state.q, state.v, torques, backend=backend, **options)
+    return distance(driven, exact(robot, state)), distance(prescribed, state.a)
+
+
+@pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")
+@every_backend
+@pytest.mark.parametrize("name, bound", [("simple_humanoid", 1e-13), ("talos_full_v2", 2e-11)])
+def test_digits_kept_on_humanoids(name, bound, backend):
+    """With torques that prescribe a motion of order one; parallel cyclic reduction loses a little more."""
+    robot = treesim.load(name, base="floating", **({"mimic": "free"} if name == "talos_full_v2" else {}))
+    for seed in range(5):
+        state = random_state(robot, seed)
+        tau = treesim.inverse_dynamics(robot, state.q, state.v, state.a)
+        a = treesim.forward_dynamics(robot, state.q, state.v, tau, backend=backend)
+        assert distance(a, state.a) < (2 * bound if backend.endswith("pcr") else bound)
+
+
+@every_backend
+@pytest.mark.parametrize("n", [10, 100])
+def test_errors_do_not_grow_along_a_chain_that_forces_drive_but_do_where_its_motion_is_prescribed(n, backend):
+    driven, prescribed = two_ways(rods(n), backend)
+    assert driven < 1e-12
+    assert prescribed < {10: 1e-10, 100: 1e-8}[n]
+
+
+@pytest.mark.slow
+@every_backend
+def test_a_thousand_bodies(backend):
+    driven, prescribed = two_ways(rods(1000), backend)
+    assert driven < 1e-12
+    assert prescribed < 1e-4
+
+
+@every_backend
+@pytest.mark.parametrize("n", [10, 100])
+def test_one_refinement_brings_the_digits_of_articulated_bodies(n, backend):
+    robot, state = rods(n), random_state(rods(n))
+    driven, prescribed = two_ways(robot, backend, refinements=1)
+    torques = treesim.inverse_dynamics(robot, state.q, state.v, state.a)
+    by_aba = distance(treesim.forward_dynamics(robot, state.q, state.v, torques), state.a)
+    assert driven < 1e-14
+    assert prescribed < 10 * by_aba + 1e-14
+
+
+@pytest.mark.parametrize("backend", ["crba_ltdl", "aba"])
+def test_refinement_serves_every_backend(backend):
+    plain = two_ways(rods(100), backend)[0]
+    refined = two_ways(rods(100), backend, refinements=1)[0]
+    assert refined < 1e-14 and refined <= plain
+
+
+def test_refinement_keeps_gravity_wrenches_armature_and_batches():
+    robot = trees.tree("random_b")
+    states = [random_state(robot, seed) for seed in range(3)]
+    q, v, a, tau, f_ext = (np.array([state[k] for state in states]) for k in range(5))
+    given = {"f_ext": f_ext, "gravity": (1.0, 2.0, -3.0), "armature": np.full(robot.nv, 0.3)}
+    tau = treesim.inverse_dynamics(robot, q, v, a, **given)
+    for backend in BACKENDS:
+        found = treesim.forward_dynamics(robot, q, v, tau, backend=backend, refinements=2, **given)
+        assert np.abs(found - a).max() < 1e-11
+
+
+@pytest.mark.parametrize("backend", PATHS[:2])
+@pytest.mark.parametrize("lightness", [1e-3, 1e-6, 1e-9])
+def test_a_light_link_costs_digits_and_refinement_returns_them(lightness, backend):
+    """About 10 eps / lightness under random torques, which one refinement brings back down to 1e-6."""
+    robot = rods(20, heavy=10, factor=lightness)
+    assert two_ways(robot, backend)[0] < 1e-13 / lightness
+    if lightness >= 1e-6:
+        assert two_ways(robot, backend, refinements=1)[0] < 1e-12
+
+
+@pytest.mark.parametrize("backend", PATHS[:2])
+@pytest.mark.parametrize("weight", [1e3, 1e6, 1e9])
+def test_a_heavy_tip_costs_fewer_digits_than_it_costs_articulated_bodies(weight, backend):
+    assert two_ways(rods(20, heavy=20, factor=weight), backend)[0] < 1e-15 * weight + 1e-12
+
+
+def light(inertia, armature=0.0):
+    """Three bodies, the middle one of the given inertia."""
+    solid = treesim.Inertia(1.0, (0.1, 0.0, 0.0), np.eye(3))
+    along = treesim.Placement(translation=np.array([0.3, 0.0, 0.0]))
+    return treesim.Tree("light", [
+        treesim.Body("first", 0, treesim.Joint("j1", "revolute"), solid),
+        treesim.Body("middle", 1, treesim.Joint("j2", "revolute", along, (0, 1, 0), armature=armature), inertia),
+        treesim.Body("last", 2, treesim.Joint("j3", "revolute", along, (1, 0, 0)), solid),
+    ])  # fmt: skip
+
+
+@pytest.mark.nojit
+@every_backend
+def test_a_moving_body_without_inertia_is_refused_by_name(backend):
+    robot = light(treesim.Inertia())
+    q = np.array([0.2, 0.3, 0.4])
+    assert np.isfinite(treesim.forward_dynamics(robot, q, q, q)).all()
+    with pytest.raises(UnsupportedError, match=r"'middle'.*'j2'.*aba"):
+        treesim.forward_dynamics(robot, q, q, q, backend=backend)
+
+
+def test_inverse_inertia_refuses_it_too_and_still_names_a_joint_that_moves_nothing():
+    q = np.array([0.2, 0.3, 0.4])
+    with pytest.raises(UnsupportedError, match="'middle'"):
+        treesim.inverse_operational_inertia(light(treesim.Inertia()), q, "last", method="constraint_force")
+    bodies = light(treesim.Inertia(1.0, rotational=np.eye(3))).bodies[:2]
+    bare = treesim.Body("tip", 2, treesim.Joint("massless", "revolute"))
+    with pytest.raises(SingularInertiaError, match="massless"):
+        robot = treesim.Tree("bare", [*bodies, bare])
+        treesim.inverse_operational_inertia(robot, q, "first", method="constraint_force")
+
+
+@pytest.mark.nojit
+@every_backend
+def test_a_point_mass_borrows_its_inertia_from_what_hangs_on_it(backend):
+    """A path ends at such a body, so that what follows counts as its own; a direction that stays bare is refused."""
+    robot = light(treesim.Inertia(1.0, (0.05, 0.02, 0.1)))
+    q = np.array([0.2, 0.3, 0.4])
+    expected = treesim.forward_dynamics(robot, q, q, q)
+    assert distance(treesim.forward_dynamics(robot, q, q, q, backend=backend), expected) < 1e-10
+
+
+@every_path_backend
+@pytest.mark.parametrize("make_robot", [lambda: make.chain(700), lambda: make.square_grid(24)], ids=["chain", "grid"])
+def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
+    robot = make_robot()
+    state = random_state(robot)
+    alone = np.array(treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend="aba"))
+    monkeypatch.setattr(module, "LARGE", 500)
+    results = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(module, "thread_count", lambda n=threads: n)
+        monkeypatch.setattr("treesim.engine.stages.thread_count", lambda n=threads: n)
+        results.append(treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend))
+    assert all((result == results[0]).all() for result in results)
+    assert distance(results[0], alone) < 1e-10
+    assert plugins.get("dynamics", backend).runner(robot) is not None
+
+
+@every_path_backend
+@pytest.mark.parametrize("name", ["tree_1", "grid_3", "asimo"])
+def test_a_schedule_works_on_every_body_and_on_levels_in_order(name, backend):
+    robot = trees.tree(name)
+    schedule = treesim.schedule(robot, backend)
+    for kind in ("inertias", "equations"):
+        blocks = [block for stage in schedule.stages if stage.name == kind for block in stage.blocks]
+        assert sorted(blocks) == [(i,) for i in range(1, robot.n_bodies + 1)]
+    names = [stage.name for stage in schedule.stages]
+    assert names[0] == "inertias" and names[-1] == "heads of paths"
+    done = set()
+    for stage in schedule.stages:
+        if stage.name == "heads of paths":
+            done |= {block[0] for block in stage.blocks}
+    paths = plugins.get("dynamics", backend).paths(robot)
+    assert done == {int(paths.order[k]) for k in range(robot.n_bodies) if paths.start[k] == k}
+
+
+def test_side_branches_stand_in_their_main_bodys_block_or_before_the_main_chain():
+    """Bodies 2 and 4 hang on bodies 1 and 3 of the main chain 1, 3, 5, 6."""
+    robot = make.chain_with_side_branches(3)
+    together = treesim.schedule(robot, "constraint_force_grouped").stages
+    blocks = [stage.blocks for stage in together if stage.name == "elimination"]
+    assert blocks == [((6,),), ((5,),), ((3, 4),), ((1, 2),)]
+    first = treesim.schedule(robot, "constraint_force_branches_first").stages
+    assert (first[0].name, sorted(first[0].blocks)) == ("side branches", [(2,), (4,)])
+    assert (first[-1].name, first[-1].blocks) == ("elimination", ((1, 3, 5, 6),))
+
+
+@pytest.mark.parametrize("name", ["random_a", "asimo", "grid_3"])
+@pytest.mark.parametrize("backend", BACKENDS[3:])
+def test_schedules_of_main_chains_take_every_body_once(backend, name):
+    robot = trees.tree(name)
+    stages = treesim.schedule(robot, backend).stages
+    kinds = ("side branches", "elimination") if backend.endswith("first") else ("elimination",)
+    bodies = [i for stage in stages if stage.name in kinds for block in stage.blocks for i in block]
+    assert sorted(bodies) == list(range(1, robot.n_bodies + 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["constraint_force", "constraint_force_cr", "constraint_force_branches_first"])
+def test_ten_thousand_bodies_take_memory_in_proportion(backend):
+    import resource
+
+    robot = make.chain(10_000)
+    state = random_state(robot)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    qdd = treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend)
+    assert distance(qdd, treesim.forward_dynamics(robot, state.q, state.v, state.tau)) < 1e-8
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB; n^2 numbers would take 800 MB

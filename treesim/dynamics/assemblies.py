@@ -1,0 +1,115 @@
+"""What divide and conquer and tree contraction share: a plan for each tree, and what they cannot do."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..engine.evaluate import Runner, thread_count
+from ..engine.generic import compiled
+from ..engine.stages import staged
+from ..errors import AccuracyError, SingularInertiaError
+from ..kernels import assemblies as kernel
+from ..kernels.tables import tree_tables
+from ..model.contraction import Plan
+from ..model.schedule import Schedule
+from ..model.tree import Tree
+from .base import CompiledBackend, explain_failure
+
+LARGE = 1000  # bodies; a smaller robot is not worth the threads
+BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over
+LIGHT = 1e-3  # of a neighbour's inertia: lighter bodies would cost joints between assemblies this share of the digits
+ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
+
+
+class AssembliesBackend(CompiledBackend):
+    """A backend that unites assemblies in the order of a plan, made once for each tree."""
+
+    entry = kernel.forward_dynamics_states
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._integers: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
+
+    @abstractmethod
+    def plan(self, robot: Tree) -> Plan:
+        """Return which joints of `robot` are eliminated when. O(N)."""
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the joints of `robot` are eliminated; see `treesim.schedule`."""
+        return self.plan(robot).schedule()
+
+    def integers(self, robot: Tree) -> np.ndarray:
+        """Return the robot's integers with the plan behind them."""
+        known = self._integers.get(robot)
+        if known is None:
+            known = np.concatenate([robot.ints, self.plan(robot).packed()])
+            known.setflags(write=False)
+            self._integers[robot] = known
+        return known
+
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return what runs the stages of large robots on several threads."""
+        if robot.n_bodies < LARGE or thread_count() == 1:
+            return None
+        N = robot.n_bodies
+        tree = tree_tables(robot.ints, robot.reals)
+        blocks = np.diff(kernel.plan_tables(tree, self.integers(robot)).stage_start).tolist()
+        widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
+        return staged(compiled(kernel.some_stages), (), (N + 1) * kernel.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
+
+    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+        """Return the error: a singular mass matrix, lost digits, or an overflow."""
+        general = explain_failure(robot, named, armature)
+        if isinstance(general, SingularInertiaError):
+            return general
+        i = first_violated(robot, named, self.constants(robot, gravity, armature))
+        if i is None:
+            return general
+        return AccuracyError(
+            f"{self.name} lost its digits on {robot.name!r}: accelerations break the constraints of joint "
+            f"{robot.joint_names[i - 1]!r} by more than {kernel.LOST:g} of their size; use the backend 'aba'"
+        )
+
+
+def solid_bodies(robot: Tree) -> list[bool]:
+    """Return for each body whether it has an inertia to divide by: mass and moments above LIGHT of those of its
+    parent and children, and moments about its centre that are no mere rounding of those about its origin."""
+    masses = [body.inertia.mass for body in robot.bodies]
+    moments = [np.linalg.eigvalsh(body.inertia.rotational) for body in robot.bodies]
+    solid = [
+        bool(body.inertia.mass > 0 and moment[0] > ROUNDING * np.trace(body.inertia.about_origin()))
+        for body, moment in zip(robot.bodies, moments, strict=True)
+    ]
+    for child, p in enumerate(robot.parent.tolist()):
+        for i, neighbour in ((child, p - 1), (p - 1, child)) if p else ():
+            is_heavy = masses[i] > LIGHT * masses[neighbour] and moments[i][0] > LIGHT * moments[neighbour][2]
+            solid[i] = solid[i] and bool(is_heavy)
+    return solid
+
+
+def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> int | None:
+    """Return the first body whose joint is violated in the first state that fails, by the kernel as plain Python."""
+    ints, reals = constants
+    tree = tree_tables(ints, reals)
+    plan = kernel.plan_tables(tree, ints)
+    memory = kernel.memory_of(tree, np.empty((robot.n_bodies + 1) * kernel.NUMBERS_PER_BODY))
+    with np.errstate(all="ignore"):
+        for q, v, tau, f_ext in _states(robot, named):
+            kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
+            if (memory.margin[1:] < 0).any():
+                return int(np.argmax(memory.margin[1:] < 0)) + 1
+    return None
+
+
+def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """One state after the other: q, v, tau, and wrenches in kernel coordinates, of no rows if there are none."""
+    shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
+    batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(shapes[label])] for label, x in named.items()))
+    full = {label: np.broadcast_to(x, batch + shapes[label]) for label, x in named.items()}
+    for state in np.ndindex(batch):
+        yield [full[label][state] if label in full else np.empty((0, 6)) for label in shapes]

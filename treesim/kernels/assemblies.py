@@ -1,0 +1,440 @@
+"""Forward dynamics by uniting assemblies: divide and conquer and tree contraction, O(N) work in O(log N) stages.
+
+An assembly is a run of bodies with a handle at either end: its top joint (1) and the joint below it (2). Forces f on
+the handles and their accelerations a, each in the coordinates of the body below that joint, obey
+    a1 = P11 f1 + P12 f2 + b1,    a2 = P12' f1 + P22 f2 + b2.
+The motion of joint k, S qdd = V F - β - ..., V = P22 (above) + P11 (below), leaves only the forces that constrain it
+to be found, so that joint k goes and two assemblies become one. An assembly whose lower handle is free hangs on the
+body above as inertia and force, and so does a single body. Which joints go when is the plan's (see model.contraction);
+backwards through it the forces come out, and with them the accelerations of the bodies.
+
+Armature ρ of a screw s adds ρ qdd to the force that moves it: F_s = τ_s - ρ qdd_s. So F = t + w y, with w_r = 1 for
+constrained components, w_s = √ρ for screws, t_s = τ_s / (1 + ρ V_ss), and
+    (w V w + [1 on screws]) y = w (β - V t + [V_ss t_s on screws]),
+whose row of a screw without armature is just y_s = 0.
+Functions of one body or joint do not branch: compiled code would count references to all tables at every branch.
+
+Source: Featherstone 1999, Parts 1 and 2; in place of V^-1, which need not exist, M = w V w + [1] is factorized.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aba import eliminate_screw, velocity_product
+from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
+from .blocks import (
+    SIX,
+    add,
+    add_apply,
+    articulated_of_block,
+    copy,
+    copy_vector,
+    factorize,
+    invert,
+    product,
+    put_articulated_block,
+    put_identity,
+    put_zero,
+    solve,
+    solve_columns,
+    subtract_apply,
+    subtract_product,
+    subtract_transposed_product,
+    transform,
+    transform_rows,
+)
+from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .numbers import sqrt
+from .spatial import (
+    articulated,
+    articulated_apply,
+    articulated_to_parent,
+    cross_force,
+    force_add,
+    force_dot,
+    force_sub,
+    force_to_parent,
+    motion_add,
+    motion_to_child,
+    rigid_apply,
+    unit_scaled_add,
+)
+from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
+from .tables import (
+    HEADER,
+    body_transform_at,
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    transform_at,
+    tree_tables,
+)
+
+LEAF, JOIN, HANG, RAKE = 0, 1, 2, 3  # kinds of events
+LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violated
+
+
+class Plan(NamedTuple):
+    """Which events run when, as model.contraction packs it: for each kind a table (events, 3) of body, upper, below."""
+
+    n_stages: int
+    n_blocks: int
+    stage_start: Any  # (n_stages + 1,) first block of each stage
+    start: Any  # (4, n_blocks + 1) by kind, the first event of each block
+    leaves: Any
+    joints: Any
+    hanging: Any
+    raked: Any
+
+
+def plan_tables(tree, ints):
+    """The plan that stands behind the tree's own integers."""
+    p = HEADER + 6 * (tree.n_bodies + 1) + 1 + 4 * tree.nv
+    n, blocks = ints[p], ints[p + 1]
+    s = p + 2 + n + 1
+    e = s + 4 * (blocks + 1)
+    start = ints[s:e].reshape((4, blocks + 1))
+    a = e + 3 * start[LEAF, blocks]
+    b = a + 3 * start[JOIN, blocks]
+    c = b + 3 * start[HANG, blocks]
+    d = c + 3 * start[RAKE, blocks]
+    return Plan(
+        n, blocks, ints[p + 2 : s], start,
+        ints[e:a].reshape((-1, 3)), ints[a:b].reshape((-1, 3)), ints[b:c].reshape((-1, 3)), ints[c:d].reshape((-1, 3)),
+    )  # fmt: skip
+
+
+class Memory(NamedTuple):
+    """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
+    begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
+    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base, and takes the
+    place of a body that is not there: it pushes nothing, and what it gets nobody reads."""
+
+    X: Any
+    V: Any
+    A: Any
+    c: Any
+    I: Any  # noqa: E741 - the field's symbol
+    b: Any
+    P11: Any
+    P12: Any
+    P22: Any
+    b1: Any
+    b2: Any
+    w: Any
+    F0: Any
+    G1: Any
+    G2: Any
+    F: Any
+    margin: Any
+
+
+NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
+
+
+def memory_of(tree, numbers):
+    """Memory for one state, laid out in flat `numbers`, (N + 1) NUMBERS_PER_BODY of them."""
+    B = tree.n_bodies + 1
+    six, block = numbers[: B * 54].reshape((9, B, SIX)), numbers[B * 54 : B * 270].reshape((6, B, SIX, SIX))
+    X = numbers[B * 270 : B * 282].reshape((B, 12))
+    return Memory(
+        X, six[0], six[1], six[2], block[0], six[3], block[1], block[2], block[3], six[4], six[5], six[6], six[7],
+        block[4], block[5], six[8], numbers[B * 282 : B * 283],
+    )  # fmt: skip
+
+
+# ---- bodies before and after
+
+
+def place(tree, q, m, first, end):
+    """Transforms and inertias of the bodies first .. end - 1."""
+    for i in range(first, end):
+        put_transform(m.X, i, body_transform(tree, i, q))
+        put_articulated_block(m.I[i], articulated(rigid_at(tree.inertia, i)))
+
+
+def propagate_velocities(tree, v, m):
+    """Velocities of all bodies, outward; row 0: the base, whose acceleration stands for gravity, and no force."""
+    put_transform(m.X, 0, transform_at(tree.placement, 0))
+    put_motion(m.V, 0, zero_motion(tree))
+    put_motion(m.A, 0, base_acceleration(tree))
+    put_motion(m.F, 0, zero_motion(tree))
+    put_motion(m.b, 0, zero_motion(tree))
+    put_zero(m.I[0], SIX, SIX)
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform_at(tree, m.X, i)
+        put_motion(m.V, i, body_velocity(tree, i, X, motion_at(m.V, tree.parent[i]), v))
+
+
+def put_biases(tree, v, f_ext, m, first, end):
+    """c = v x S qd and b = v x* I v - f_ext of the bodies first .. end - 1."""
+    for i in range(first, end):
+        velocity = motion_at(m.V, i)
+        put_motion(m.c, i, velocity_product(tree, i, velocity, v))
+        put_force(m.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
+    for i in range(first, min(end, f_ext.shape[0] + 1)):
+        put_force(m.b, i, force_sub(force_at(m.b, i), force_at(f_ext, i - 1)))
+
+
+def read_accelerations(tree, m, qdd, first, end):
+    """qdd = S'(a - X a_λ - c); across the joint no more than LOST of the accelerations may remain otherwise."""
+    for i in range(first, end):
+        put_motion(m.b1, i, motion_to_child(body_transform_at(tree, m.X, i), motion_at(m.A, tree.parent[i])))
+        size = violation = tree.gravity[0] * 0
+        for r in range(SIX):
+            m.b2[i, r] = m.A[i, r] - m.b1[i, r] - m.c[i, r]
+            size = size + m.A[i, r] * m.A[i, r] + m.b1[i, r] * m.b1[i, r] + m.c[i, r] * m.c[i, r]
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            qdd[k] = m.b2[i, tree.screw[k]]
+            m.b2[i, tree.screw[k]] = 0
+        for r in range(SIX):
+            violation = violation + m.b2[i, r] * m.b2[i, r]
+        m.margin[i] = LOST * LOST * size - violation
+
+
+# ---- events
+
+
+def leaf(tree, m, i, below):
+    """Body i becomes an assembly: P11 = I^-1, P12 = I^-1 X', P22 = X I^-1 X', b = -P (bias), X of the joint below."""
+    factorize(m.I[i], SIX)
+    invert(m.I[i], SIX, m.P11[i])
+    for r in range(SIX):
+        m.b1[i, r] = 0
+    subtract_apply(m.P11[i], SIX, SIX, m.b[i], m.b1[i])
+    X = body_transform_at(tree, m.X, below)
+    copy(m.P11[i], SIX, SIX, m.P12[i])
+    copy(m.P11[i], SIX, SIX, m.P22[i])
+    transform_rows(X, m.P12[i].T)
+    transform(X, m.P22[i])
+    put_motion(m.b2, i, motion_to_child(X, motion_at(m.b1, i)))
+
+
+def bind(tree, k, tau, V, beta, m):
+    """F0 = t + w M^-1 w (β - V t + [V_ss t_s]) of joint k, M = w V w + [1 on screws]; V becomes M's factor."""
+    w, F0 = m.w[k], m.F0[k]
+    for r in range(SIX):
+        w[r] = 1
+        F0[r] = 0
+    for j in range(tree.v_start[k], tree.v_start[k + 1]):
+        s, armature = tree.screw[j], tree.armature[j]
+        w[s] = sqrt(armature)
+        F0[s] = tau[j] / (1 + armature * V[s, s])
+    subtract_apply(V, SIX, SIX, F0, beta)
+    for j in range(tree.v_start[k], tree.v_start[k + 1]):
+        beta[tree.screw[j]] += V[tree.screw[j], tree.screw[j]] * F0[tree.screw[j]]
+    for r in range(SIX):
+        beta[r] = w[r] * beta[r]
+        for c in range(r + 1):
+            V[r, c] = w[r] * V[r, c] * w[c]
+    for j in range(tree.v_start[k], tree.v_start[k + 1]):
+        V[tree.screw[j], tree.screw[j]] += 1
+    factorize(V, SIX)
+    solve(V, SIX, beta)
+    for r in range(SIX):
+        F0[r] += w[r] * beta[r]
+
+
+def constrain(w, L, B):
+    """B <- w M^-1 w B, from the factor L of M."""
+    for r in range(SIX):
+        for c in range(SIX):
+            B[r, c] = w[r] * B[r, c]
+    solve_columns(L, SIX, B, SIX)
+    for r in range(SIX):
+        for c in range(SIX):
+            B[r, c] = w[r] * B[r, c]
+
+
+def join(tree, tau, m, k, a):
+    """Joint k goes: the assembly k below it and the assembly a above it become a."""
+    add(m.P22[a], SIX, SIX, m.P11[k])  # V
+    for r in range(SIX):
+        m.b1[k, r] = m.c[k, r] - m.b1[k, r] + m.b2[a, r]  # β
+    bind(tree, k, tau, m.P11[k], m.b1[k], m)
+    copy(m.P12[a].T, SIX, SIX, m.G1[k])
+    constrain(m.w[k], m.P11[k], m.G1[k])  # G1 = w M^-1 w A.P12'
+    copy(m.P12[k], SIX, SIX, m.G2[k])
+    constrain(m.w[k], m.P11[k], m.G2[k])  # G2 = w M^-1 w B.P12
+    subtract_product(m.P12[a], m.G1[k], SIX, SIX, SIX, m.P11[a])
+    subtract_apply(m.P12[a], SIX, SIX, m.F0[k], m.b1[a])
+    copy(m.P22[k], SIX, SIX, m.P22[a])
+    subtract_transposed_product(m.P12[k], m.G2[k], SIX, SIX, SIX, m.P22[a])
+    copy_vector(m.b2[k], SIX, m.b2[a])
+    add_apply(m.P12[k].T, SIX, SIX, m.F0[k], m.b2[a])
+    product(m.P12[a], m.G2[k], SIX, SIX, SIX, m.P12[k])
+    copy(m.P12[k], SIX, SIX, m.P12[a])
+
+
+def hang(tree, tau, m, k, p):
+    """Joint k goes: the assembly k, whose lower handle is free, becomes part of the body p, or ends at the base."""
+    for r in range(SIX):
+        m.b1[k, r] = m.c[k, r] - m.b1[k, r]
+    bind(tree, k, tau, m.P11[k], m.b1[k], m)
+    put_identity(m.G1[k], SIX)
+    constrain(m.w[k], m.P11[k], m.G1[k])  # what the joint lets through of the inertia below
+    carry(tree, m, k, p, articulated_of_block(m.G1[k]), force_at(m.F0, k))
+
+
+def rake(tree, tau, m, k, p):
+    """Joint k goes: body k, whose children are gone, becomes part of the body p, as in the articulated-body algorithm;
+    U, D^-1 and ν of its screws take the places of G1, w and F0."""
+    inertia, bias = articulated_of_block(m.I[k]), force_at(m.b, k)
+    for j in range(tree.v_start[k + 1] - 1, tree.v_start[k] - 1, -1):
+        s = tree.screw[j]
+        U, m.w[k, s], m.F0[k, s], inertia, bias = eliminate_screw(inertia, bias, s, tree.armature[j], tau[j])
+        put_force(m.G1[k], s, U)
+    carry(tree, m, k, p, inertia, force_add(bias, articulated_apply(inertia, motion_at(m.c, k))))
+
+
+def carry(tree, m, k, p, inertia, bias):
+    """Inertia and bias, as they reach through joint k, become part of body p."""
+    X = body_transform_at(tree, m.X, k)
+    put_articulated_block(m.P11[k], articulated_to_parent(X, inertia))
+    add(m.P11[k], SIX, SIX, m.I[p])
+    put_force(m.b, p, force_add(force_at(m.b, p), force_to_parent(X, bias)))
+
+
+def force_of_joined(m, k, a, below):
+    """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly on whose handles f1 = F_a and f2 = -F_below act."""
+    copy_vector(m.F0[k], SIX, m.F[k])
+    add_apply(m.G1[k], SIX, SIX, m.F[a], m.F[k])
+    add_apply(m.G2[k], SIX, SIX, m.F[below], m.F[k])
+
+
+def force_of_hanging(tree, m, k, p):
+    """F = F0 + G1 X a of joint k, by which an assembly hangs on body p of acceleration a."""
+    put_motion(m.b2, k, motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)))
+    copy_vector(m.F0[k], SIX, m.F[k])
+    add_apply(m.G1[k], SIX, SIX, m.b2[k], m.F[k])
+
+
+def acceleration_of_raked(tree, m, k, p):
+    """a = X a_p + c + S qdd, qdd = ν - D^-1 U' a, screw by screw, of body k."""
+    a = motion_add(motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)), motion_at(m.c, k))
+    for j in range(tree.v_start[k], tree.v_start[k + 1]):
+        s = tree.screw[j]
+        a = unit_scaled_add(a, s, m.F0[k, s] - m.w[k, s] * force_dot(force_at(m.G1[k], s), a))
+    put_motion(m.A, k, a)
+
+
+def acceleration_of(tree, m, i, below):
+    """a = I^-1 (F - X' F_below - b) of body i, I and b with all that hangs on it."""
+    passed_on = force_to_parent(body_transform_at(tree, m.X, below), force_at(m.F, below))
+    put_force(m.A, i, force_sub(force_sub(force_at(m.F, i), force_at(m.b, i)), passed_on))
+    solve(m.I[i], SIX, m.A[i])
+
+
+# ---- the plan, forth and back
+
+
+def contract(tree, plan, tau, m, first, end):
+    """The events of the blocks first .. end - 1 of one stage."""
+    for e in range(plan.start[LEAF, first], plan.start[LEAF, end]):
+        leaf(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
+    for e in range(plan.start[JOIN, first], plan.start[JOIN, end]):
+        join(tree, tau, m, plan.joints[e, 0], plan.joints[e, 1])
+    for e in range(plan.start[HANG, first], plan.start[HANG, end]):
+        hang(tree, tau, m, plan.hanging[e, 0], plan.hanging[e, 1])
+    for e in range(plan.start[RAKE, first], plan.start[RAKE, end]):
+        rake(tree, tau, m, plan.raked[e, 0], plan.raked[e, 1])
+
+
+def expand(tree, plan, m, first, end):
+    """The events of the blocks first .. end - 1 of one stage backwards: forces of joints, accelerations of bodies."""
+    for e in range(plan.start[RAKE, first], plan.start[RAKE, end]):
+        acceleration_of_raked(tree, m, plan.raked[e, 0], plan.raked[e, 1])
+    for e in range(plan.start[HANG, first], plan.start[HANG, end]):
+        force_of_hanging(tree, m, plan.hanging[e, 0], plan.hanging[e, 1])
+    for e in range(plan.start[JOIN, first], plan.start[JOIN, end]):
+        force_of_joined(m, plan.joints[e, 0], plan.joints[e, 1], plan.joints[e, 2])
+    for e in range(plan.start[LEAF, first], plan.start[LEAF, end]):
+        acceleration_of(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
+
+
+def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
+    """One of `shares` shares of stage s: bodies, the plan forth, the plan back, bodies; velocities are one share."""
+    n, t = plan.n_stages, s - 3
+    first, end = 1 + tree.n_bodies * share // shares, 1 + tree.n_bodies * (share + 1) // shares
+    if s == 0:
+        place(tree, q, m, first, end)
+    elif s == 1 and share == 0:
+        propagate_velocities(tree, v, m)
+    elif s == 2:
+        put_biases(tree, v, f_ext, m, first, end)
+    elif 0 <= t < n:
+        first, end = share_of(plan, t, share, shares)
+        contract(tree, plan, tau, m, first, end)
+    elif n <= t < 2 * n:
+        first, end = share_of(plan, 2 * n - 1 - t, share, shares)
+        expand(tree, plan, m, first, end)
+    elif t == 2 * n:
+        read_accelerations(tree, m, qdd, first, end)
+
+
+def share_of(plan, t, share, shares):
+    """The blocks of the plan's stage t that belong to a share: first, end."""
+    first, blocks = plan.stage_start[t], plan.stage_start[t + 1] - plan.stage_start[t]
+    return first + blocks * share // shares, first + blocks * (share + 1) // shares
+
+
+def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
+    """qdd = FD(q, v, tau), stage by stage."""
+    for s in range(2 * plan.n_stages + 4):
+        stage(tree, plan, m, s, 0, 1, q, v, tau, f_ext, qdd)
+
+
+def soundness(tree, m):
+    """FINE, or NOT_FINITE if a joint's constraint is violated."""
+    for i in range(1, tree.n_bodies + 1):
+        if m.margin[i] < 0:
+            return NOT_FINITE
+    return FINE
+
+
+def forward_dynamics_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of each state by the plan behind the tree's integers; f_ext as in `aba`.
+
+    Where a joint's constraint is violated by more than LOST of the accelerations that it binds, the result is not to
+    be trusted, and NOT_FINITE is returned.
+    """
+    tree = tree_tables(ints, reals)
+    nq, nv, N = tree.nq, tree.nv, tree.n_bodies
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    plan = plan_tables(tree, ints)
+    m = memory_of(tree, np.empty((N + 1) * NUMBERS_PER_BODY, q.dtype))
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    status = FINE
+    for s in range(count):
+        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
+        forward_dynamics(tree, plan, q[y], v[w], tau[w], forces[s * rows : (s + 1) * rows], qdd[w], m)
+        status = max(status, soundness(tree, m))
+    return max(status, status_of(qdd))
+
+
+def some_stages(
+    ints: TableOfIntegers, reals: TableOfReals, memory: Reals, first: Integer, last: Integer, share: Integer,
+    shares: Integer, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:  # fmt: skip
+    """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps.
+
+    The stage after the last, 2 n + 4 with n stages in the plan, tells how it went.
+    """
+    tree = tree_tables(ints, reals)
+    plan, m = plan_tables(tree, ints), memory_of(tree, memory)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    for s in range(first, last + 1):
+        stage(tree, plan, m, s, share, shares, q, v, tau, forces, qdd)
+    return FINE if last < 2 * plan.n_stages + 4 else max(soundness(tree, m), status_of(qdd))

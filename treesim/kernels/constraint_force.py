@@ -1,0 +1,400 @@
+"""Constraint forces first: block-tridiagonal systems for the forces across the joints, path by path (FF13).
+
+Source: Fijany and Featherstone 2013, of which the nomenclature was at hand; the equations are derived from it, and
+trees are cut into paths as in `heavy_paths`. For joint i between body i and its parent in the path, in coordinates
+of body i:
+
+    F = f + x                        the force on body i: the given joint force f = S tau, and what the joint adds
+    I a = F - X' F_next - b          of every body; I, b with what hangs on it
+    e_k' (a - X a_prev - c) = 0      for every direction k in which the joint holds
+    x_k = -armature qdd_k            where a rotor turns with the joint; x_k = 0 for other free directions
+
+With a eliminated, A x = r: A_ii = I^-1 + X I_prev^-1 X' + compliance, A_i,prev = -X I_prev^-1, r = c + X u_prev - u,
+u = I^-1 (f - X' f_next - b). A joint's compliance is 0 where it holds, 1 / armature where a rotor turns, and infinite
+where it is free: such rows and columns are those of the identity, with right-hand side 0. A is symmetric and positive
+definite. Every joint of a tree is a run of unit screws, so its constraint forces have unit vectors W for a basis.
+
+Where a body has no neighbour on its path, row 0 of the tables takes its place. Functions of one body do not branch:
+compiled code would count references to all tables at every branch.
+
+The first block of a path is eliminated last: its Schur complement T_1 gives what the path's parent feels, an inertia
+P = W T_1^-1 W' and a force, as the articulated-body algorithm would.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aba import velocity_product
+from .blocks import (
+    SIX,
+    add,
+    apply,
+    articulated_of_block,
+    copy,
+    copy_vector,
+    factorize,
+    invert,
+    is_definite,
+    put_articulated_block,
+    solve,
+    transform_rows,
+)
+from .heavy_paths import (
+    ACCELERATIONS,
+    BIASES,
+    ELIMINATION,
+    EQUATIONS,
+    HEADS,
+    INERTIAS,
+    JOINTS,
+    STARTS,
+    SUBSTITUTION,
+    TRANSFORMS,
+    VELOCITIES,
+    heavy_paths,
+    paths_in,
+    table_size,
+)
+from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .spatial import (
+    articulated,
+    articulated_add,
+    articulated_to_parent,
+    cross_force,
+    force_add,
+    force_sub,
+    force_to_parent,
+    motion_add,
+    motion_sub,
+    motion_to_child,
+    rigid_apply,
+)
+from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
+from .tables import (
+    articulated_at,
+    body_transform_at,
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_articulated,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    transform_at,
+    tree_tables,
+)
+
+LEAST_PIVOT = 1e-12  # of an inertia, against its diagonal: a body with less cannot be told from one without inertia
+FREE = -1  # compliance of a free direction; no other is negative
+NUMBERS = 60 + 4 * 36 + 28  # per body
+
+
+class Work(NamedTuple):
+    """What the method keeps of every body. Row 0 stands for a neighbour that a path does not have: no force goes to it
+    and it does not yield, so that no formula needs to ask."""
+
+    X: Any
+    V: Any
+    c: Any
+    b: Any
+    F: Any  # the given joint force f = S tau
+    compliance: Any  # of the joint, for each direction
+    u: Any  # acceleration that the given forces alone cause
+    r: Any  # right-hand side, at last the solution x
+    a: Any  # acceleration
+    J: Any  # inverse of the inertia with what hangs on it
+    T: Any  # diagonal block of A, then of its Schur complement, then the factor of that
+    L: Any  # coupling of A to the path's previous block
+    Z: Any  # T^-1 L
+    hanging_inertia: Any  # what the parent of a path's first body feels of it, in the parent's coordinates
+    hanging_force: Any
+    unsound: Any  # 1 where the inertia is not positive definite
+    extra: Any  # further memory of the method that solves along paths
+
+
+def work_in(B, memory):
+    """The work memory of B bodies, base included, in a flat array that was zero at first."""
+    vectors = memory[12 * B : 60 * B].reshape((8, B, 6))
+    blocks = memory[60 * B : 204 * B].reshape((4, B, 6, 6))
+    return Work(
+        memory[: 12 * B].reshape((B, 12)),
+        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7],
+        blocks[0], blocks[1], blocks[2], blocks[3],
+        memory[204 * B : 225 * B].reshape((B, 21)), memory[225 * B : 231 * B].reshape((B, 6)),
+        memory[231 * B : 232 * B], memory[NUMBERS * B :],
+    )  # fmt: skip
+
+
+def factor_inertia(inertia, block, factor):
+    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
+    put_articulated_block(block, inertia)
+    copy(block, SIX, SIX, factor)
+    factorize(factor, SIX)
+    return is_definite(block, factor, SIX, LEAST_PIVOT)
+
+
+def sound_bodies(tree, q):
+    """1 for every body whose own inertia is positive definite."""
+    block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
+    sound = np.zeros(tree.n_bodies + 1, np.int64)
+    for i in range(1, tree.n_bodies + 1):
+        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
+    return sound
+
+
+# ---- one body
+
+
+def put_nothing(tree, w):
+    """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
+    put_transform(w.X, 0, transform_at(tree.placement, 0))
+    put_motion(w.V, 0, zero_motion(tree))
+    put_motion(w.a, 0, base_acceleration(tree))
+
+
+def joint_compliance(tree, i, compliance):
+    """0 where joint i holds, 1 / armature where a rotor turns, FREE where nothing resists."""
+    for c in range(6):
+        compliance[c] = tree.gravity[0] * 0
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        rotor = tree.armature[k]
+        compliance[tree.screw[k]] = FREE if rotor == 0 else 1 / rotor
+
+
+def body_bias(tree, w, i, v, tau):
+    """c = v x S qd, b = v x* I v, f = S tau, and the joint's compliance."""
+    velocity = motion_at(w.V, i)
+    put_motion(w.c, i, velocity_product(tree, i, velocity, v))
+    put_force(w.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
+    for c in range(6):
+        w.F[i, c] = tree.gravity[0] * 0
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        w.F[i, tree.screw[k]] = tau[k]
+    joint_compliance(tree, i, w.compliance[i])
+
+
+def inverse_inertia(tree, paths, w, i):
+    """J = (I + what hangs on body i)^-1."""
+    inertia = articulated(rigid_at(tree.inertia, i))
+    child = paths.hanging[i]
+    while child > 0:
+        inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
+        child = paths.next_hanging[child]
+    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else 1
+    invert(w.T[i], SIX, w.J[i])
+
+
+def given_acceleration(tree, paths, w, i):
+    """b += the forces of what hangs on body i; u = J (f - X' f_next - b)."""
+    bias = force_at(w.b, i)
+    child = paths.hanging[i]
+    while child > 0:
+        bias = force_add(bias, force_at(w.hanging_force, child))
+        child = paths.next_hanging[child]
+    put_force(w.b, i, bias)
+    following = paths.heavy[i]
+    passed_on = force_to_parent(body_transform_at(tree, w.X, following), force_at(w.F, following))
+    put_force(w.r, i, force_sub(force_sub(force_at(w.F, i), bias), passed_on))
+    apply(w.J[i], SIX, SIX, w.r[i], w.u[i])
+
+
+def equation_matrix(tree, paths, w, i):
+    """A_ii = J + X J_prev X' + compliance, A_i,prev = -X J_prev; rows and columns of free directions are trivial."""
+    p, X = paths.previous[i], body_transform_at(tree, w.X, i)
+    T, L, Z = w.T[i], w.L[i], w.Z[i]
+    copy(w.J[i], SIX, SIX, T)
+    copy(w.J[p], SIX, SIX, Z)
+    transform_rows(X, Z)
+    for r in range(6):
+        for c in range(6):
+            trivial = w.compliance[i, r] < 0 or w.compliance[p, c] < 0
+            L[r, c] = Z[r, c] * 0 if trivial else -Z[r, c]
+    transform_rows(X, Z.T)
+    add(Z, SIX, SIX, T)
+    for r in range(6):
+        if w.compliance[i, r] < 0:
+            for c in range(6):
+                T[r, c] = T[c, r] = T[r, c] * 0
+            T[r, r] = 1
+        else:
+            T[r, r] += w.compliance[i, r]
+
+
+def put_where_held(w, i, x, m):
+    """x += m in the directions in which joint i does not move freely; elsewhere x = 0."""
+    put_motion(w.a, i, m)
+    for c in range(6):
+        x[c] = x[c] * 0 if w.compliance[i, c] < 0 else x[c] + w.a[i, c]
+
+
+def equation_vector(tree, paths, w, i):
+    """r = c + X u_prev - u."""
+    carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.u, paths.previous[i]))
+    for c in range(6):
+        w.r[i, c] = tree.gravity[0] * 0
+    put_where_held(w, i, w.r[i], motion_sub(motion_add(motion_at(w.c, i), carried), motion_at(w.u, i)))
+
+
+def hang_inertia(tree, w, i):
+    """X' P X with P = W T_1^-1 W': the inertia that the parent feels through the first joint i of a path."""
+    invert(w.T[i], SIX, w.Z[i])
+    for r in range(6):
+        if w.compliance[i, r] < 0:
+            w.Z[i, r, r] = 0
+    P = articulated_of_block(w.Z[i])
+    put_articulated(w.hanging_inertia, i, articulated_to_parent(body_transform_at(tree, w.X, i), P))
+
+
+def hang_force(tree, w, i):
+    """X' (f + x) with x = T_1^-1 r_1: the force that the parent feels when it does not accelerate."""
+    copy_vector(w.r[i], SIX, w.a[i])
+    solve(w.T[i], SIX, w.a[i])
+    total = force_add(force_at(w.F, i), force_at(w.a, i))
+    put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), total))
+
+
+def head(tree, w, i):
+    """The first body of a path, all others eliminated: the factor of T_1, and what the parent feels."""
+    factorize(w.T[i], SIX)
+    hang_inertia(tree, w, i)
+    hang_force(tree, w, i)
+
+
+def start(tree, w, i):
+    """x_1 = T_1^-1 (r_1 + X a_parent)."""
+    put_where_held(w, i, w.r[i], motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])))
+    solve(w.T[i], SIX, w.r[i])
+
+
+def joint_force(w, i):
+    """F = f + x."""
+    return force_add(force_at(w.F, i), force_at(w.r, i))
+
+
+def acceleration(tree, paths, w, i):
+    """a = J (F - X' F_next - b)."""
+    following = paths.heavy[i]
+    passed_on = force_to_parent(body_transform_at(tree, w.X, following), joint_force(w, following))
+    put_force(w.u, i, force_sub(force_sub(joint_force(w, i), force_at(w.b, i)), passed_on))
+    apply(w.J[i], SIX, SIX, w.u[i], w.a[i])
+
+
+def joint_acceleration(tree, w, i, qdd):
+    """qdd = S' (a - X a_parent - c)."""
+    carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i]))
+    put_motion(w.u, i, motion_sub(motion_at(w.a, i), motion_add(carried, motion_at(w.c, i))))
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        qdd[k] = w.u[i, tree.screw[k]]
+
+
+# ---- all bodies
+
+
+def velocities(tree, w, v):
+    """Velocities of all bodies, outward."""
+    put_nothing(tree, w)
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform_at(tree, w.X, i)
+        put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
+
+
+def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
+    """One of `shares` equal shares of stage s: the places from `low` to `high`."""
+    what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
+    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
+    if what == TRANSFORMS:
+        for place in range(low, high):
+            i = paths.order[place]
+            put_transform(w.X, i, body_transform(tree, i, q))
+    elif what == VELOCITIES and low < high:
+        velocities(tree, w, v)
+    elif what == BIASES:
+        for place in range(low, high):
+            body_bias(tree, w, paths.order[place], v, tau)
+        if f_ext.shape[0] > 0:
+            for place in range(low, high):
+                i = paths.order[place]
+                put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
+    elif what == INERTIAS:
+        for place in range(low, high):
+            inverse_inertia(tree, paths, w, paths.order[place])
+            given_acceleration(tree, paths, w, paths.order[place])
+    elif what == EQUATIONS:
+        for place in range(low, high):
+            equation_matrix(tree, paths, w, paths.order[place])
+            equation_vector(tree, paths, w, paths.order[place])
+    elif what == ELIMINATION:
+        eliminate(paths, w, turn, low, high)
+    elif what == HEADS:
+        for place in range(low, high):
+            if paths.start[place] == place:
+                head(tree, w, paths.order[place])
+    elif what == STARTS:
+        for place in range(low, high):
+            if paths.start[place] == place:
+                start(tree, w, paths.order[place])
+    elif what == SUBSTITUTION:
+        substitute(paths, w, turn, low, high)
+    elif what == ACCELERATIONS:
+        for place in range(low, high):
+            acceleration(tree, paths, w, paths.order[place])
+    elif what == JOINTS:
+        for place in range(low, high):
+            joint_acceleration(tree, w, paths.order[place], qdd)
+
+
+def soundness(w):
+    """FINE, or NOT_FINITE if the inertia of a body is not positive definite."""
+    for i in range(1, w.unsound.size):
+        if w.unsound[i] == 1:
+            return NOT_FINITE
+    return FINE
+
+
+def forward_dynamics_states(
+    ints, reals, q, v, tau, f_ext, qdd, extra, elimination_rounds, substitution_rounds, eliminate, substitute
+):
+    """Forward dynamics of each state, with a method to solve along paths: its further memory per body, its numbers of
+    stages, and what they do. Shapes and coordinates as in `aba`."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
+    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
+    w = work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    sound = FINE
+    for n in range(count):
+        y, z = slice(n * nq, (n + 1) * nq), slice(n * nv, (n + 1) * nv)
+        fs = forces[n * rows : (n + 1) * rows]
+        for s in range(paths.sizes[1]):
+            stage(tree, paths, w, s, 0, 1, q[y], v[z], tau[z], fs, qdd[z], eliminate, substitute)
+        sound = max(sound, soundness(w))
+    return max(sound, status_of(qdd))
+
+
+def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
+    """The paths and stages of a tree, in a table of `table_size` integers."""
+    tree = tree_tables(ints, reals)
+    paths = paths_in(tree.n_bodies, table)
+    heavy_paths(tree.parent, sound_bodies(tree, reals), paths, elimination_rounds, substitution_rounds)
+    return FINE
+
+
+def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
+    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps."""
+    tree = tree_tables(ints, reals)
+    paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    for s in range(first, last + 1):
+        stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, eliminate, substitute)
+    if last < paths.sizes[1] - 1:
+        return FINE
+    return max(soundness(w), status_of(qdd))

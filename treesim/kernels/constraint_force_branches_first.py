@@ -1,0 +1,168 @@
+"""The constraint-force method on main chains, side branches eliminated first by the articulated-body algorithm, O(N).
+
+Every subtree on the base has a main chain, its heavy path. A branch passes on an inertia P and a force to the body
+that it hangs on, and moves with that body afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aba import eliminate_screw
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .blocks import SIX, factorize
+from .constraint_force import (
+    NUMBERS,
+    acceleration,
+    body_bias,
+    equation_matrix,
+    equation_vector,
+    given_acceleration,
+    inverse_inertia,
+    joint_acceleration,
+    sound_bodies,
+    soundness,
+    start,
+    velocities,
+    work_in,
+)
+from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, table_size
+from .kinematics import body_transform
+from .path_elimination import EXTRA, eliminate_matrix, eliminate_vector, substitute_path
+from .spatial import (
+    articulated,
+    articulated_add,
+    articulated_apply,
+    articulated_to_parent,
+    force_add,
+    force_dot,
+    force_sub,
+    force_to_parent,
+    motion_add,
+    motion_to_child,
+    unit_scaled_add,
+)
+from .status import FINE, WRONG_SIZE, status_of
+from .tables import (
+    articulated_at,
+    body_transform_at,
+    dynamics_misfit,
+    force_at,
+    motion_at,
+    put_articulated,
+    put_force,
+    put_motion,
+    put_transform,
+    rigid_at,
+    tree_tables,
+)
+
+
+class Branches(NamedTuple):
+    """U = IA S, D^-1 and D^-1 u of the degrees of freedom, as in `aba`."""
+
+    U: Any
+    D_inv: Any
+    nu: Any
+
+
+def main_chains(tree, q):
+    """The main chains as paths; all other bodies are paths of their own, on lower levels than what carries them."""
+    paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
+    choose_heavy(tree.parent, sound_bodies(tree, q), paths.heavy)
+    keep_main(tree.parent, paths.heavy)
+    lay_out(tree.parent, paths)
+    return paths
+
+
+def yield_to_branch(tree, paths, w, branches, i, tau):
+    """Body i of a branch: its inertia and bias force with what hangs on it, less what joint i lets through."""
+    inertia, bias = articulated(rigid_at(tree.inertia, i)), force_at(w.b, i)
+    child = paths.hanging[i]
+    while child > 0:
+        inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
+        bias = force_add(bias, force_at(w.hanging_force, child))
+        child = paths.next_hanging[child]
+    for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+        U, branches.D_inv[k], branches.nu[k], inertia, bias = eliminate_screw(
+            inertia, bias, tree.screw[k], tree.armature[k], tau[k]
+        )
+        put_force(branches.U, k, U)
+    X = body_transform_at(tree, w.X, i)
+    bias = force_add(bias, articulated_apply(inertia, motion_at(w.c, i)))
+    put_articulated(w.hanging_inertia, i, articulated_to_parent(X, inertia))
+    put_force(w.hanging_force, i, force_to_parent(X, bias))
+
+
+def move_branch(tree, w, branches, i, qdd):
+    """qdd = D^-1 (u - U' a'), a' = X a_λ + c, of body i of a branch."""
+    a = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i]))
+    a = motion_add(a, motion_at(w.c, i))
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        qdd[k] = branches.nu[k] - branches.D_inv[k] * force_dot(force_at(branches.U, k), a)
+        a = unit_scaled_add(a, tree.screw[k], qdd[k])
+    put_motion(w.a, i, a)
+
+
+def solve_chain(tree, paths, w, head, qdd):
+    """The main chain that begins at a place: forces across its joints, then accelerations."""
+    for place in range(head, paths.stop[head]):
+        inverse_inertia(tree, paths, w, paths.order[place])
+        given_acceleration(tree, paths, w, paths.order[place])
+    for place in range(head, paths.stop[head]):
+        equation_matrix(tree, paths, w, paths.order[place])
+        equation_vector(tree, paths, w, paths.order[place])
+    eliminate_matrix(paths, w, head)
+    eliminate_vector(paths, w, head)
+    factorize(w.T[paths.order[head]], SIX)
+    start(tree, w, paths.order[head])
+    substitute_path(paths, w, head)
+    for place in range(head, paths.stop[head]):
+        acceleration(tree, paths, w, paths.order[place])
+        joint_acceleration(tree, w, paths.order[place], qdd)
+
+
+def forward_dynamics(tree, paths, w, branches, q, v, tau, f_ext, qdd):
+    """qdd = FD(q, v, tau): branches inward, main chains, branches outward."""
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(w.X, i, body_transform(tree, i, q))
+    velocities(tree, w, v)
+    for i in range(1, tree.n_bodies + 1):
+        body_bias(tree, w, i, v, tau)
+    for i in range(1, f_ext.shape[0] + 1):
+        put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
+    for place in range(tree.n_bodies):
+        i = paths.order[place]
+        if paths.start[place] == place:
+            if tree.parent[i] > 0:
+                yield_to_branch(tree, paths, w, branches, i, tau)
+            else:
+                solve_chain(tree, paths, w, place, qdd)
+    for place in range(tree.n_bodies - 1, -1, -1):
+        i = paths.order[place]
+        if paths.start[place] == place and tree.parent[i] > 0:
+            move_branch(tree, w, branches, i, qdd)
+
+
+def forward_dynamics_constraint_force_branches_first_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of each state; shapes and coordinates as in `aba`."""
+    tree = tree_tables(ints, reals)
+    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    count = q.size // nq
+    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
+        return WRONG_SIZE
+    paths, dof = main_chains(tree, q), np.empty((nv, 8), q.dtype)
+    branches = Branches(dof[:, 0:6], dof[:, 6], dof[:, 7])
+    w = work_in(B, np.zeros(B * (NUMBERS + EXTRA), q.dtype))
+    forces = f_ext.reshape((f_ext.size // 6, 6))
+    rows = forces.shape[0] // count
+    sound = FINE
+    for n in range(count):
+        y, z = slice(n * nq, (n + 1) * nq), slice(n * nv, (n + 1) * nv)
+        forward_dynamics(tree, paths, w, branches, q[y], v[z], tau[z], forces[n * rows : (n + 1) * rows], qdd[z])
+        sound = max(sound, soundness(w))
+    return max(sound, status_of(qdd))

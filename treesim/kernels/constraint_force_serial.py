@@ -1,0 +1,42 @@
+"""The constraint-force method with elimination along each path, O(N)."""
+
+from __future__ import annotations
+
+from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
+from .constraint_force import forward_dynamics_states, prepare, some_stages
+from .path_elimination import EXTRA, eliminate, elimination_rounds, substitute, substitution_rounds
+
+
+def forward_dynamics_constraint_force_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of each state; shapes and coordinates as in `aba`."""
+    return forward_dynamics_states(
+        ints, reals, q, v, tau, f_ext, qdd, EXTRA, elimination_rounds, substitution_rounds, eliminate, substitute
+    )
+
+
+def prepare_constraint_force(ints: TableOfIntegers, reals: TableOfReals, paths: Integers) -> int:
+    """The paths and stages of a tree, in a table of `table_size` integers."""
+    return prepare(ints, reals, paths, elimination_rounds, substitution_rounds)
+
+
+def constraint_force_stages(
+    ints: TableOfIntegers,
+    reals: TableOfReals,
+    paths: Integers,
+    memory: Reals,
+    first: Integer,
+    last: Integer,
+    share: Integer,
+    shares: Integer,
+    q: Reals,
+    v: Reals,
+    tau: Reals,
+    f_ext: Reals,
+    qdd: Reals,
+) -> int:
+    """One of `shares` shares of the stages from `first` to `last`, for one state."""
+    return some_stages(
+        ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute
+    )
