@@ -126,7 +126,7 @@ def test_digits_lost_to_the_last_are_told():
     """Parallel cyclic reduction squares the lightness: at 1e-9 nothing is left, which the joints' constraints show."""
     robot = rods(20, heavy=10, factor=1e-9)
     state = random_state(robot)
-    with pytest.raises(AccuracyError, match="constraint_force_pcr.*aba"):
+    with pytest.raises(AccuracyError, match=r"constraint_force_pcr.*aba"):
         treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend="constraint_force_pcr")
 
 

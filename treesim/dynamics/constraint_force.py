@@ -116,16 +116,11 @@ def lost_digits(
     """Return the error of a result that breaks the constraints, if articulated bodies have a finite one."""
     if "tau" not in named:
         return None
-    arguments = [
-        Argument(label, named[label], (size,)) for label, size in (("q", robot.nq), ("v", robot.nv), ("tau", robot.nv))
-    ]
+    sizes = {"q": robot.nq, "v": robot.nv, "tau": robot.nv}
+    arguments = [Argument(label, named[label], (size,)) for label, size in sizes.items()]
+    arguments.append(Argument("f_ext", None, (robot.n_bodies, 6)))
     try:
-        evaluate(
-            forward_dynamics_states,
-            constants,
-            [*arguments, Argument("f_ext", None, (robot.n_bodies, 6))],
-            [(robot.nv,)],
-        )
+        evaluate(forward_dynamics_states, constants, arguments, [(robot.nv,)])
     except NonFiniteError:
         return None
     return AccuracyError(
