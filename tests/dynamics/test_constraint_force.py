@@ -10,7 +10,7 @@ from tests.trees import random_state
 from treesim import plugins
 from treesim.dynamics import constraint_force as module
 from treesim.engine.python import run
-from treesim.errors import SingularInertiaError, UnsupportedError
+from treesim.errors import AccuracyError, SingularInertiaError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.model import generators as make
 
@@ -119,6 +119,15 @@ def test_a_light_link_costs_digits_and_refinement_returns_them(lightness, backen
     assert two_ways(robot, backend)[0] < 1e-13 / lightness
     if lightness >= 1e-6:
         assert two_ways(robot, backend, refinements=1)[0] < 1e-12
+
+
+@pytest.mark.nojit
+def test_digits_lost_to_the_last_are_told():
+    """Parallel cyclic reduction squares the lightness: at 1e-9 nothing is left, which the joints' constraints show."""
+    robot = rods(20, heavy=10, factor=1e-9)
+    state = random_state(robot)
+    with pytest.raises(AccuracyError, match=r"constraint_force_pcr.*aba"):
+        treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend="constraint_force_pcr")
 
 
 @pytest.mark.parametrize("backend", PATHS[:2])

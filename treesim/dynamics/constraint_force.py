@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.evaluate import Runner, thread_count
+from ..engine.evaluate import Argument, Runner, evaluate, thread_count
 from ..engine.generic import compiled
 from ..engine.stages import staged
-from ..errors import SingularInertiaError, UnsupportedError
+from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel
 from ..kernels import (
     constraint_force_branches_first,
@@ -24,6 +24,7 @@ from ..kernels import (
     parallel_cyclic_reduction,
     path_elimination,
 )
+from ..kernels.aba import forward_dynamics_states
 from ..kernels.heavy_paths import Paths, paths_in, table_size
 from ..kernels.tables import tree_tables
 from ..model import heavy_paths
@@ -101,11 +102,30 @@ def explain_inertia(
         return general
     i = body_without_inertia(robot, named["q"], constants)
     if i is None:
-        return general
+        return lost_digits(robot, named, constants, name) or general
     return UnsupportedError(
         f"{name} divides by the inertia of every body, but that of body {robot.body_names[i - 1]!r}, moved by joint "
         f"{robot.joint_names[i - 1]!r}, is not positive definite: use the method 'aba' or 'ltdl', give the body "
         f"inertia in every direction, or merge it with a neighbour"
+    )
+
+
+def lost_digits(
+    robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], name: str
+) -> AccuracyError | None:
+    """Return the error of a result that breaks the constraints, if articulated bodies have a finite one."""
+    if "tau" not in named:
+        return None
+    sizes = {"q": robot.nq, "v": robot.nv, "tau": robot.nv}
+    arguments = [Argument(label, named[label], (size,)) for label, size in sizes.items()]
+    arguments.append(Argument("f_ext", None, (robot.n_bodies, 6)))
+    try:
+        evaluate(forward_dynamics_states, constants, arguments, [(robot.nv,)])
+    except NonFiniteError:
+        return None
+    return AccuracyError(
+        f"{name} lost its digits on {robot.name!r}: accelerations break the constraints of its joints by more than "
+        f"{kernel.MOST_LEFT:g} of their size, as light links between heavy ones can cause; use the backend 'aba'"
     )
 
 
@@ -125,7 +145,7 @@ def _unsound_bodies(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.
     functions = solver.eliminate, solver.substitute
     for s in range(int(paths.sizes[1])):
         kernel.stage(tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions)
-    yield from (i for i in paths.order.tolist() if w.unsound[i])
+    yield from (i for i in paths.order.tolist() if w.unsound[i] == kernel.BARE)
 
 
 class ConstraintForce(HeavyPathBackend):

@@ -11,6 +11,7 @@ from .spatial import ArticulatedInertia, motion_to_child
 from .tables import motion_at, put_motion
 
 SIX = 6  # rows of a block of spatial vectors
+LEAST_PIVOT = 1e-12  # of an inertia, against its diagonal: a body with less cannot be told from one without inertia
 NOTHING = 1e-290  # any inertia is larger
 
 
@@ -153,6 +154,14 @@ def put_articulated_block(B, inertia):
     for r in range(1, 6):
         for c in range(r):
             B[r, c] = B[c, r]
+
+
+def factor_inertia(inertia, block, factor):
+    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
+    put_articulated_block(block, inertia)
+    copy(block, SIX, SIX, factor)
+    factorize(factor, SIX)
+    return is_definite(block, factor, SIX, LEAST_PIVOT)
 
 
 def articulated_of_block(B):

@@ -35,10 +35,9 @@ from .blocks import (
     articulated_of_block,
     copy,
     copy_vector,
+    factor_inertia,
     factorize,
     invert,
-    is_definite,
-    put_articulated_block,
     solve,
     transform_rows,
 )
@@ -56,6 +55,7 @@ from .heavy_paths import (
     VELOCITIES,
     heavy_paths,
     paths_in,
+    sound_bodies,
     table_size,
 )
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
@@ -88,7 +88,8 @@ from .tables import (
     tree_tables,
 )
 
-LEAST_PIVOT = 1e-12  # of an inertia, against its diagonal: a body with less cannot be told from one without inertia
+MOST_LEFT = 1e-3  # of an acceleration, in a direction in which a joint holds
+BARE, LOST = 1, 2  # what may be unsound of a body: its inertia, or the constraint of its joint
 FREE = -1  # compliance of a free direction; no other is negative
 NUMBERS = 60 + 4 * 36 + 28  # per body
 
@@ -112,7 +113,7 @@ class Work(NamedTuple):
     Z: Any  # T^-1 L
     hanging_inertia: Any  # what the parent of a path's first body feels of it, in the parent's coordinates
     hanging_force: Any
-    unsound: Any  # 1 where the inertia is not positive definite
+    unsound: Any  # 0, BARE or LOST
     extra: Any  # further memory of the method that solves along paths
 
 
@@ -127,23 +128,6 @@ def work_in(B, memory):
         memory[204 * B : 225 * B].reshape((B, 21)), memory[225 * B : 231 * B].reshape((B, 6)),
         memory[231 * B : 232 * B], memory[NUMBERS * B :],
     )  # fmt: skip
-
-
-def factor_inertia(inertia, block, factor):
-    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
-    put_articulated_block(block, inertia)
-    copy(block, SIX, SIX, factor)
-    factorize(factor, SIX)
-    return is_definite(block, factor, SIX, LEAST_PIVOT)
-
-
-def sound_bodies(tree, q):
-    """1 for every body whose own inertia is positive definite."""
-    block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
-    sound = np.zeros(tree.n_bodies + 1, np.int64)
-    for i in range(1, tree.n_bodies + 1):
-        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
-    return sound
 
 
 # ---- one body
@@ -184,7 +168,7 @@ def inverse_inertia(tree, paths, w, i):
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
         child = paths.next_hanging[child]
-    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else 1
+    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else BARE
     invert(w.T[i], SIX, w.J[i])
 
 
@@ -284,11 +268,17 @@ def acceleration(tree, paths, w, i):
 
 
 def joint_acceleration(tree, w, i, qdd):
-    """qdd = S' (a - X a_parent - c)."""
+    """qdd = S' (a - X a_parent - c); where a joint holds, nothing should be left of this, or the method lost it."""
     carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i]))
     put_motion(w.u, i, motion_sub(motion_at(w.a, i), motion_add(carried, motion_at(w.c, i))))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         qdd[k] = w.u[i, tree.screw[k]]
+    left = size = w.u[i, 0] * 0
+    for c in range(6):
+        square = w.u[i, c] * w.u[i, c]
+        left += square * (w.compliance[i, c] == 0)
+        size += square + w.a[i, c] * w.a[i, c]
+    w.unsound[i] = max(w.unsound[i], LOST if MOST_LEFT * MOST_LEFT * size < left else 0)
 
 
 # ---- all bodies
@@ -348,9 +338,9 @@ def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, su
 
 
 def soundness(w):
-    """FINE, or NOT_FINITE if the inertia of a body is not positive definite."""
+    """FINE, or NOT_FINITE if a body is unsound."""
     for i in range(1, w.unsound.size):
-        if w.unsound[i] == 1:
+        if w.unsound[i] != 0:
             return NOT_FINITE
     return FINE
 

@@ -22,13 +22,12 @@ from .constraint_force import (
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
-    sound_bodies,
     soundness,
     start,
     velocities,
     work_in,
 )
-from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, table_size
+from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, sound_bodies, table_size
 from .kinematics import body_transform
 from .path_elimination import EXTRA, eliminate_matrix, eliminate_vector, substitute_path
 from .spatial import (

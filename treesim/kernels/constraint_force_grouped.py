@@ -35,12 +35,12 @@ from .constraint_force import (
     inverse_inertia,
     joint_acceleration,
     put_where_held,
-    sound_bodies,
     soundness,
     velocities,
     work_in,
 )
 from .constraint_force_branches_first import Branches, main_chains, move_branch, yield_to_branch
+from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
 from .spatial import force_add, force_sub, force_to_parent, motion_to_child

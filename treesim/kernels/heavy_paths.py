@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .blocks import SIX, factor_inertia
+from .spatial import articulated
+from .tables import rigid_at
+
 # what a stage does, in the order in which a level is worked off
 TRANSFORMS, VELOCITIES, BIASES = 0, 1, 2
 INERTIAS, EQUATIONS, ELIMINATION, HEADS = 3, 4, 5, 6
@@ -70,6 +74,15 @@ def paths_in(N, table):
         table[b : b + B], table[b + B : c], table[c + 2 :].reshape((most_stages(N), 4)),
         table[c : c + 2],
     )  # fmt: skip
+
+
+def sound_bodies(tree, q):
+    """1 for every body whose own inertia is positive definite."""
+    block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
+    sound = np.zeros(tree.n_bodies + 1, np.int64)
+    for i in range(1, tree.n_bodies + 1):
+        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
+    return sound
 
 
 def choose_heavy(parent, sound, heavy):

@@ -23,12 +23,11 @@ from .constraint_force import (
     inverse_inertia,
     joint_compliance,
     put_nothing,
-    sound_bodies,
     soundness,
     start,
     work_in,
 )
-from .heavy_paths import heavy_paths, paths_in, table_size
+from .heavy_paths import heavy_paths, paths_in, sound_bodies, table_size
 from .kinematics import body_transform, place_bodies, zero_motion
 from .operational import inverse_inertia_states, task_rows
 from .path_elimination import (
