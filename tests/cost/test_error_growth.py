@@ -9,14 +9,19 @@ from treesim.cost.expected_errors import COLUMNS, GROWTH, ILL_CONDITIONED, expec
 
 SAMPLES_DIFFER = 20.0  # one sample on either side, of chains that are alike but not the same
 ROUND_OFF = 1e-15
-BACKENDS = [name for name in treesim.available("dynamics") if name in COLUMNS]
+USELESS = 1e-5  # where a method was seen to err by more than this, refusing to answer is better
+BACKENDS = [name for name in treesim.available("dynamics") if name in COLUMNS]  # the others have no column
 
 
 def assert_as_expected(case, seen):
     for backend in BACKENDS:
         bound = expected(seen, backend)
-        if bound is not None and np.isfinite(bound):
+        if bound is None:
+            continue
+        try:
             assert growth.error(case, backend) < SAMPLES_DIFFER * bound + 10 * ROUND_OFF, backend
+        except treesim.AccuracyError:
+            assert bound > USELESS, backend
 
 
 @pytest.mark.parametrize("key", [key for key in GROWTH if key[2] <= 100], ids=str)

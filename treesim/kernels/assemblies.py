@@ -19,12 +19,20 @@ Source: Featherstone 1999, Parts 1 and 2; in place of V^-1, which need not exist
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from .aba import eliminate_screw, velocity_product
 from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
+from .assembly_tables import (
+    HANG,
+    JOIN,
+    LEAF,
+    NUMBERS_PER_BODY,
+    RAKE,
+    memory_of,
+    plan_tables,
+    share_of,
+)
 from .blocks import (
     SIX,
     add,
@@ -64,7 +72,6 @@ from .spatial import (
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
-    HEADER,
     body_transform_at,
     dynamics_misfit,
     force_at,
@@ -77,77 +84,7 @@ from .tables import (
     tree_tables,
 )
 
-LEAF, JOIN, HANG, RAKE = 0, 1, 2, 3  # kinds of events
 LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violated
-
-
-class Plan(NamedTuple):
-    """Which events run when, as model.contraction packs it: for each kind a table (events, 3) of body, upper, below."""
-
-    n_stages: int
-    n_blocks: int
-    stage_start: Any  # (n_stages + 1,) first block of each stage
-    start: Any  # (4, n_blocks + 1) by kind, the first event of each block
-    leaves: Any
-    joints: Any
-    hanging: Any
-    raked: Any
-
-
-def plan_tables(tree, ints):
-    """The plan that stands behind the tree's own integers."""
-    p = HEADER + 6 * (tree.n_bodies + 1) + 1 + 4 * tree.nv
-    n, blocks = ints[p], ints[p + 1]
-    s = p + 2 + n + 1
-    e = s + 4 * (blocks + 1)
-    start = ints[s:e].reshape((4, blocks + 1))
-    a = e + 3 * start[LEAF, blocks]
-    b = a + 3 * start[JOIN, blocks]
-    c = b + 3 * start[HANG, blocks]
-    d = c + 3 * start[RAKE, blocks]
-    return Plan(
-        n, blocks, ints[p + 2 : s], start,
-        ints[e:a].reshape((-1, 3)), ints[a:b].reshape((-1, 3)), ints[b:c].reshape((-1, 3)), ints[c:d].reshape((-1, 3)),
-    )  # fmt: skip
-
-
-class Memory(NamedTuple):
-    """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
-    begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base, and takes the
-    place of a body that is not there: it pushes nothing, and what it gets nobody reads."""
-
-    X: Any
-    V: Any
-    A: Any
-    c: Any
-    I: Any  # noqa: E741 - the field's symbol
-    b: Any
-    P11: Any
-    P12: Any
-    P22: Any
-    b1: Any
-    b2: Any
-    w: Any
-    F0: Any
-    G1: Any
-    G2: Any
-    F: Any
-    margin: Any
-
-
-NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
-
-
-def memory_of(tree, numbers):
-    """Memory for one state, laid out in flat `numbers`, (N + 1) NUMBERS_PER_BODY of them."""
-    B = tree.n_bodies + 1
-    six, block = numbers[: B * 54].reshape((9, B, SIX)), numbers[B * 54 : B * 270].reshape((6, B, SIX, SIX))
-    X = numbers[B * 270 : B * 282].reshape((B, 12))
-    return Memory(
-        X, six[0], six[1], six[2], block[0], six[3], block[1], block[2], block[3], six[4], six[5], six[6], six[7],
-        block[4], block[5], six[8], numbers[B * 282 : B * 283],
-    )  # fmt: skip
 
 
 # ---- bodies before and after
@@ -377,12 +314,6 @@ def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
         expand(tree, plan, m, first, end)
     elif t == 2 * n:
         read_accelerations(tree, m, qdd, first, end)
-
-
-def share_of(plan, t, share, shares):
-    """The blocks of the plan's stage t that belong to a share: first, end."""
-    first, blocks = plan.stage_start[t], plan.stage_start[t + 1] - plan.stage_start[t]
-    return first + blocks * share // shares, first + blocks * (share + 1) // shares
 
 
 def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.assemblies import HANG, JOIN, LEAF, RAKE
+from ..kernels.assembly_tables import HANG, JOIN, LEAF, RAKE
 from .schedule import Schedule, Stage
 
 
@@ -48,7 +48,7 @@ class Plan:
     rounds: int | None = None
 
     def packed(self) -> np.ndarray:
-        """Return the plan as kernels read it (see kernels.assemblies.plan_tables), read-only."""
+        """Return the plan as kernels read it (see kernels.assembly_tables.plan_tables), read-only."""
         blocks = [block for stage in self.stages for block in stage]
         starts, events = [], []
         for kind in (LEAF, JOIN, HANG, RAKE):
