@@ -14,6 +14,7 @@ from ..engine.generic import compiled
 from ..engine.stages import staged
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
+from ..kernels import assembly_tables as layout
 from ..kernels.tables import tree_tables
 from ..model.contraction import Plan
 from ..model.schedule import Schedule
@@ -58,9 +59,9 @@ class AssembliesBackend(CompiledBackend):
             return None
         N = robot.n_bodies
         tree = tree_tables(robot.ints, robot.reals)
-        blocks = np.diff(kernel.plan_tables(tree, self.integers(robot)).stage_start).tolist()
+        blocks = np.diff(layout.plan_tables(tree, self.integers(robot)).stage_start).tolist()
         widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
-        return staged(compiled(kernel.some_stages), (), (N + 1) * kernel.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
+        return staged(compiled(kernel.some_stages), (), (N + 1) * layout.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
 
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, lost digits, or an overflow."""
@@ -96,8 +97,8 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
     """Return the first body whose joint is violated in the first state that fails, by the kernel as plain Python."""
     ints, reals = constants
     tree = tree_tables(ints, reals)
-    plan = kernel.plan_tables(tree, ints)
-    memory = kernel.memory_of(tree, np.empty((robot.n_bodies + 1) * kernel.NUMBERS_PER_BODY))
+    plan = layout.plan_tables(tree, ints)
+    memory = layout.memory_of(tree, np.empty((robot.n_bodies + 1) * layout.NUMBERS_PER_BODY))
     with np.errstate(all="ignore"):
         for q, v, tau, f_ext in _states(robot, named):
             kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
