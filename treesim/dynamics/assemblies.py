@@ -21,7 +21,7 @@ from ..model.schedule import Schedule
 from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
 
-LARGE = 1000  # bodies; a smaller robot is not worth the threads
+LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
 BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over
 LIGHT = 1e-3  # of a neighbour's inertia: lighter bodies would cost joints between assemblies this share of the digits
 ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
