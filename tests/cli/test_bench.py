@@ -68,3 +68,20 @@ def test_without_pinocchio_it_says_so(treesim: Callable[..., Any], robot: str, m
 def test_failing_process_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TreesimError, match=r"first call failed: .*nowhere"):
         first_result(str(tmp_path / "nowhere.urdf"), "fixed", None, cold=False)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_batches_beside_pinocchio(answer: Callable[..., Any], make_robot: Callable[..., str], base: str) -> None:
+    pytest.importorskip("pinocchio")
+    result = answer("bench", make_robot(), "--base", base, "--batch", 600, *QUICK)
+    assert result["states"] == 600
+    calls = {(row["call"], row["numbers"]): row for row in result["batches"]}
+    assert len(calls) == 8 and all(0 < row["min_ns"] <= row["median_ns"] for row in calls.values())
+    assert 0 < calls["forward_dynamics", "float32"]["error"] < 1e-3
+    assert calls["forward_dynamics", "float64"]["error"] is None
+    assert calls["inverse_dynamics", "float64"]["peer"]["call"] == "pin.rneaInParallel"
+
+
+def test_batches_are_shown_as_a_table(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    shown = treesim("bench", make_robot(), "--batch", 600, *QUICK).output
+    assert "nanoseconds per state" in shown and "rollout" in shown and "float32" in shown

@@ -49,12 +49,16 @@ def bench(
     repeats: Annotated[int, typer.Option(min=1, help="Rounds in which every call has its turn.")] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random state.")] = 0,
     cold: Annotated[bool, typer.Option("--cold", help="Also time a first call with an empty kernel cache.")] = False,
+    batch: Annotated[int, typer.Option(min=0, help="Time batches of so many states instead of single calls.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Time single calls on ROBOT: every backend, inverse dynamics, mass matrix, Λ⁻¹ and the whole operational space of
-    leaf bodies far apart; and a new process's first call."""
+    leaf bodies far apart; and a new process's first call. Or, with --batch, many states at once."""
     tree = load_robot(robot, base, mimic)
     notes: list[str] = []
+    if batch:
+        _bench_batches(tree, robot, base, batch, repeats, seed, json)
+        return
     with messages().status("preparing kernels and timing ..."):
         rows = _measure(tree, robot, repeats, seed, notes)
         from .timing import first_result
@@ -71,6 +75,39 @@ def bench(
     console.print(_start_table(starts))
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True)
+
+
+def _bench_batches(tree: Tree, source: str, base: str, count: int, repeats: int, seed: int, json: bool) -> None:
+    from ..engine.evaluate import thread_count
+    from .bench_batches import batch_rows
+
+    notes: list[str] = []
+    with messages().status("preparing kernels and timing ..."):
+        rows = batch_rows(tree, _peer(tree, source, notes), count, repeats, seed)
+    facts = {"robot": tree.name, "base": base, "nv": tree.nv, "states": count, "threads": thread_count()}
+    if json:
+        print_json({**facts, "batches": rows, "notes": notes})
+        return
+    output().print(_batch_table(f"{tree.name}, {base} base, {count} states, {thread_count()} threads", rows))
+    for note in notes:
+        output().print(f"note: {note}", soft_wrap=True)
+
+
+def _batch_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    table = Table(
+        "call", "numbers", title=f"{title}: nanoseconds per state, of rollouts per step", title_justify="left"
+    )
+    for heading in ("min [ns]", "median [ns]", "error", "Pinocchio", "min [ns]", "ratio"):
+        table.add_column(heading, justify="left" if heading == "Pinocchio" else "right")
+    for row in rows:
+        error = "" if row["error"] is None else f"{row['error']:.0e}"
+        cells = [row["call"], row["numbers"], f"{row['min_ns']:.0f}", f"{row['median_ns']:.0f}", error]
+        if "peer" in row:
+            cells += [row["peer"]["call"], f"{row['peer']['min_ns']:.0f}", f"{row['ratio']:.1f}x"]
+        table.add_row(*cells)
+    return table
 
 
 def _measure(tree: Tree, source: str, repeats: int, seed: int, notes: list[str]) -> list[dict[str, Any]]:
