@@ -46,7 +46,7 @@ def scaling(
     quick: Annotated[bool, typer.Option("--quick", help="Sizes up to 100 only.")] = False,
     budget: Annotated[
         float, typer.Option(help="Longest single call to wait for (s); larger sizes are left out.")
-    ] = 2.0,
+    ] = 0.5,
     factorization: Annotated[
         bool, typer.Option("--factorization", help="Time sparse LTDL beside dense Cholesky instead.")
     ] = False,

@@ -11,7 +11,8 @@ import numpy as np
 from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.fastcall import door
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
-from ..kernels.status import FINE
+from ..kernels.pivots import pivots_states
+from ..kernels.status import FINE, NOT_FINITE
 from ..model.tree import Tree
 from .tables import constants_of, kernel_wrenches
 
@@ -140,11 +141,12 @@ def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = N
 
 
 def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
-    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None."""
-    from .functions import mass_matrix
-
-    for one in q.reshape(-1, robot.nq):
-        k = first_massless_dof(mass_matrix(robot, one, armature=armature), robot)
+    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
+    for each."""
+    given, shape = Argument("q", q, (robot.nq,)), (robot.nv,)
+    D, H = evaluate(pivots_states, constants_of(robot, None, armature), (given,), [shape, shape], accepted=NOT_FINITE)
+    for pivots, diagonal in zip(D.reshape(-1, robot.nv), H.reshape(-1, robot.nv), strict=True):
+        k = first_massless_dof(pivots, diagonal)
         if k is not None:
             return SingularInertiaError(
                 f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
@@ -153,12 +155,9 @@ def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> Singul
     return None
 
 
-def first_massless_dof(M: np.ndarray, robot: Tree) -> int | None:
-    """Return the last degree of freedom whose LTDL pivot vanishes against its own diagonal, or None."""
-    H = M.copy()
-    scale = np.abs(np.diag(M)).max(initial=0.0)
-    for k in range(robot.nv - 1, -1, -1):
-        if not H[k, k] > 1e-14 * max(M[k, k], 1e-12 * scale):
-            return k
-        H[:k, :k] -= np.outer(H[k, :k], H[k, :k]) / H[k, k]
-    return None
+def first_massless_dof(D: np.ndarray, H: np.ndarray) -> int | None:
+    """Return the last degree of freedom whose pivot D vanishes against its own diagonal entry of the mass matrix, H,
+    or None."""
+    scale = np.abs(H).max(initial=0.0)
+    vanishing = np.flatnonzero(~(1e-14 * np.maximum(H, 1e-12 * scale) < D))
+    return int(vanishing[-1]) if len(vanishing) else None

@@ -51,7 +51,8 @@ def forward_dynamics(
     restores digits that a method loses on long chains or light links, at the cost of as many more solutions.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints.
     Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),
-    UnknownNameError (backend). Cost: the backend's; `aba` is O(N).
+    UnknownNameError (backend); some backends also ConvergenceError, AccuracyError, or UnsupportedError for bodies
+    without inertia. Cost: the backend's; `aba` is O(N).
     """
     solve = plugins.get("dynamics", backend).forward_dynamics
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
