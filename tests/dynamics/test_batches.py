@@ -6,6 +6,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim.errors import ArgumentError, SingularInertiaError, TreesimError, UnknownNameError
+from treesim.model import generators as make
 
 ROBOT = trees.tree("random_a")
 SHAPE = (2, 3)
@@ -173,6 +174,16 @@ def test_a_joint_that_carries_no_inertia_is_named(backend):
     robot = treesim.Tree("light", bodies)
     with pytest.raises(SingularInertiaError, match="massless"):
         treesim.forward_dynamics(robot, np.zeros(2), np.zeros(2), np.zeros(2), backend=backend)
+
+
+def test_a_joint_that_carries_no_inertia_is_named_on_a_long_chain_too():
+    """Found by articulated pivots: a dense factorization would take minutes here."""
+    bodies = list(make.chain(3000).bodies)
+    tip = bodies[-1]
+    bodies[-1] = treesim.Body(tip.name, tip.parent, tip.joint, treesim.Inertia(0.0))
+    robot = treesim.Tree("snake", bodies)
+    with pytest.raises(SingularInertiaError, match=robot.joint_names[-1]):
+        treesim.forward_dynamics(robot, *np.zeros((3, 3000)))
 
 
 @pytest.mark.nojit

@@ -57,7 +57,7 @@ def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """
     families = list(dict.fromkeys(row["family"] for row in rows))
     backends = list(dict.fromkeys(row["backend"] for row in rows))
-    figure, axes = new_figure(len(families), 4.6 * len(families), 5.6)
+    figure, axes = new_figure(len(families), 4.6 * len(families), 7.2)
     for axis, family in zip(axes, families, strict=True):
         for row in rows:
             if row["family"] == family and row["sizes"]:
@@ -71,7 +71,8 @@ def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         axis.set_title(family)
         axis.set_xlabel("bodies N")
         axis.grid(True, which="major", linewidth=0.4)
-        axis.legend(fontsize=7, title="fitted / expected exponent", title_fontsize=7)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncols": 2}
+        axis.legend(fontsize=7, title="fitted / expected exponent", title_fontsize=7, **below)
     axes[0].set_ylabel("one forward dynamics [s]")
     _share_limits(axes)
     save(figure, path)
