@@ -105,7 +105,7 @@ def test_records_every_few_steps_and_writes_files(tmp_path):
     assert np.array_equal(np.load(tmp_path / "run_v.npy", mmap_mode="r"), each.v[:, 5:18:6])
 
 
-def test_one_state_and_shared_controls_broadcast():
+def test_one_state_and_shared_controls_broadcast(engine):
     robot = trees.tree("tree_1")
     q0, v0, rng = start(robot, 4)
     forces = rng.normal(size=(10, robot.nv))

@@ -161,7 +161,7 @@ def run_steps(
     machine_code = compiled(entry)
     for k in range(steps):
         new = [np.empty_like(x) for x in now]
-        arrays = [*now, np.ascontiguousarray(controls[:, k], dtype=float), *new]
+        arrays = [*now, np.array(controls[:, k], dtype=float), *new]
 
         def part(first: int, last: int, arrays: list[np.ndarray] = arrays) -> int:
             return int(machine_code(*constants, *(x[first:last].reshape(-1) for x in arrays)))
