@@ -195,6 +195,29 @@ def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
     assert plugins.get("dynamics", backend).runner(robot) is not None
 
 
+class Poisoned:
+    """numpy, but memory that is not yet written holds NaN."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    @staticmethod
+    def empty(shape, dtype=float):
+        return np.full(shape, np.nan, dtype)
+
+
+@every_path_backend
+def test_no_share_of_a_stage_judges_what_others_have_not_written(backend, monkeypatch):
+    robot = make.chain(700)
+    state = random_state(robot)
+    monkeypatch.setattr(module, "LARGE", 500)
+    monkeypatch.setattr(module, "thread_count", lambda: 3)
+    monkeypatch.setattr("treesim.engine.stages.thread_count", lambda: 3)
+    monkeypatch.setattr("treesim.engine.evaluate.np", Poisoned())
+    for _ in range(5):
+        treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend)
+
+
 @every_path_backend
 @pytest.mark.parametrize("name", ["tree_1", "grid_3", "asimo"])
 def test_a_schedule_works_on_every_body_and_on_levels_in_order(name, backend):

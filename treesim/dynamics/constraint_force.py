@@ -81,7 +81,8 @@ class HeavyPathBackend(CompiledBackend):
             return None
         numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
         code = compiled(type(self).stages)
-        return staged(code, (self.table(robot),), numbers, self.widths(robot), BLOCKS_PER_SHARE)
+        widths = [*self.widths(robot), 1]  # the last tells how all went
+        return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
 
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""

@@ -379,12 +379,13 @@ def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
 
 
 def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps."""
+    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps.
+
+    The stage after the last, when all shares are done, tells how it went.
+    """
     tree = tree_tables(ints, reals)
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
     forces = f_ext.reshape((f_ext.size // 6, 6))
-    for s in range(first, last + 1):
+    for s in range(first, min(last + 1, paths.sizes[1])):
         stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, eliminate, substitute)
-    if last < paths.sizes[1] - 1:
-        return FINE
-    return max(soundness(w), status_of(qdd))
+    return FINE if last < paths.sizes[1] else max(soundness(w), status_of(qdd))
