@@ -20,5 +20,5 @@ for backend in treesim.available("dynamics"):
         treesim.forward_dynamics(robot, q, v, tau, backend=backend)
     microseconds = 1e4 * (time.perf_counter() - began)
     error = np.abs(found - wanted).max()
-    print(f"{backend:10s} {microseconds:8.1f} us a call, |FD(ID(a)) - a| = {error:.1e}")
+    print(f"{backend:32s} {microseconds:8.1f} us a call, |FD(ID(a)) - a| = {error:.1e}")
     assert error < 1e-7, backend

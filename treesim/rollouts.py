@@ -13,6 +13,7 @@ import numpy as np
 from .engine.evaluate import Argument, coerce, precision, refuse_non_finite, run_steps
 from .errors import ArgumentError, TreesimError, UnsupportedError
 from .kernels.rollout import step_states
+from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 
 CHUNK_BYTES = 1 << 28  # states of so many rollouts at a time are held beside the results
@@ -114,6 +115,8 @@ def _arrays(
     if controls is None:
         if steps is None:
             raise ArgumentError("give controls, or the number of steps")
+        if not (isinstance(steps, int) and steps >= 0):
+            raise ArgumentError(f"steps must be a whole number, not negative, got {steps}")
         controls = np.zeros((steps, robot.nv), number)
     given = [
         Argument("q0", q0, (robot.nq,)),
@@ -129,6 +132,7 @@ def _arrays(
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
     refuse_non_finite(given, (q, v, u))
+    q = unit_quaternions(robot, "q0", q)
     sizes = {x.shape[0] for x, axes in ((q, 1), (v, 1), (u, 2)) if x.ndim > axes and x.shape[0] != 1}
     if len(sizes) > 1:
         raise ArgumentError(f"q0, v0 and controls are for different numbers of rollouts: {sorted(sizes)}")

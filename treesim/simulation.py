@@ -15,6 +15,7 @@ from .dynamics.base import check_supported
 from .dynamics.functions import energy
 from .engine.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, SingularInertiaError
+from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .trajectory import Trajectory
 
@@ -174,18 +175,7 @@ class Simulation:
             raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-        return self._unit_quaternions(label, array.copy()) if label == "q0" else array.copy()
-
-    def _unit_quaternions(self, label: str, q: np.ndarray) -> np.ndarray:
-        for body in self.robot.bodies:
-            if body.joint.type in ("spherical", "floating"):
-                where = self.robot.q_index[body.joint.name]
-                part = q[where.stop - 4 : where.stop]
-                length = np.linalg.norm(part)
-                if abs(length - 1) > 1e-3:
-                    raise ArgumentError(f"{label}: the quaternion of joint {body.joint.name!r} has length {length:.6g}")
-                part /= length
-        return q
+        return unit_quaternions(self.robot, label, array) if label == "q0" else array.copy()
 
     def _diagnosis(self, recording: _Recording, error: Exception) -> str:
         t = recording.count * self.dt

@@ -9,7 +9,7 @@ import numpy as np
 from .. import plugins
 from ..engine.evaluate import Argument, evaluate
 from ..engine.fastcall import door
-from ..errors import unknown_name
+from ..errors import ArgumentError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_states
 from ..kernels.kinematics import energy_states
@@ -54,6 +54,8 @@ def forward_dynamics(
     UnknownNameError (backend); some backends also ConvergenceError, AccuracyError, or UnsupportedError for bodies
     without inertia. Cost: the backend's; `aba` is O(N).
     """
+    if not (isinstance(refinements, int) and refinements >= 0):
+        raise ArgumentError(f"refinements must be a whole number, not negative, got {refinements}")
     solve = plugins.get("dynamics", backend).forward_dynamics
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
     for _ in range(refinements):
