@@ -86,10 +86,12 @@ def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, en
     q0, v0, _ = start(robot, 21)
     found = treesim.rollout(robot, q0, v0, steps=15)
     assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15).q, found.q[4:9])
+    whole = rollouts.CHUNK_BYTES
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
     told = []
     again = treesim.rollout(robot, q0, v0, steps=15, progress=lambda done, total: told.append((done, total)))
     assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
+    monkeypatch.setattr(rollouts, "CHUNK_BYTES", whole)
     monkeypatch.setattr(evaluate, "thread_count", lambda: 1)
     assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15).v, found.v)
 
