@@ -16,10 +16,11 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS = range(13)
+INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS = range(14)
 ARITY = {
     INPUT: 0,
     CONSTANT: 0,
+    TABLE: 0,
     ADD: 2,
     SUB: 2,
     MUL: 2,
@@ -32,15 +33,17 @@ ARITY = {
     MIN: 2,
     LESS: 2,
 }
+COMMUTATIVE = frozenset((ADD, MUL))
 
 
 class Graph:
     """Operations in the order in which they were asked for; node k is operation[k] of the nodes first[k], second[k].
 
-    For an input, first is its index; for a constant, the index of its value.
+    For an input, first is its index; for a constant or an entry of a table, the index of its value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        self.longest = longest
         self.operation: list[int] = []
         self.first: list[int] = []
         self.second: list[int] = []
@@ -53,16 +56,24 @@ class Graph:
 
         Raises UnsupportedError when there are too many.
         """
-        key = (operation, first, second)
+        swapped = second < first and operation in COMMUTATIVE
+        key = (operation, second, first) if swapped else (operation, first, second)
         found = self._known.get(key)
         if found is None:
-            if len(self.operation) == LONGEST:
-                raise UnsupportedError(f"the kernel takes more than {LONGEST} operations: too many for one trace")
-            found = self._known[key] = len(self.operation)
-            self.operation.append(operation)
-            self.first.append(first)
-            self.second.append(second)
+            found = self._known[key] = self._new(operation, first, second)
         return found
+
+    def _new(self, operation: int, first: int, second: int) -> int:
+        if len(self.operation) == self.longest:
+            raise UnsupportedError(f"the kernel takes more than {self.longest} operations: too many for one trace")
+        self.operation.append(operation)
+        self.first.append(first)
+        self.second.append(second)
+        return len(self.operation) - 1
+
+    def given(self, value: float) -> Traced:
+        """Return a number from the robot's tables: here one that is known and folded."""
+        return Traced(self, self.constant(value), value)
 
     def constant(self, value: float) -> int:
         """Return the node of a constant."""
@@ -126,8 +137,7 @@ class Traced:
             return self.made(SUB, _operand(b))
         if _is_negation(self):
             return b.made(SUB, _operand(self))
-        first, second = (self, b) if self.node <= b.node else (b, self)  # a + b = b + a
-        return first.made(ADD, second)
+        return self.made(ADD, b)
 
     __radd__ = __add__
 
@@ -172,8 +182,7 @@ class Traced:
             return -(_operand(self) * b)
         if _is_negation(b):
             return -(self * _operand(b))
-        first, second = (self, b) if self.node <= b.node else (b, self)
-        return first.made(MUL, second)
+        return self.made(MUL, b)
 
     __rmul__ = __mul__
 
@@ -275,13 +284,19 @@ class Trace(NamedTuple):
     inputs: int
 
 
-def trace(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]) -> Trace:
+def trace(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    graph: Graph | None = None,
+) -> Trace:
     """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
 
-    Raises UnsupportedError when the entry's course depends on its inputs' values, or is too long. Cost: about 3 us
-    per operation of the text, once per robot.
+    graph: an empty one to write to. Raises UnsupportedError when the entry's course depends on its inputs' values, or
+    is too long. Cost: about 3 us per operation of the text, once per robot.
     """
-    graph = Graph()
+    graph = Graph() if graph is None else graph
     fixed = [_constants(graph, x) for x in constants]
     inputs, start = [], 0
     for size in sizes:
@@ -297,7 +312,7 @@ def trace(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[i
 def _constants(graph: Graph, value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
-    return _objects([Traced(graph, graph.constant(x), x) for x in value.reshape(-1).tolist()])
+    return _objects([graph.given(x) for x in value.reshape(-1).tolist()])
 
 
 def _objects(items: Sequence[Any]) -> np.ndarray:
