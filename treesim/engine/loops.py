@@ -6,14 +6,13 @@ loop calls `mark(site)` at the start of each iteration and `mark(~site)` behind 
 
 from __future__ import annotations
 
-import __future__
 import ast
 import inspect
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -49,7 +48,7 @@ def heard_by(hear: Callable[[int], None]) -> Iterator[None]:
         _listener.hear = before
 
 
-@lru_cache(maxsize=None)
+@cache
 def marked(function: Any) -> Any:
     """Return a copy of a kernel that marks its loops, as do all kernels that it calls. Cost: 1 ms a kernel, once."""
     namespace = dict(function.__globals__)
@@ -64,8 +63,7 @@ def marked(function: Any) -> Any:
     if not marker.loops:
         return FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
     ast.increment_lineno(marked_text, function.__code__.co_firstlineno - 1)
-    flags = __future__.annotations.compiler_flag
-    exec(compile(marked_text, function.__code__.co_filename, "exec", flags, dont_inherit=True), namespace)
+    exec(compile(marked_text, function.__code__.co_filename, "exec"), namespace)  # with this file's __future__
     return namespace[function.__name__]
 
 

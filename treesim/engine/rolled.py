@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from .lane_code import splat
-from .segments import ENTRY, LITERAL, LOCAL, SLOT, Segments, Shape, cut, operand
+from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
 from .straight_line import Code, Lanes, operation_lines, sine_and_cosine_lines, wrapped
-from .trace import ARITY, CONSTANT, COS, INPUT, SIN, TABLE, Graph, Trace
+from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
 MOST_BYTES = 2**31  # what offsets of 32 bits reach
@@ -82,17 +82,23 @@ FILLED = """  %from = getelementptr $NUMBER, ptr %sources, i64 %k
   %value = shufflevector $VECTOR %single, $VECTOR undef, <$LANES x i32> zeroinitializer"""
 
 
-def rolled(traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0) -> Code:
-    """Return the IR of the function `run` of straight_line, for a trace on a TableGraph.
+def rolled(
+    traced: Trace,
+    segments: Segments,
+    sizes: Sequence[int],
+    results: Sequence[int],
+    lanes: Lanes,
+    fed_back: int = 0,
+) -> Code:
+    """Return the IR of the function `run` of straight_line, for a trace on a TableGraph and its segments.
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
-    segments = cut(traced)
     memory = _Memory(traced, segments)
     if (memory.slots + traced.inputs + sum(results)) * lanes.bytes >= MOST_BYTES:
         raise UnsupportedError("the kernel's values take more than 2 GB")
-    texts = [_Step(k, shape, traced.graph, lanes).text() for k, shape in enumerate(segments.shapes)]
-    texts += [_program(traced.graph, segments, memory, lanes), *_lists(traced, memory, lanes)]
+    texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
+    texts += [_program(segments, memory, lanes), *_lists(traced, segments.nodes, memory, lanes)]
     calls = "\n".join(f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill"))
     return wrapped(texts, calls, memory.slots, sizes, results, lanes, fed_back)
 
@@ -104,29 +110,27 @@ class _Memory:
     """Where values lie: the inputs, a slot that is only written to, slots of values that cross, the results."""
 
     def __init__(self, traced: Trace, segments: Segments) -> None:
-        graph, order = traced.graph, segments.order
-        self.inputs = traced.inputs
-        self.unread = traced.inputs
-        results = np.array(traced.results, dtype=np.int64)
-        own, first = np.unique(results, return_index=True)
-        computed = np.array(graph.operation)[own] > TABLE
-        is_result = np.zeros(len(graph.operation), dtype=bool)
+        nodes, order = segments.nodes, segments.order
+        self.inputs = self.unread = traced.inputs
+        own, first = np.unique(np.array(traced.results, dtype=np.int64), return_index=True)
+        computed = nodes.operation[own] > TABLE
+        is_result = np.zeros(len(nodes.operation), dtype=bool)
         is_result[own[computed]] = True
-        self.of_node = np.full(len(graph.operation), -1, dtype=np.int64)
-        inputs = np.flatnonzero(np.array(graph.operation) == INPUT)
-        self.of_node[inputs] = np.array(graph.first)[inputs]
+        self.of_node = np.full(len(nodes.operation), -1, dtype=np.int64)
+        inputs = np.flatnonzero(nodes.operation == INPUT)
+        self.of_node[inputs] = nodes.first[inputs]
         places = np.flatnonzero(segments.crossing & ~is_result[order])
-        slots, count = _reused_slots(segments, places, len(graph.operation))
+        slots, count = _reused_slots(segments, places)
         self.of_node[order[places]] = self.unread + 1 + slots
         self.slots = 1 + count
         self.out = self.inputs + self.slots
         self.of_node[own[computed]] = self.out + first[computed]
 
 
-def _reused_slots(segments: Segments, places: np.ndarray, nodes: int) -> tuple[np.ndarray, int]:
+def _reused_slots(segments: Segments, places: np.ndarray) -> tuple[np.ndarray, int]:
     """Slots of the values at `places` in order, each free again behind the last segment that takes it; how many."""
     users = np.repeat(np.arange(len(segments.starts) - 1), np.diff(segments.external_starts))
-    last_user = np.zeros(nodes, dtype=np.int64)
+    last_user = np.zeros(len(segments.nodes.operation), dtype=np.int64)
     last_user[segments.externals] = users  # ascending: the last one stays
     last = last_user[segments.order[places]]
     makers = (np.searchsorted(segments.starts, places, side="right") - 1).tolist()
@@ -162,7 +166,7 @@ def _record(shape: Shape, unit: int) -> _Record:
     return _Record(entries, -(-(entries + unit * (len(shape.externals) - taken)) // 8) * 8)
 
 
-def _program(graph: Graph, segments: Segments, memory: _Memory, lanes: Lanes) -> str:
+def _program(segments: Segments, memory: _Memory, lanes: Lanes) -> str:
     """The loop over all records."""
     layouts = [_record(shape, lanes.bytes // lanes.width) for shape in segments.shapes]
     sizes = np.zeros(len(segments.starts) - 1, dtype=np.int64)
@@ -173,7 +177,7 @@ def _program(graph: Graph, segments: Segments, memory: _Memory, lanes: Lanes) ->
         raise UnsupportedError("the kernel's program takes more than 2 GB")
     records = np.zeros(starts[-1], dtype=np.uint8)
     for k, (shape, layout) in enumerate(zip(segments.shapes, layouts, strict=True)):
-        content = _contents(graph, segments, memory, lanes, k, layout)
+        content = _contents(segments, memory, lanes, k, layout)
         records[starts[shape.segments][:, None] + np.arange(layout.size)] = content
     return PROGRAM.format(
         size=len(records),
@@ -183,21 +187,18 @@ def _program(graph: Graph, segments: Segments, memory: _Memory, lanes: Lanes) ->
     )
 
 
-def _contents(
-    graph: Graph, segments: Segments, memory: _Memory, lanes: Lanes, number: int, layout: _Record
-) -> np.ndarray:
+def _contents(segments: Segments, memory: _Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
     """The records of all segments of one shape, in rows of bytes."""
     shape = segments.shapes[number]
-    outside = segments.externals[
-        segments.external_starts[shape.segments][:, None] + np.arange(len(shape.externals))
-    ]  # fmt: skip
+    places = segments.external_starts[shape.segments][:, None] + np.arange(len(shape.externals))
+    outside = segments.externals[places]
     made = segments.starts[shape.segments][:, None] + shape.stored
     slots = memory.of_node[segments.order[made]]
     slots[slots < 0] = memory.unread
     head = np.tile(np.array([number, layout.size], dtype=np.int32), (len(shape.segments), 1))
     offsets = np.column_stack([memory.of_node[outside[:, shape.externals == SLOT]], slots]) * lanes.bytes
-    nodes = outside[:, shape.externals == ENTRY]
-    values = np.array(graph.values)[np.array(graph.first)[nodes]].astype(np.float32 if lanes.single else np.float64)
+    entries = segments.nodes.first[outside[:, shape.externals == ENTRY]]
+    values = segments.nodes.values[entries].astype(np.float32 if lanes.single else np.float64)
     rows = np.zeros((len(shape.segments), layout.size), dtype=np.uint8)
     ints = np.column_stack([head, offsets.astype(np.int32)])
     rows[:, : ints.shape[1] * 4] = _bytes(ints)
@@ -214,16 +215,15 @@ def _literal(data: bytes) -> str:
     return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"
 
 
-def _lists(traced: Trace, memory: _Memory, lanes: Lanes) -> list[str]:
+def _lists(traced: Trace, nodes: Nodes, memory: _Memory, lanes: Lanes) -> list[str]:
     """What copies results that are inputs, or stand in several places, and fills in those that are known."""
-    graph = traced.graph
-    nodes = np.array(traced.results, dtype=np.int64)
-    places = memory.out + np.arange(len(nodes))
-    known = np.isin(np.array(graph.operation)[nodes], (CONSTANT, TABLE))
-    copied = ~known & (memory.of_node[nodes] != places)
-    numbers = np.array(graph.values)[np.array(graph.first)[nodes[known]]] if known.any() else np.empty(0)
+    results = np.array(traced.results, dtype=np.int64)
+    places = memory.out + np.arange(len(results))
+    known = np.isin(nodes.operation[results], KNOWN)
+    copied = ~known & (memory.of_node[results] != places)
+    numbers = nodes.values[nodes.first[results[known]]]
     values = numbers.astype(np.float32 if lanes.single else np.float64)
-    sources = (memory.of_node[nodes[copied]] * lanes.bytes).astype(np.int32)
+    sources = (memory.of_node[results[copied]] * lanes.bytes).astype(np.int32)
     return [
         _list("copy", places[copied] * lanes.bytes, sources, COPIED),
         _list("fill", places[known] * lanes.bytes, values, FILLED),
@@ -244,8 +244,8 @@ def _list(name: str, targets: np.ndarray, sources: np.ndarray, middle: str) -> s
 class _Step:
     """Writes the function of one shape."""
 
-    def __init__(self, number: int, shape: Shape, graph: Graph, lanes: Lanes) -> None:
-        self.number, self.shape, self.graph, self.lanes = number, shape, graph, lanes
+    def __init__(self, number: int, shape: Shape, literals: np.ndarray, lanes: Lanes) -> None:
+        self.number, self.shape, self.literals, self.lanes = number, shape, literals, lanes
         self.lines: list[str] = []
         self.names: dict[int, str] = {}  # of operands by code
         layout = _record(shape, lanes.bytes // lanes.width)
@@ -291,7 +291,7 @@ class _Step:
         if code not in self.names:
             kind, which = operand(code)
             if kind == LITERAL:
-                self.names[code] = splat(self.graph.values[which], self.lanes.single)
+                self.names[code] = splat(float(self.literals[which]), self.lanes.single)
             else:
                 self._load(f"%e{which}", kind, self.at[which])
                 self.names[code] = f"%e{which}"

@@ -7,26 +7,20 @@ its values go.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .loops import heard_by, marked
-from .trace import (
-    ADD, ARITY, CONSTANT, COS, DIV, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, TABLE, Graph, Trace, Traced, trace,
-)  # fmt: skip
+from .trace import ARITY, CONSTANT, EVALUATED, TABLE, Graph, Trace, Traced, trace
 
-LONGEST = 2_000_000  # operations: a trace takes 2 us and 500 bytes for each
+LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each
 SMALL = 16  # operations: a loop with less in an iteration is cut only after a run of
 RUN = 48  # operations
 TRIPS = 2  # iterations: a loop with no more, on average, is not cut at all
-EVALUATED: dict[int, Callable[..., float]] = {
-    ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
-    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
-}  # fmt: skip
+KNOWN = (CONSTANT, TABLE)
 # what an operand is, in the last two bits of its code
 LOCAL, SLOT, ENTRY, LITERAL = range(4)
 
@@ -35,11 +29,13 @@ class TableGraph(Graph):
     """A graph whose operations do not depend on the numbers in the robot's tables, and the places of loops in it.
 
     Entries of tables, and what follows from them alone, are nodes of the kind TABLE, with a value each. Only numbers
-    that stand in the text, as 0, 1 and 2, are folded.
+    that stand in the text, as 0, 1 and 2, are folded, and, if wanted, entries that are zero: this saves operations, but
+    segments whose zeros lie elsewhere then differ.
     """
 
-    def __init__(self, longest: int = LONGEST) -> None:
+    def __init__(self, fold_zeros: bool = False, longest: int = LONGEST) -> None:
         super().__init__(longest)
+        self.fold_zeros = fold_zeros
         self.marks: list[tuple[int, int]] = []  # site of a loop, number of nodes when its mark was met
 
     def mark(self, site: int) -> None:
@@ -47,7 +43,9 @@ class TableGraph(Graph):
         self.marks.append((site, len(self.operation)))
 
     def given(self, value: float) -> Traced:
-        """Return an entry of a table; no two are one, whatever their values."""
+        """Return an entry of a table; no two are one, unless they are zeros to be folded."""
+        if value == 0 and self.fold_zeros:
+            return super().given(value)
         return Traced(self, self._entry(value))
 
     def _entry(self, value: float) -> int:
@@ -55,23 +53,36 @@ class TableGraph(Graph):
         return super()._new(TABLE, len(self.values) - 1, 0)
 
     def _new(self, operation: int, first: int, second: int) -> int:
-        if operation > TABLE:
-            operands = (first, second)[: ARITY[operation]]
-            if all(self.operation[k] in (TABLE, CONSTANT) for k in operands):
-                try:
-                    return self._entry(EVALUATED[operation](*(self.values[self.first[k]] for k in operands)))
-                except (ZeroDivisionError, ValueError):
-                    pass  # left to the processor
+        kinds = self.operation
+        if operation > TABLE and kinds[first] in KNOWN and (ARITY[operation] == 1 or kinds[second] in KNOWN):
+            values = [self.values[self.first[k]] for k in (first, second)[: ARITY[operation]]]
+            try:
+                return self._entry(EVALUATED[operation](*values))
+            except (ZeroDivisionError, ValueError):
+                pass  # left to the processor
         return super()._new(operation, first, second)
 
 
 def table_trace(
-    entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    fold_zeros: bool = False,
 ) -> Trace:
     """Return the trace of an entry's marked copy, on a TableGraph; otherwise as `trace`."""
-    graph = TableGraph()
+    graph = TableGraph(fold_zeros)
     with heard_by(graph.mark):
         return trace(marked(entry), constants, sizes, results, graph)
+
+
+class Nodes(NamedTuple):
+    """A graph's nodes and values as arrays."""
+
+    operation: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    values: np.ndarray
 
 
 class Shape(NamedTuple):
@@ -91,17 +102,23 @@ class Shape(NamedTuple):
 class Segments(NamedTuple):
     """A trace in segments.
 
-    starts: of each segment and behind the last, in `order`, the nodes that results depend on. externals: the nodes
-    that segments take from outside, of each segment in order of first use; external_starts: of each segment in these.
-    crossing: for each place in `order`, whether a later segment takes that value.
+    nodes: the graph. order: the nodes that results depend on. starts: of each segment and behind the last, in `order`.
+    externals: the nodes that segments take from outside, of each segment in order of first use; external_starts: of
+    each segment in these. crossing: for each place in `order`, whether a later segment takes that value.
     """
 
+    nodes: Nodes
     order: np.ndarray
     starts: np.ndarray
     externals: np.ndarray
     external_starts: np.ndarray
     crossing: np.ndarray
     shapes: list[Shape]
+
+    @property
+    def distinct(self) -> int:
+        """Number of operations of all shapes."""
+        return sum(len(shape.operations) for shape in self.shapes)
 
 
 def operand(code: int) -> tuple[int, int]:
@@ -113,19 +130,21 @@ def cut(traced: Trace) -> Segments:
     """Return the trace's segments. Cost: about 1 us per operation."""
     graph = traced.graph
     order = np.array(graph.needed(traced.results), dtype=np.int64)
-    operation, sources = _as_arrays(graph, order)
+    operation, first, second = (np.array(x, dtype=np.int64) for x in (graph.operation, graph.first, graph.second))
+    nodes = Nodes(operation, first, second, np.array(graph.values, dtype=float))
+    sources = _sources(nodes, order)
     starts = _boundaries(graph.marks if isinstance(graph, TableGraph) else [], order)
     segment = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    place = np.full(len(graph.operation), -1, dtype=np.int64)
+    place = np.full(len(nodes.operation), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    kinds = np.array(graph.operation)
+    kinds = nodes.operation
     used = sources >= 0
     local = used & (place[sources] >= starts[segment][:, None])
     literal = used & ~local & (kinds[sources] == CONSTANT)
     outside = used & ~local & ~literal
     codes = np.full(sources.shape, -1, dtype=np.int64)
     codes[local] = 4 * (place[sources] - starts[segment][:, None])[local] + LOCAL
-    codes[literal] = 4 * np.array(graph.first)[sources[literal]] + LITERAL
+    codes[literal] = 4 * nodes.first[sources[literal]] + LITERAL
     of_segment, externals, rank = _first_uses(np.repeat(segment[:, None], 2, axis=1)[outside], sources[outside])
     entry = kinds[externals] == TABLE
     external_starts = np.searchsorted(of_segment, np.arange(len(starts)))
@@ -135,17 +154,17 @@ def cut(traced: Trace) -> Segments:
     wanted = crossing.copy()
     results = place[np.array(traced.results, dtype=np.int64)]
     wanted[results[results >= 0]] = True
-    rows = np.column_stack([operation, codes])
+    rows = np.column_stack([kinds[order], codes])
     shapes = _shapes(rows, starts, wanted, np.where(entry, ENTRY, SLOT), external_starts)
-    return Segments(order, starts, externals, external_starts, crossing, shapes)
+    return Segments(nodes, order, starts, externals, external_starts, crossing, shapes)
 
 
-def _as_arrays(graph: Graph, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Operations, and sources (-1: none), of the nodes in `order`."""
-    operation = np.array(graph.operation, dtype=np.int64)[order]
-    sources = np.column_stack([np.array(graph.first)[order], np.array(graph.second)[order]]).astype(np.int64)
-    sources[np.array([ARITY[k] for k in range(len(ARITY))])[operation] < 2, 1] = -1
-    return operation, sources.reshape(-1, 2)
+def _sources(nodes: Nodes, order: np.ndarray) -> np.ndarray:
+    """Operands (-1: none) of the nodes in `order`."""
+    sources = np.column_stack([nodes.first[order], nodes.second[order]])
+    arity = np.array([ARITY[k] for k in range(len(ARITY))])
+    sources[arity[nodes.operation[order]] < 2, 1] = -1
+    return sources
 
 
 def _first_uses(segment: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,7 +183,7 @@ def _shapes(
 ) -> list[Shape]:
     """Segments with equal rows of operations."""
     groups: dict[bytes, list[int]] = {}
-    for k, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for k, (first, last) in enumerate(pairwise(starts)):
         groups.setdefault(rows[first:last].tobytes(), []).append(k)
     shapes = []
     for members in groups.values():
@@ -219,7 +238,7 @@ def _counted(visits: Sequence[tuple[int, int]]) -> dict[int, _Site]:
     for site, place in visits:
         known = max(site, ~site)
         counts = sites.setdefault(known, _Site())
-        going_on = any(known == other for other, _ in inside)
+        going_on = bool(inside) and (inside[-1][0] == known or any(known == other for other, _ in inside))
         while going_on and inside:
             other, start = inside.pop()
             sites[other].operations += place - start

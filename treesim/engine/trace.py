@@ -7,6 +7,8 @@ subexpressions are shared, and what no result needs is left out.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +36,14 @@ ARITY = {
     LESS: 2,
 }
 COMMUTATIVE = frozenset((ADD, MUL))
+EVALUATED: dict[int, Callable[..., float]] = {
+    ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
+    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
+}  # fmt: skip
+
+
+class TooLongError(UnsupportedError):
+    """A kernel takes more operations than a trace may have."""
 
 
 class Graph:
@@ -54,7 +64,7 @@ class Graph:
     def node(self, operation: int, first: int, second: int = 0) -> int:
         """Return the node of an operation, a new one unless the same has been asked for before.
 
-        Raises UnsupportedError when there are too many.
+        Raises TooLongError when there are too many.
         """
         swapped = second < first and operation in COMMUTATIVE
         key = (operation, second, first) if swapped else (operation, first, second)
@@ -65,7 +75,7 @@ class Graph:
 
     def _new(self, operation: int, first: int, second: int) -> int:
         if len(self.operation) == self.longest:
-            raise UnsupportedError(f"the kernel takes more than {self.longest} operations: too many for one trace")
+            raise TooLongError(f"the kernel takes more than {self.longest} operations: too many for one trace")
         self.operation.append(operation)
         self.first.append(first)
         self.second.append(second)
@@ -114,9 +124,10 @@ class Traced:
         """Elementary functions, as kernels look for them."""
         return Functions
 
-    def made(self, operation: int, *others: Traced) -> Traced:
-        """Return the result of an operation on this number and others."""
-        return Traced(self.graph, self.graph.node(operation, self.node, *(other.node for other in others)))
+    def made(self, operation: int, other: Traced | None = None) -> Traced:
+        """Return the result of an operation on this number, or on this and another."""
+        graph = self.graph
+        return Traced(graph, graph.node(operation, self.node, 0 if other is None else other.node))
 
     def constant(self, value: float) -> Traced:
         """Return a known number of the same trace."""
