@@ -94,7 +94,7 @@ def rolled(
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
-    memory = _Memory(traced, segments)
+    memory = Memory(traced, segments)
     if (memory.slots + traced.inputs + sum(results)) * lanes.bytes >= MOST_BYTES:
         raise UnsupportedError("the kernel's values take more than 2 GB")
     texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
@@ -106,8 +106,11 @@ def rolled(
 # ---- memory
 
 
-class _Memory:
-    """Where values lie: the inputs, a slot that is only written to, slots of values that cross, the results."""
+class Memory:
+    """Where values lie: the inputs, a slot that is only written to, slots of values that cross, the results.
+
+    of_node: the slot of each node, -1 for those that have none. No segment writes to a slot that it reads.
+    """
 
     def __init__(self, traced: Trace, segments: Segments) -> None:
         nodes, order = segments.nodes, segments.order
@@ -166,7 +169,7 @@ def _record(shape: Shape, unit: int) -> _Record:
     return _Record(entries, -(-(entries + unit * (len(shape.externals) - taken)) // 8) * 8)
 
 
-def _program(segments: Segments, memory: _Memory, lanes: Lanes) -> str:
+def _program(segments: Segments, memory: Memory, lanes: Lanes) -> str:
     """The loop over all records."""
     layouts = [_record(shape, lanes.bytes // lanes.width) for shape in segments.shapes]
     sizes = np.zeros(len(segments.starts) - 1, dtype=np.int64)
@@ -187,7 +190,7 @@ def _program(segments: Segments, memory: _Memory, lanes: Lanes) -> str:
     )
 
 
-def _contents(segments: Segments, memory: _Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
+def _contents(segments: Segments, memory: Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
     """The records of all segments of one shape, in rows of bytes."""
     shape = segments.shapes[number]
     places = segments.external_starts[shape.segments][:, None] + np.arange(len(shape.externals))
@@ -215,7 +218,7 @@ def _literal(data: bytes) -> str:
     return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"
 
 
-def _lists(traced: Trace, nodes: Nodes, memory: _Memory, lanes: Lanes) -> list[str]:
+def _lists(traced: Trace, nodes: Nodes, memory: Memory, lanes: Lanes) -> list[str]:
     """What copies results that are inputs, or stand in several places, and fills in those that are known."""
     results = np.array(traced.results, dtype=np.int64)
     places = memory.out + np.arange(len(results))
