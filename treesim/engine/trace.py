@@ -186,7 +186,9 @@ class Traced:
 
     def __truediv__(self, other: Any) -> Traced:
         b = self._other(other)
-        if b.value is not None and b.value != 0:
+        if b.value == 0:
+            raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
+        if b.value is not None:
             return self * (1.0 / b.value)
         if self.value == 0 and b.value is None:
             return self
