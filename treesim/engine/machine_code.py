@@ -22,6 +22,7 @@ from .generic import cache_directory
 from .straight_line import Code
 
 MAGIC = b"treesim object 1\n"
+REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
 class Processor(NamedTuple):
@@ -52,6 +53,19 @@ def _initialize() -> None:
     binding.initialize_native_asmprinter()
 
 
+class Linked(NamedTuple):
+    """Code in memory: the engine that owns it, and the vectors of workspace it needs."""
+
+    engine: Any
+    workspace: int
+    keep: Any
+
+    def address(self, symbol: str) -> int:
+        """Return where a function begins."""
+        found: int = self.engine.get_function_address(symbol)
+        return found
+
+
 class Loaded(NamedTuple):
     """A loaded function `run(first, last, steps, workspace, arrays)`, the vectors of workspace it needs, and what must
     stay alive as long as it may be called."""
@@ -62,7 +76,15 @@ class Loaded(NamedTuple):
 
 
 def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
-    """Return the function `run` of the IR that `write` gives, from the disk or compiled for this processor.
+    """Return the function `run` of the IR that `write` gives; see `linked`."""
+    code = linked(name, identity, write)
+    integer, address = ctypes.c_int64, ctypes.c_void_p
+    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
+    return Loaded(signature(code.address("run")), code.workspace, code)
+
+
+def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
+    """Return the code of the IR that `write` gives, from the disk or compiled for this processor.
 
     name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
     is announced on stderr. Raises UnsupportedError, now and, without trying, later, if `write` does. Cost: about 20 us
@@ -76,19 +98,17 @@ def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
     if kept is None:
         kept = _made(name, write, here)
         _write(path, kept)
-    if not kept.code:
-        raise UnsupportedError(f"{name} has no machine code for these tables")
+    if kept.workspace == REFUSED:
+        raise UnsupportedError(kept.code.decode())
     machine = _target(here)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
     engine.finalize_object()
-    integer, address = ctypes.c_int64, ctypes.c_void_p
-    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
-    return Loaded(signature(engine.get_function_address("run")), kept.workspace, (engine, machine))
+    return Linked(engine, kept.workspace, machine)
 
 
 class Kept(NamedTuple):
-    """Compiled code as it lies on the disk, and the workspace it needs; no code at all if there can be none."""
+    """Compiled code as it lies on the disk, and the workspace it needs; or REFUSED and why there can be none."""
 
     workspace: int
     code: bytes
@@ -106,8 +126,8 @@ def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
     start = time.perf_counter()
     try:
         kept = _compile(write(), here)
-    except UnsupportedError:
-        kept = Kept(0, b"")
+    except UnsupportedError as error:
+        return Kept(REFUSED, str(error).encode())
     seconds = time.perf_counter() - start
     if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
         print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)

@@ -68,10 +68,9 @@ def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], l
     any number is not finite. Every lane sees the same operations in the same order, so a state's result does not depend
     on where in the batch it stands.
     """
-    writer = _Writer(traced, lanes)
-    chunks = writer.chunks()
+    chunks, slots = chunk_functions(traced, lanes)
     calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
-    return wrapped(chunks, calls, writer.slots, sizes, results, lanes, fed_back)
+    return wrapped(chunks, calls, slots, sizes, results, lanes, fed_back)
 
 
 def wrapped(
@@ -98,11 +97,23 @@ def wrapped(
         fed_back=sum(sizes[:fed_back]),
     )
     text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *functions, text])
+    return Code(substituted(text, lanes), sum(sizes) + slots + sum(results))
+
+
+def chunk_functions(traced: Trace, lanes: Lanes) -> tuple[list[str], int]:
+    """Return the IR of functions chunk0, chunk1, ... (ptr in, ptr tmp, ptr out) that in turn do what a trace does, and
+    the number of vectors of tmp; texts for `substituted`, which need DECLARATIONS and `lane_code.sincos`."""
+    writer = _Writer(traced, lanes)
+    return writer.chunks(), writer.slots
+
+
+def substituted(text: str, lanes: Lanes) -> str:
+    """Return a text of IR with the names of a vector type in the place of $VECTOR, $NUMBER and the others."""
     for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
                         ("LANES", str(lanes.width)), ("BYTES", str(lanes.bytes)),
                         ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
         text = text.replace(f"${name}", value)
-    return Code(text, sum(sizes) + slots + sum(results))
+    return text
 
 
 def operation_lines(name: str, operation: int, values: Sequence[str]) -> list[str]:

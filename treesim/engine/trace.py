@@ -92,6 +92,13 @@ class Graph:
             self.values.append(value)
         return self.node(CONSTANT, index)
 
+    def copy(self) -> Graph:
+        """Return a graph of the same nodes, to be changed."""
+        other = Graph(self.longest)
+        other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
+        other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
+        return other
+
     def needed(self, results: Sequence[int]) -> list[int]:
         """Return the nodes that `results` depend on, in order, without inputs and constants."""
         wanted = bytearray(len(self.operation))
@@ -199,7 +206,9 @@ class Traced:
 
     def __truediv__(self, other: Any) -> Traced:
         b = self._other(other)
-        if b.value is not None and b.value != 0:
+        if b.value == 0:
+            raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
+        if b.value is not None:
             return self * (1.0 / b.value)
         if self.value == 0 and b.value is None:
             return self
