@@ -239,3 +239,14 @@ def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
         monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
         assert specialised.batch_code(*arguments) is None
     assert len(tried) == 1
+
+
+@compiled
+def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)
+    robot = trees.tree("random_c")
+    shapes = [(robot.nq,), (robot.nq,)], [(robot.nv,)]
+    for _ in range(2):
+        with pytest.raises(UnsupportedError, match="values of its inputs"):
+            specialised.single_code(difference_states, (robot.ints, robot.reals), *shapes, np.float64)
+    assert len(list((tmp_path / "objects").iterdir())) == 1

@@ -1,7 +1,7 @@
 """The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
 
 Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
-(for thousands of bodies in a few), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
+(for a thousand bodies in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
 their inputs' values, or that take more than 600,000 operations, stay with the generic engine.
 """
 
@@ -118,12 +118,12 @@ def single_code(
     if not layout_is_known():
         raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
     single = number is np.float32
-    sizes = [[math.prod(shape) for shape in group] for group in (inputs, results)]
+    sizes, counts = ([math.prod(shape) for shape in group] for group in (inputs, results))
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     key = repr((name, "single", kernel_hash(), single, tuple(inputs), tuple(results), *map(_contents, constants)))
 
     def write() -> Code:
-        return Code(single_state(trace(entry, constants, sizes[0], sizes[1]), inputs, results, lanes(single)), 0)
+        return Code(single_state(trace(entry, constants, sizes, counts), inputs, results, lanes(single)), 0)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("door"), number, code)
