@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .bench_robot import BenchRobot
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
+BUSY = 0.5  # load average from which on other work shows in the times
 
 Robots = Annotated[
     list[str] | None,
@@ -83,6 +84,12 @@ class _Report:
     def __init__(self, json: bool, plot: Path | None, save: Path | None) -> None:
         self.json, self.plot, self.save = json, plot, save
         self.notes: list[str] = []
+        self.load = _load()
+        if self.load is not None and self.load > BUSY:
+            self.notes.append(
+                f"the machine is busy with other work (load average {self.load:.1f} before the start): "
+                "times are too long, those of several threads most"
+            )
 
     def print(self, *renderables: Any) -> None:
         """Show tables or lines, unless the output is JSON."""
@@ -98,7 +105,7 @@ class _Report:
 
     def finish(self, facts: dict[str, Any]) -> None:
         """Write the result to where it was asked for; raises ArgumentError naming a file that cannot be written."""
-        facts = {**_environment(), **facts, "notes": self.notes}
+        facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
         if self.save is not None:
             try:
                 self.save.write_text(json_format.dumps(plain(facts), indent=2, ensure_ascii=False), encoding="utf-8")
@@ -109,6 +116,16 @@ class _Report:
         for path in (self.plot, self.save):
             if path is not None:
                 self.print(f"wrote {path}")
+
+
+def _load() -> float | None:
+    """Processes that wanted to run in the last minute, None where the system does not tell."""
+    import os
+
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
 
 
 def _environment() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from .contenders import DOUBLE, OURS, SINGLE, Call, Contender, Motion, States, m
 from .peers import Peer
 from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
 
-STEPS, DT = 20, 1e-4  # of each rollout
+STEPS, DT = 20, 1e-3  # of each rollout; [s]
 ROLLOUTS = 1024  # at most
 TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
@@ -90,8 +90,6 @@ def _contender(
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
     """Rollouts that keep every state, as the peers do, and ones that keep the last."""
-    import treesim
-
     count, steps = motion.controls.shape[:2]
     found: list[Contender] = []
     for kind, number in KINDS.items():

@@ -94,7 +94,7 @@ def bound_contenders(tree: Tree, state: States) -> list[Contender]:
     """Return the calls of `treesim.Dynamics`, into new arrays and into ones that are there."""
     import treesim
 
-    bound = treesim.Dynamics(tree)
+    bound = getattr(treesim, "Dynamics")(tree)  # noqa: B009
     q, v, a, tau = state
     calls: dict[str, tuple[str, Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
         FORWARD: ("forward_dynamics", bound.forward_dynamics, (q, v, tau), (tree.nv,)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,8 @@ COLORS = {OURS: "C0", "Pinocchio": "C1", "MuJoCo": "C2", "PyBullet": "C3"}
 
 def save_timings(path: Path, title: str, rows: Sequence[dict[str, Any]], unit: str) -> None:
     """Draw a bar for each row of `measured`, in "us" or "ns", grouped by what is computed."""
-    gaps = [sum(row["quantity"] != before["quantity"] for before, row in zip(rows, rows[1 : k + 1], strict=False))
-            for k in range(len(rows))]  # fmt: skip
-    places = [k + gap for k, gap in enumerate(gaps)]
+    changes = [after["quantity"] != before["quantity"] for before, after in pairwise(rows)]
+    places = [k + gap for k, gap in enumerate(accumulate(changes, initial=0))]
     figure, (axis,) = new_figure(1, 10, 1.2 + 0.24 * (places[-1] + 1))
     for engine in dict.fromkeys(row["engine"] for row in rows):
         mine = [(place, row) for place, row in zip(places, rows, strict=True) if row["engine"] == engine]
@@ -27,6 +27,7 @@ def save_timings(path: Path, title: str, rows: Sequence[dict[str, Any]], unit: s
     axis.set_yticks(places, [_bar_name(row) for row in rows], fontsize=7)
     axis.invert_yaxis()
     axis.set_xscale("log")
+    axis.xaxis.set_minor_formatter("")
     axis.margins(x=0.1, y=0.01)
     axis.set_xlabel(f"fastest turn [{unit}]")
     axis.set_title(title)
@@ -58,7 +59,8 @@ def save_sizes(path: Path, title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots: Sequence[str]) -> None:
     """Draw how many times faster we are, a row of axes for each table and a group of bars for each of its rows."""
-    figure, axes = new_figure(len(tables), 7.5 * len(tables), 1.2 + 0.085 * len(robots) * max(map(len, tables.values())))
+    bars = len(robots) * max(map(len, tables.values()))
+    figure, axes = new_figure(len(tables), 7.5 * len(tables), 1.2 + 0.085 * bars)
     for axis, (title, rows) in zip(axes, tables.items(), strict=True):
         height = 0.8 / len(robots)
         for k, robot in enumerate(robots):

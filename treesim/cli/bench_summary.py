@@ -54,7 +54,7 @@ def ratios(robots: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     robots: as `summary_rows` returns them. kind: "calls" or "batches".
     """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
-    for robot in robots:
+    for robot in sorted(robots, key=lambda robot: -len(robot[kind])):  # in the order of the one with most rows
         for row in robot[kind]:
             for engine, ratio in row.get("times_faster_than", {}).items() if row["engine"] == OURS else ():
                 key = (row["quantity"], row["call"], row["numbers"], engine)

@@ -1,4 +1,4 @@
-"""The peak of this processor's arithmetic: multiply-adds on its widest vectors, independent of each other, in a loop."""
+"""The peak of this processor's arithmetic: independent multiply-adds on its widest vectors, in a loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def peak(single: bool, threads: int, rounds: int = 20) -> float:
 
     The best of so many rounds of about ten milliseconds each.
     """
-    run = _compiled(single)
+    run = compiled(single)
     work = [np.full(lanes(single).bytes, 0, np.uint8) for _ in range(threads)]
 
     def one(memory: np.ndarray) -> None:
@@ -70,7 +70,8 @@ def loop(single: bool) -> str:
     return "\n".join(lines)
 
 
-def _compiled(single: bool) -> Callable[[int, int], None]:
+def compiled(single: bool) -> Callable[[int, int], None]:
+    """Return the loop as a function of the number of turns and the address of one vector."""
     from llvmlite import binding
 
     here = processor()

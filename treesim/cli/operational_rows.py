@@ -40,6 +40,16 @@ def frames_of(tree: Tree) -> dict[int, tuple[str, ...]]:
     return {6 * k: tuple(chosen[:k]) for k in COUNTS if k <= len(chosen)}
 
 
+def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
+    """Return those of `frames_of` whose Λ^-1 can be inverted, as numpy must."""
+    import treesim
+
+    def rank(frames: tuple[str, ...]) -> int:
+        return treesim.operational_space(tree, state.q, state.v, frames).rank
+
+    return {m: frames for m, frames in frames_of(tree).items() if rank(frames) == m}
+
+
 def _inverse(rows: int) -> str:
     return f"Λ⁻¹, {rows} rows"
 
@@ -62,10 +72,9 @@ def our_contenders(tree: Tree, state: States) -> list[Contender]:
     for m, frames in frames_of(tree).items():
         call = inverse(frames)
         found.append(Contender(OURS, "inverse_operational_inertia", _inverse(m), call, call, "a new array"))
-    for m, frames in frames_of(tree).items():
-        if treesim.operational_space(tree, state.q, state.v, frames).rank == m:  # else there is no inverse to compare
-            call = whole(frames)
-            found.append(Contender(OURS, "operational_space", _space(m), call, call, "J, Λ, its rank, J̄, N, β"))
+    for m, frames in regular_frames_of(tree, state).items():
+        call = whole(frames)
+        found.append(Contender(OURS, "operational_space", _space(m), call, call, "J, Λ, its rank, J̄, N, β"))
     return found
 
 
@@ -73,11 +82,13 @@ def their_contenders(peer: PinocchioPeer, tree: Tree, state: States) -> list[Con
     """Return Pinocchio's calls: its Delassus routine, and N by its Jacobians, M^-1 and numpy."""
     found = []
     for m, frames in frames_of(tree).items():
-        delassus, space = _delassus(peer, state.q, frames), _whole_space(peer, state.q, state.v, frames)
+        delassus = _delassus(peer, state.q, frames)
         found.append(
             Contender(peer.name, "pin.computeDelassusMatrix", _inverse(m), delassus, _symmetric(delassus),
                       "upper triangle only")
         )  # fmt: skip
+    for m, frames in regular_frames_of(tree, state).items():
+        space = _whole_space(peer, state.q, state.v, frames)
         found.append(
             Contender(peer.name, "pin.computeMinverse, numpy", _space(m), space, _in_our_order(peer, space),
                       "Jacobians and M⁻¹ by Pinocchio, products by numpy")

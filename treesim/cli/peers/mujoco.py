@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NAME = "MuJoCo"
 READ = ("revolute", "continuous", "prismatic", "spherical")
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
+BEFORE = "mj_kinematics and mj_comPos come before: a call each"
 OFF = "contacts, limits and other constraints are off"
 
 
@@ -57,7 +58,7 @@ class MujocoPeer:
     def _orders(self) -> tuple[np.ndarray, np.ndarray]:
         """For each number of MuJoCo's configuration and velocity, treesim's index of it: (nq,), (nv,)."""
         q, v = np.empty(self._robot.nq, dtype=int), np.empty(self._robot.nv, dtype=int)
-        for k, body in enumerate(self._robot.bodies):
+        for body in self._robot.bodies:
             ours_q, ours_v = (index[body.joint.name] for index in (self._robot.q_index, self._robot.v_index))
             joint = self.model.body(body.name).jntadr[0]
             at_q, at_v = self.model.jnt_qposadr[joint], self.model.jnt_dofadr[joint]
@@ -156,13 +157,10 @@ class MujocoPeer:
             Contender(NAME, "mj_inverse", INVERSE, inverse_dynamics,
                       lambda: self.ours(state.q, np.array(inverse_dynamics())), f"also the mass matrix; {more}"),
             Contender(NAME, "mj_makeM, mj_fullM", MASS, mass_matrix,
-                      lambda: self._our_matrix(state.q, np.array(mass_matrix())), "four calls: mj_kinematics and mj_comPos come before"),
+                      lambda: self._our_matrix(state.q, np.array(mass_matrix())), BEFORE),
             Contender(NAME, "mj_makeM, mj_factorM, mj_solveM", SOLVE, solve,
-                      lambda: self._solved(state, np.array(solve())), "five calls: mj_kinematics and mj_comPos come before"),
+                      lambda: self.ours(state.q, np.array(solve())), BEFORE),
         ]  # fmt: skip
-
-    def _solved(self, state: States, theirs: np.ndarray) -> np.ndarray:
-        return self.ours(state.q, theirs)
 
     def batches(self, states: States, threads: int) -> list[Contender]:
         """Return none: MuJoCo's batches are rollouts."""

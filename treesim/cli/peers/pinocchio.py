@@ -102,32 +102,23 @@ class PinocchioPeer:
             pin.cholesky.decompose(model, data)
             return pin.cholesky.solve(model, data, tau)
 
-        kept = "keeps its result in the engine's data"
+        kept = "keeps its result, and what it meets on the way, in the engine's data"
         return [
-            Contender(NAME, "pin.aba", FORWARD, aba, lambda: self.vector(aba()), f"{kept}; also body accelerations"),
+            Contender(NAME, "pin.aba", FORWARD, aba, lambda: self.vector(aba()), kept),
             Contender(NAME, "pin.rnea", INVERSE, rnea, lambda: self.vector(rnea()), kept),
-            Contender(NAME, "pin.crba", MASS, crba, lambda: self.matrix(crba()),
-                      f"{kept}; upper triangle only; also joint Jacobians' columns"),
+            Contender(NAME, "pin.crba", MASS, crba, lambda: self.matrix(crba()), f"{kept}; upper triangle only"),
             Contender(NAME, "pin.crba, cholesky", SOLVE, solve,
                       lambda: self.vector(solve()), "three calls: crba, cholesky.decompose, cholesky.solve"),
         ]  # fmt: skip
 
     def batches(self, states: States, threads: int) -> list[Contender]:
-        """Return the calls on many states: abaInParallel, rneaInParallel, and crba as fast as it could be."""
-        pin, model, data = self.pin, self.model, self.data
-        first = self.configuration(states.q[0])
-
-        def crba() -> np.ndarray:
-            return pin.crba(model, data, first)
-
-        def some_crba() -> np.ndarray:
-            return np.array([self.matrix(pin.crba(model, data, self.configuration(q))) for q in states.q[:SAMPLE]])
-
-        best = f"one state's call, divided by {threads} threads: the best a loop in C++ could do, for there is none"
-        found = [Contender(NAME, f"pin.crba / {threads}", MASS, crba, some_crba, best, states=threads)]
+        """Return the calls on many states: abaInParallel, rneaInParallel (there is none for the mass matrix), and what
+        single calls would take on all threads."""
+        found = [self._divided(each, states, threads) for each in self.calls(States(*(x[0] for x in states)))[:3]]
+        pin, count = self.pin, len(states.q)
         if not hasattr(pin, "abaInParallel"):  # built without threads
             return found
-        pool, count = pin.ModelPool(model, threads), len(states.q)
+        pool = pin.ModelPool(self.model, threads)
         q = np.asfortranarray(np.array([self.configuration(x) for x in states.q]).T)
         v, a, tau = (np.asfortranarray(x[:, self._order].T) for x in (states.v, states.a, states.tau))
 
@@ -142,6 +133,17 @@ class PinocchioPeer:
             result = self._transposed(call)
             found.append(Contender(NAME, name, quantity, call, result, does, states=count))
         return found
+
+    def _divided(self, single: Contender, states: States, threads: int) -> Contender:
+        """A call on one state, as if it ran on all threads at once and loops cost nothing."""
+        does = f"one state's call, its time divided by {threads}: the best that a loop over threads could do"
+        few = [States(*state) for state in zip(*(x[:SAMPLE] for x in states), strict=True)]
+
+        def results() -> np.ndarray:
+            each = [next(call for call in self.calls(state) if call.quantity == single.quantity) for state in few]
+            return np.array([call.result() for call in each])
+
+        return single._replace(name=f"{single.name} / {threads}", result=results, does=does, states=threads)
 
     def _transposed(self, call: Any) -> Any:
         """One column a state, to one row a state in treesim's order."""
