@@ -67,9 +67,7 @@ def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> l
         SOLVE: ("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau)),
     }
     found += [Contender(OURS, name, quantity, call, call, PLAIN) for quantity, (name, call) in plain.items()]
-    if hasattr(treesim, "Dynamics"):
-        found += bound_contenders(tree, state)
-    return found
+    return found + bound_contenders(tree, state)
 
 
 def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str]) -> list[Contender]:
@@ -94,7 +92,7 @@ def bound_contenders(tree: Tree, state: States) -> list[Contender]:
     """Return the calls of `treesim.Dynamics`, into new arrays and into ones that are there."""
     import treesim
 
-    bound = getattr(treesim, "Dynamics")(tree)  # noqa: B009
+    bound = treesim.Dynamics(tree)
     q, v, a, tau = state
     calls: dict[str, tuple[str, Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
         FORWARD: ("forward_dynamics", bound.forward_dynamics, (q, v, tau), (tree.nv,)),

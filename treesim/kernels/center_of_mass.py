@@ -8,10 +8,9 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .frame_motion import move_bodies
 from .kinematics import place_bodies, zero_motion
 from .linear import Vector, add, cross, rotate, scale, sub
-from .rnea import net_force
-from .spatial import rigid_apply, unit_scaled_add
+from .spatial import net_force, rigid_apply, unit_scaled_add
 from .status import WRONG_SIZE, status_of
-from .tables import motion_at, rigid_at, transform_at, tree_tables
+from .tables import central_at, motion_at, rigid_at, transform_at, tree_tables
 
 
 def put_vector(out, start, a):
@@ -29,7 +28,7 @@ def center_of_mass_motion(tree, W, V, A):
         mass = mass + inertia.m
         moment = add(moment, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
         momentum = add(momentum, rotate(placement.R, rigid_apply(inertia, velocity).f))
-        force = add(force, rotate(placement.R, net_force(inertia, velocity, acceleration).f))
+        force = add(force, rotate(placement.R, net_force(central_at(tree.central, i), velocity, acceleration).f))
     return scale(moment, 1 / mass), scale(momentum, 1 / mass), scale(force, 1 / mass)
 
 
