@@ -144,9 +144,7 @@ def test_without_other_engines_it_says_so(
         assert f"note: {name}" in result.stdout
 
 
-def test_every_backend_can_be_timed(
-    answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_backend_can_be_timed(answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "available", lambda group: ("aba", "reference", "no such"))
     result = answer("bench", robot, "--backends", *QUICK)
     assert "forward_dynamics, reference" in {row["call"] for row in result["calls"]}

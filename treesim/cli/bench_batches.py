@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from ..engine import specialised
 from ..engine.evaluate import thread_count
+from ..kernels.aba import forward_dynamics_states
+from ..kernels.crba import mass_matrix_states
+from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .bench_calls import exact_references
+from .bench_engine import engine_of_batch
 from .contenders import DOUBLE, OURS, SINGLE, Call, Contender, Motion, States, measured
 from .peers import Peer
 from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
@@ -20,6 +27,7 @@ STEPS, DT = 20, 1e-3  # of each rollout; [s]
 ROLLOUTS = 1024  # at most
 TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
+INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
 NEW = "checks its arguments and the results, which are a new array"
 
 
@@ -59,33 +67,35 @@ def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.nd
 
 
 def _ours(tree: Tree, states: States) -> list[Contender]:
+    """The plain functions, and the bound ones into arrays that are there."""
     import treesim
 
+    nq, nv, count = tree.nq, tree.nv, len(states.q)
     found: list[Contender] = []
     for kind, number in KINDS.items():
         q, v, a, tau = (x.astype(number) for x in states)
-        calls: dict[str, tuple[str, Callable[..., np.ndarray], tuple[np.ndarray, ...]]] = {
-            FORWARD: ("forward_dynamics", treesim.forward_dynamics, (q, v, tau)),
-            INVERSE: ("inverse_dynamics", treesim.inverse_dynamics, (q, v, a)),
-            MASS: ("mass_matrix", treesim.mass_matrix, (q,)),
-        }
-        for quantity, (name, function, arguments) in calls.items():
-            call = _bind(function, tree, *arguments)
-            found.append(_contender(name, quantity, call, NEW, len(q), kind, found))
+        bound = treesim.Dynamics(tree, dtype=number)
+        cases: tuple[tuple[str, str, tuple[np.ndarray, ...], tuple[int, ...], Any, list[int]], ...] = (
+            (FORWARD, "forward_dynamics", (q, v, tau), (nv,), forward_dynamics_states, [nq, nv, nv, 0]),
+            (INVERSE, "inverse_dynamics", (q, v, a), (nv,), inverse_dynamics_states, [nq, nv, nv, 0]),
+            (MASS, "mass_matrix", (q,), (nv, nv), mass_matrix_states, [nq]),
+        )
+        for quantity, name, arguments, shape, entry, sizes in cases:
+            served = engine_of_batch(tree, count, number, entry, sizes, [math.prod(shape)])
+            plain = partial(getattr(treesim, name), tree, *arguments)
+            into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
+            for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
+                found.append(_contender(label, quantity, call, does, count, kind, found, served))
     return found
 
 
-def _bind(function: Callable[..., np.ndarray], *arguments: Any, **more: Any) -> Call:
-    return lambda: function(*arguments, **more)
-
-
 def _contender(
-    name: str, quantity: str, call: Call, does: str, states: int, kind: str, others: Sequence[Contender]
+    name: str, quantity: str, call: Call, does: str, states: int, kind: str, others: Sequence[Contender], served: str
 ) -> Contender:
     """One of ours; in single precision its truth is the same call in double precision."""
     double = next((each.call for each in others if (each.name, each.numbers) == (name, DOUBLE)), None)
     truth = double if kind == SINGLE else None
-    return Contender(OURS, name, quantity, call, call, does, states, kind, truth)
+    return Contender(OURS, name, quantity, call, call, does, states, kind, truth, served)
 
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
@@ -93,11 +103,12 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
     count, steps = motion.controls.shape[:2]
     found: list[Contender] = []
     for kind, number in KINDS.items():
+        served = engine_of_batch(tree, specialised.STATES, number)  # rollouts take it whatever their number
         q, v, u = (x.astype(number) for x in motion[:3])
         for name, every in (("rollout", 1), ("rollout, last state", steps)):
             run = _rollout(tree, q, v, u, motion.dt, every)
             does = "semi-implicit Euler; q and v of " + ("every step" if every == 1 else "the last step")
-            found.append(_contender(name, ROLLOUT, run, f"{does}, in new arrays", count * steps, kind, found))
+            found.append(_contender(name, ROLLOUT, run, f"{does}, in new arrays", count * steps, kind, found, served))
     return found
 
 
@@ -115,7 +126,7 @@ def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int
     theirs = [each for peer in peers for each in peer.batches(states, thread_count()) if each.states == len(states.q)]
     if not theirs:
         return {}
-    ours = _bind(treesim.forward_dynamics, tree, states.q, states.v, states.tau)
+    ours = partial(treesim.forward_dynamics, tree, states.q, states.v, states.tau)
     ours()
 
     def seconds(before: Call, pause: float) -> float:

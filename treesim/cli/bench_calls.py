@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..kernels.crba import mass_matrix_states
 from ..kernels.inverse_mass import inverse_mass_rows_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
+from .bench_engine import GENERIC, engine_of_bound
 from .contenders import OURS, Call, Contender, States, measured
 from .operational_rows import our_contenders, their_contenders
 from .peers import Peer, PinocchioPeer
@@ -21,8 +23,8 @@ from .peers.base import FORWARD, INVERSE, MASS, SOLVE
 
 BACKENDS = ("aba", "crba_ltdl")
 PLAIN = "checks its arguments and the result, which is a new array"
-BOUND = "the robot's tables bound beforehand; checks and a new array as before"
-INTO = "the same into an array of the caller's"
+BOUND = "one robot bound beforehand; checks its arguments and the result, which is a new array"
+INTO = "one robot bound beforehand; checks its arguments and the result, in an array of the caller's"
 NO_FORCES = np.empty(0)
 
 
@@ -66,7 +68,9 @@ def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> l
         MASS: ("mass_matrix", lambda: treesim.mass_matrix(tree, q)),
         SOLVE: ("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau)),
     }
-    found += [Contender(OURS, name, quantity, call, call, PLAIN) for quantity, (name, call) in plain.items()]
+    found += [
+        Contender(OURS, name, quantity, call, call, PLAIN, served=GENERIC) for quantity, (name, call) in plain.items()
+    ]
     return found + bound_contenders(tree, state)
 
 
@@ -84,7 +88,8 @@ def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str])
         except TreesimError as error:
             notes.append(f"backend {name!r} left out: {error}")
         else:
-            found.append(Contender(OURS, f"forward_dynamics, {name}", FORWARD, forward(name), forward(name), PLAIN))
+            call = forward(name)
+            found.append(Contender(OURS, f"forward_dynamics, {name}", FORWARD, call, call, PLAIN, served=GENERIC))
     return found
 
 
@@ -92,23 +97,21 @@ def bound_contenders(tree: Tree, state: States) -> list[Contender]:
     """Return the calls of `treesim.Dynamics`, into new arrays and into ones that are there."""
     import treesim
 
-    bound = treesim.Dynamics(tree)
+    bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
     q, v, a, tau = state
-    calls: dict[str, tuple[str, Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
-        FORWARD: ("forward_dynamics", bound.forward_dynamics, (q, v, tau), (tree.nv,)),
-        INVERSE: ("inverse_dynamics", bound.inverse_dynamics, (q, v, a), (tree.nv,)),
-        MASS: ("mass_matrix", bound.mass_matrix, (q,), (tree.nv, tree.nv)),
-        SOLVE: ("solve_mass_matrix", bound.solve_mass_matrix, (q, tau), (tree.nv,)),
+    calls: dict[str, tuple[str, tuple[np.ndarray, ...], tuple[int, ...]]] = {
+        FORWARD: ("forward_dynamics", (q, v, tau), (tree.nv,)),
+        INVERSE: ("inverse_dynamics", (q, v, a), (tree.nv,)),
+        MASS: ("mass_matrix", (q,), (tree.nv, tree.nv)),
+        SOLVE: ("solve_mass_matrix", (q, tau), (tree.nv,)),
     }
     found = []
-    for quantity, (name, method, arguments, shape) in calls.items():
-        new, into = _bound_calls(method, arguments, np.empty(shape))
+    for quantity, (name, arguments, shape) in calls.items():
+        served = engine_of_bound(getattr(special, name), *arguments)
+        new = partial(getattr(bound, name), *arguments)
+        into = partial(new, out=np.empty(shape))
         found += [
-            Contender(OURS, f"Dynamics.{name}", quantity, new, new, BOUND),
-            Contender(OURS, f"Dynamics.{name}, out=", quantity, into, into, INTO),
+            Contender(OURS, f"Dynamics.{name}", quantity, new, new, BOUND, served=served),
+            Contender(OURS, f"Dynamics.{name}, out=", quantity, into, into, INTO, served=served),
         ]
     return found
-
-
-def _bound_calls(method: Any, arguments: tuple[np.ndarray, ...], out: np.ndarray) -> tuple[Call, Call]:
-    return lambda: method(*arguments), lambda: method(*arguments, out=out)

@@ -29,7 +29,7 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     """Return rows as `measured` gives them, in "us" or "ns", a section for each quantity."""
     others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
     kinds = {row["numbers"] for row in rows}
-    table = _table(title, "computes", "call", *(["numbers"] if len(kinds) > 1 else []))
+    table = _table(title, "computes", "call", "engine", *(["numbers"] if len(kinds) > 1 else []))
     for heading in (f"min [{unit}]", f"median [{unit}]", "error", *(f"{engine} takes" for engine in others)):
         table.add_column(heading, justify="right")
     before = None
@@ -43,7 +43,7 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
         quantity = row["quantity"] if row["quantity"] != before else ""
         name = row["call"] if row["engine"] != OURS else f"treesim: {row['call']}"
         numbers = [row["numbers"]] if len(kinds) > 1 else []
-        table.add_row(quantity, name, *numbers, *times, error, *ratios)
+        table.add_row(quantity, name, row["served_by"] or "", *numbers, *times, error, *ratios)
         before = row["quantity"]
     return table
 

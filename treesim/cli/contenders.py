@@ -38,7 +38,7 @@ class Contender(NamedTuple):
     quantity: what it computes; calls of one quantity are compared. call: does the work. result: does it once more and
     returns the result in treesim's layout, of all states or of the first few. does: in words, what the call does
     besides the quantity, or leaves out. states: on how many states, or steps, one call works. truth: what the result
-    should be, if not what the quantity's reference says.
+    should be, if not what the quantity's reference says. served: by which of treesim's engines.
     """
 
     engine: str
@@ -50,6 +50,7 @@ class Contender(NamedTuple):
     states: int = 1
     numbers: str = DOUBLE
     truth: Callable[[], np.ndarray] | None = None
+    served: str | None = None
 
     @property
     def label(self) -> str:
@@ -90,6 +91,7 @@ def _row(contender: Contender, timing: Timing) -> dict[str, Any]:
         "engine": contender.engine,
         "call": contender.name,
         "numbers": contender.numbers,
+        "served_by": contender.served,
         "min_s": 1e-6 * timing.min_us / contender.states,
         "median_s": 1e-6 * timing.median_us / contender.states,
         "does": contender.does,
