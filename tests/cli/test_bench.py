@@ -238,7 +238,7 @@ def test_tables_and_files_of_a_batch(treesim: Callable[..., Any], robot: str, tm
     pytest.importorskip("matplotlib")
     saved, drawn = tmp_path / "bench.json", tmp_path / "bench.svg"
     shown = treesim("bench", robot, "--batch", 600, *QUICK, "--save", saved, "--plot", drawn).stdout
-    assert "times per state or step" in shown and "of the peak" in shown and f"wrote {saved}" in shown
+    assert "per state, or step of a rollout" in shown and "of the peak" in shown and f"wrote {saved}" in shown
     assert json.loads(saved.read_text())["batches"][0]["call"] == "forward_dynamics" and "<svg" in drawn.read_text()
 
 

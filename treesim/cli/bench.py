@@ -201,9 +201,9 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     if disturbed:
         told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
-            f"ns per state of forward_dynamics {told}, where another is pin.abaInParallel: why there are pauses"
+            f"ns per state of forward_dynamics {told}: of pin.abaInParallel, whose threads spin on; hence the pauses"
         )
-    report.print(timing_table(f"{title}, times per state or step", rows, "ns"), arithmetic_table(arithmetic))
+    report.print(timing_table(f"{title}; per state, or step of a rollout", rows, "ns"), arithmetic_table(arithmetic))
     report.explain(rows)
     if report.plot is not None:
         from .bench_plots import save_timings

@@ -26,6 +26,7 @@ from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
 STEPS, DT = 20, 1e-3  # of each rollout; [s]
 ROLLOUTS = 1024  # at most
 TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
+DISTURBED = 20  # rounds, at least, that show what the pause is for
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
 INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
 NEW = "checks its arguments and the results, which are a new array"
@@ -119,8 +120,9 @@ def _rollout(tree: Tree, q: np.ndarray, v: np.ndarray, u: np.ndarray, dt: float,
 
 
 def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int) -> dict[str, float]:
-    """Return seconds per state of one call of our forward dynamics after another of itself, right after a peer's batch
-    on OpenMP's threads, and after that and the pause: why there is a pause. Medians; empty without such a peer."""
+    """Return seconds per state of one call of our forward dynamics, medians: after calls of itself, right after a
+    peer's batch on OpenMP's threads, and where `interleaved` times it, after that batch, the pause, and an untimed
+    call. Empty without such a peer."""
     import treesim
 
     theirs = [each for peer in peers for each in peer.batches(states, thread_count()) if each.states == len(states.q)]
@@ -129,18 +131,18 @@ def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int
     ours = partial(treesim.forward_dynamics, tree, states.q, states.v, states.tau)
     ours()
 
-    def seconds(before: Call, pause: float) -> float:
-        times = []
-        for _ in range(rounds):
+    def paused() -> None:
+        theirs[0].call()
+        time.sleep(PAUSE)
+        ours()
+
+    befores: dict[str, Call] = {"after itself": ours, "right after a batch": theirs[0].call, "after a pause": paused}
+    times: dict[str, list[float]] = {label: [] for label in befores}
+    for _ in range(max(rounds, DISTURBED)):
+        for label, before in befores.items():
+            time.sleep(PAUSE)
             before()
-            time.sleep(pause)
             began = time.perf_counter()
             ours()
-            times.append(time.perf_counter() - began)
-        return median(times) / len(states.q)
-
-    return {
-        "alone": seconds(ours, 0.0),
-        "right after": seconds(theirs[0].call, 0.0),
-        "after a pause": seconds(theirs[0].call, PAUSE),
-    }
+            times[label].append((time.perf_counter() - began) / len(states.q))
+    return {label: median(found) for label, found in times.items()}

@@ -58,19 +58,36 @@ def save_sizes(path: Path, title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots: Sequence[str]) -> None:
-    """Draw how many times faster we are, a row of axes for each table and a group of bars for each of its rows."""
-    bars = len(robots) * max(map(len, tables.values()))
-    figure, axes = new_figure(len(tables), 7.5 * len(tables), 1.2 + 0.085 * bars)
-    for axis, (title, rows) in zip(axes, tables.items(), strict=True):
+    """Draw how many times longer the other engines take than our fastest call: axes for each table, groups of bars for
+    what is computed beside whom, in them a bar for each robot.
+
+    tables: by title, rows as `bench_summary.ratios` gives them.
+    """
+    best = {title: _best_ratios(rows) for title, rows in tables.items()}
+    bars = len(robots) * max(map(len, best.values()))
+    figure, axes = new_figure(len(tables), 7.5 * len(tables), 1.5 + 0.1 * bars)
+    for axis, (title, groups) in zip(axes, best.items(), strict=True):
         height = 0.8 / len(robots)
         for k, robot in enumerate(robots):
-            places = [i + height * (k - (len(robots) - 1) / 2) for i in range(len(rows))]
-            axis.barh(places, [row["ratios"].get(robot, 0.0) for row in rows], height, color=f"C{k}", label=robot)
-        names = [f"{_bar_name(row)}  ({row['engine']})" for row in rows]
-        axis.set_yticks(range(len(rows)), names, fontsize=7)
+            places = [i + height * (k - (len(robots) - 1) / 2) for i in range(len(groups))]
+            lengths = [found.get(robot, 0.0) for found in groups.values()]
+            axis.barh(places, lengths, height, color=f"C{k}", label=robot)
+        axis.set_yticks(range(len(groups)), groups, fontsize=8)
         axis.invert_yaxis()
         axis.axvline(1.0, color="black", linewidth=0.8)
-        axis.set_xlabel("how many times longer the other engine takes")
+        axis.set_xlabel("how many times longer the other engine takes than our fastest call")
         axis.set_title(title)
-        axis.legend(fontsize=7)
+        axis.legend(fontsize=8)
     save(figure, path)
+
+
+def _best_ratios(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """By what is computed beside whom: for each robot the largest of our calls' ratios."""
+    best: dict[str, dict[str, float]] = {}
+    for row in rows:
+        numbers = "" if row["numbers"] == DOUBLE else f", {row['numbers']}"
+        for robot, found in row["ratios"].items():
+            for engine, ratio in found.items():
+                group = best.setdefault(f"{row['quantity']}{numbers}: {engine}", {})
+                group[robot] = max(ratio, group.get(robot, 0.0))
+    return best

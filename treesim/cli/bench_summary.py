@@ -48,20 +48,17 @@ def _robot(
 
 
 def ratios(robots: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return a row for each of our calls and each engine beside it: quantity, call, numbers, engine, and by robot how
-    many times faster ours is, and our seconds.
+    """Return a row for each of our calls: quantity, call, numbers, and by robot our seconds and, by engine, how many
+    times longer that takes.
 
     robots: as `summary_rows` returns them. kind: "calls" or "batches".
     """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for robot in sorted(robots, key=lambda robot: -len(robot[kind])):  # in the order of the one with most rows
         for row in robot[kind]:
-            for engine, ratio in row.get("times_faster_than", {}).items() if row["engine"] == OURS else ():
-                key = (row["quantity"], row["call"], row["numbers"], engine)
-                entry = found.setdefault(key, {
-                    "quantity": row["quantity"], "call": row["call"], "numbers": row["numbers"], "engine": engine,
-                    "ratios": {}, "min_s": {},
-                })  # fmt: skip
-                entry["ratios"][robot["robot"]] = ratio
+            if row["engine"] == OURS:
+                words = {key: row[key] for key in ("quantity", "call", "numbers")}
+                entry = found.setdefault(tuple(words.values()), {**words, "min_s": {}, "ratios": {}})
                 entry["min_s"][robot["robot"]] = row["min_s"]
+                entry["ratios"][robot["robot"]] = row["times_faster_than"]
     return list(found.values())

@@ -29,21 +29,25 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     """Return rows as `measured` gives them, in "us" or "ns", a section for each quantity."""
     others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
     kinds = {row["numbers"] for row in rows}
-    table = _table(title, "computes", "call", "engine", *(["numbers"] if len(kinds) > 1 else []))
-    for heading in (f"min [{unit}]", f"median [{unit}]", "error", *(f"{engine} takes" for engine in others)):
+    told = f"; how many times longer {', '.join(others)} take" if others else ""
+    table = _table(f"{title}, times in {unit}{told}", "computes")
+    table.add_column("call", no_wrap=True)
+    for heading in ("by", *(["numbers"] if len(kinds) > 1 else [])):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("min", "median", "error", *others):
         table.add_column(heading, justify="right")
     before = None
     for row in rows:
         if before is not None and row["quantity"] != before:
             table.add_section()
-        times = [f"{UNITS[unit] * row[key]:.{2 if unit == 'us' else 0}f}" for key in ("min_s", "median_s")]
+        times = [f"{UNITS[unit] * row[key]:.{_digits(unit)}f}" for key in ("min_s", "median_s")]
         error = "" if row["error"] is None else f"{row['error']:.0e}"
         faster = row.get("times_faster_than", {})
         ratios = [f"{faster[engine]:.2f}x" if engine in faster else "" for engine in others]
         quantity = row["quantity"] if row["quantity"] != before else ""
-        name = row["call"] if row["engine"] != OURS else f"treesim: {row['call']}"
+        by = row["engine"] if row["served_by"] is None else f"{row['engine']}, {row['served_by']}"
         numbers = [row["numbers"]] if len(kinds) > 1 else []
-        table.add_row(quantity, name, row["served_by"] or "", *numbers, *times, error, *ratios)
+        table.add_row(quantity, row["call"], by, *numbers, *times, error, *ratios)
         before = row["quantity"]
     return table
 
@@ -87,24 +91,33 @@ def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str], unit: str) -> Table:
-    """Return how many times faster we are, robot by robot, and our time."""
-    table = _table(f"{title}: our time [{unit}], and how many times longer the other engine takes", "computes", "call")
-    table.add_column("beside")
+    """Return our time on each robot, and how many times longer the other engines take, one after the other."""
+    engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
+    told = f": how many times longer {', '.join(engines)} take" if engines else ""
+    table = _table(f"{title}: our time [{unit}]{told}", "computes", "call")
     for robot in robots:
         table.add_column(robot, justify="right")
     before = None
     for row in rows:
         if before is not None and row["quantity"] != before:
             table.add_section()
-        cells = []
-        for robot in robots:
-            ratio = row["ratios"].get(robot)
-            time = "" if ratio is None else f"{UNITS[unit] * row['min_s'][robot]:.{2 if unit == 'us' else 0}f}"
-            cells.append("" if ratio is None else f"{time}  {ratio:.2f}x")
+        cells = [_ratio_cell(row, robot, engines, unit) for robot in robots]
         name = row["call"] if row["numbers"] == DOUBLE else f"{row['call']}, {row['numbers']}"
-        table.add_row(row["quantity"] if row["quantity"] != before else "", name, row["engine"], *cells)
+        table.add_row(row["quantity"] if row["quantity"] != before else "", name, *cells)
         before = row["quantity"]
     return table
+
+
+def _ratio_cell(row: dict[str, Any], robot: str, engines: Sequence[str], unit: str) -> str:
+    if robot not in row["min_s"]:
+        return ""
+    found = row["ratios"][robot]
+    time = f"{UNITS[unit] * row['min_s'][robot]:.{_digits(unit)}f}"
+    return f"{time}: " + " ".join(f"{found[name]:.1f}" if name in found else "-" for name in engines)
+
+
+def _digits(unit: str) -> int:
+    return 2 if unit == "us" else 0
 
 
 def print_notes(console: Console, rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:

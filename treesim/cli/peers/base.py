@@ -15,7 +15,7 @@ from ...urdf.build import ROOT_JOINT
 from ..contenders import Contender, Motion, States
 
 FORWARD, INVERSE, MASS, SOLVE, ROLLOUT = (
-    "forward dynamics", "inverse dynamics", "mass matrix", "M⁻¹ τ, with factors of M", "rollout",
+    "forward dynamics", "inverse dynamics", "mass matrix", "M⁻¹ τ", "rollout",
 )  # fmt: skip
 SAMPLE = 8  # states of a batch whose results are looked at
 
