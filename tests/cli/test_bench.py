@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import treesim as package
-from treesim.cli import fma_peak
+from treesim.cli import bench_arithmetic, bench_batches, fma_peak
 from treesim.cli.bench_arithmetic import operations
 from treesim.cli.bench_robot import bench_robot, random_states
 from treesim.cli.bench_start import first_results
@@ -28,6 +28,16 @@ from treesim.model import generators
 
 QUICK = ("--repeats", 1)
 OTHERS = {"Pinocchio": "pinocchio", "MuJoCo": "mujoco", "PyBullet": "treesim_pybullet"}
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns too short for figures to be trusted, which nothing here looks at."""
+    for module in (bench_batches, bench_arithmetic):
+        monkeypatch.setattr(module, "TURN", 1e-3)
+        monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(bench_batches, "DISTURBED", 1)
+    monkeypatch.setattr(fma_peak, "TURNS", 1000)
 
 
 @pytest.fixture

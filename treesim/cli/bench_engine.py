@@ -36,7 +36,7 @@ def engine_of_batch(
     return GENERIC if code is None else SPECIALISED
 
 
-def engine_of_bound(call: Callable[..., Any], *arguments: np.ndarray) -> str:
+def engine_of_bound(call: Callable[..., Any], *arguments: Any) -> str:
     """Return which engine serves a function of `treesim.Dynamics(engine="auto")`; call: the same function of one that
     insists on specialised code."""
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bench_engine import GENERIC, engine_of_bound
 from .contenders import OURS, Call, Contender, States
 
 if TYPE_CHECKING:
@@ -65,16 +66,25 @@ def our_contenders(tree: Tree, state: States) -> list[Contender]:
     def inverse(frames: tuple[str, ...]) -> Call:
         return lambda: treesim.inverse_operational_inertia(tree, state.q, frames, reference="local")
 
+    def bound_inverse(frames: tuple[str, ...]) -> Call:
+        return lambda: bound.inverse_operational_inertia(state.q, frames, reference="local")
+
     def whole(frames: tuple[str, ...]) -> Call:
         return lambda: treesim.operational_space(tree, state.q, state.v, frames).nullspace
 
+    bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
     found = []
     for m, frames in frames_of(tree).items():
-        call = inverse(frames)
-        found.append(Contender(OURS, "inverse_operational_inertia", _inverse(m), call, call, "a new array"))
+        call, name = inverse(frames), "inverse_operational_inertia"
+        found.append(Contender(OURS, name, _inverse(m), call, call, "a new array", served=GENERIC))
+        served = engine_of_bound(special.inverse_operational_inertia, state.q, frames, "pv_osim", "local")
+        call = bound_inverse(frames)
+        found.append(Contender(OURS, f"Dynamics.{name}", _inverse(m), call, call, "a new array", served=served))
     for m, frames in regular_frames_of(tree, state).items():
         call = whole(frames)
-        found.append(Contender(OURS, "operational_space", _space(m), call, call, "J, Λ, its rank, J̄, N, β"))
+        found.append(
+            Contender(OURS, "operational_space", _space(m), call, call, "J, Λ, its rank, J̄, N, β", served=GENERIC)
+        )
     return found
 
 
