@@ -23,7 +23,7 @@ from .contenders import DOUBLE, OURS, SINGLE, Call, Contender, Motion, States, m
 from .peers import Peer
 from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
 
-STEPS, DT = 20, 1e-3  # of each rollout; [s]
+STEPS, DT, SLOW = 20, 1e-4, 0.1  # of each rollout; [s]; of velocities and accelerations of order one
 ROLLOUTS = 1024  # at most
 TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
 DISTURBED = 20  # rounds, at least, that show what the pause is for
@@ -52,13 +52,16 @@ def batch_rows(
 
 
 def _motion(tree: Tree, states: States) -> Motion:
-    """Slow rollouts under the joint forces that hold the robot up, constant over the steps; none on a floating base."""
+    """Slow rollouts under constant joint forces, those of small accelerations at first; none on a floating base."""
+    import treesim
+
     count = min(len(states.q), ROLLOUTS)
-    tau = states.tau[:count].copy()
+    q, v, a = states.q[:count], SLOW * states.v[:count], SLOW * states.a[:count]
+    tau = treesim.inverse_dynamics(tree, q, v, a)
     if tree.bodies[0].joint.type == "floating":
         tau[:, :6] = 0.0
     controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (count, STEPS, tree.nv)))
-    return Motion(states.q[:count], 0.1 * states.v[:count], controls, DT)
+    return Motion(q, v, controls, DT)
 
 
 def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.ndarray]:

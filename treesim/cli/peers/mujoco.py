@@ -38,6 +38,7 @@ class MujocoPeer:
         for body in robot.bodies[self.floating :]:
             if body.joint.type not in READ:
                 raise UnsupportedError(f"MuJoCo has no {body.joint.type} joint inside a robot: no comparison")
+        mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file into the current directory
         self.mj: Any = mujoco
         self.version: str = mujoco.__version__
         try:
