@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ...model.tree import Tree
 
 NAME = "MuJoCo"
+OLDEST = 4  # its functions take other arguments before
 READ = ("revolute", "continuous", "prismatic", "spherical")
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
 BEFORE = "mj_kinematics and mj_comPos come before: a call each"
@@ -34,6 +35,8 @@ class MujocoPeer:
             import mujoco
         except ImportError as error:
             raise UnsupportedError("MuJoCo is not installed (pip install mujoco): no comparison") from error
+        if int(mujoco.__version__.partition(".")[0]) < OLDEST:
+            raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0: no comparison")
         self.floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
         for body in robot.bodies[self.floating :]:
             if body.joint.type not in READ:
