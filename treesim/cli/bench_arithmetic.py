@@ -25,7 +25,8 @@ NAMES = {ADD: "add", SUB: "add", MUL: "mul", DIV: "div"}
 
 
 def operations(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> dict[str, int]:
-    """Return how many operations of each kind (add, mul, div, other) the code made for this robot does on one state.
+    """Return how many operations of each kind (add, mul, div, other) this robot's straight-line code does on one state;
+    rolled code does some more, with constants that the other folds.
 
     An addition or subtraction is an add; square roots, comparisons, sines and cosines are other, each counted once,
     although a sine takes about twenty operations. Raises UnsupportedError if there is no such code.
