@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 from . import plugins
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
+from .engine.bound_entry import BoundEntry
 from .engine.evaluate import Argument, evaluate
-from .engine.fastcall import MISFIT, door
-from .engine.specialised import single_code
-from .errors import ArgumentError, UnsupportedError, unknown_name
+from .engine.fastcall import MISFIT
+from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_states
 from .kernels.inverse_mass import inverse_mass_rows_states
 from .kernels.operational import jacobian_states
@@ -24,9 +23,6 @@ from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_tables, reference_code
 
-ENGINES = ("auto", "generic", "specialized")
-NO_FORCES = np.empty(0)
-DOORS = range(4, 8)  # arguments of the entries that the generic engine opens a door to
 Shape = tuple[int, ...]
 
 
@@ -55,8 +51,6 @@ class Dynamics:
         gravity: Any = None,
         armature: Any = None,
     ) -> None:
-        if engine not in ENGINES:
-            raise unknown_name("engine", engine, ENGINES)
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
         self._gravity, self._armature = gravity, armature
         self._constants = constants_of(robot, gravity, armature)
@@ -149,7 +143,7 @@ class Dynamics:
 
 
 class _Function:
-    """A kernel entry bound to one robot: `call` for single states in exact arrays, `slowly` for all else."""
+    """A kernel entry of a bound robot: `call` for single states in exact arrays, `slowly` for all else."""
 
     def __init__(
         self,
@@ -160,34 +154,16 @@ class _Function:
         result: Shape,
         takes_forces: bool,
     ) -> None:
-        self.owner, self.entry, self.constants = owner, entry, constants
-        self.arguments, self.result, self.takes_forces = arguments, result, takes_forces
+        self.owner, self.arguments, self.result, self.takes_forces = owner, arguments, result, takes_forces
+        inputs = [shape for _, shape in arguments] + [(0,)] * takes_forces
+        self._bound = BoundEntry(entry, constants, inputs, [result], owner.dtype.type, owner.engine)
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arrays: Any) -> int:
-        """Compile, and stay out of the way from then on."""
-        self.call = self._code()
-        return self.call(*arrays)
-
-    def _code(self) -> Callable[..., int]:
-        owner = self.owner
-        if not math.prod(self.result):
-            return _turned_down  # there is nothing to compute
-        if owner.engine != "generic":
-            inputs = [shape for _, shape in self.arguments] + [(0,)] * self.takes_forces
-            try:
-                return single_code(self.entry, self.constants, inputs, [self.result], owner.dtype.type)
-            except UnsupportedError as error:
-                if owner.engine == "specialized":
-                    name = self.entry.__name__
-                    raise UnsupportedError(f"no specialised code of {name} for {owner.robot.name!r}: {error}") from None
-        count = len(self.constants) + len(self.arguments) + self.takes_forces + 1
-        if owner.dtype != np.float64 or len(self.constants) != 2 or count not in DOORS:
-            return _turned_down  # the generic engine opens doors to float64 only, and to few kinds of entries
-        enter, constants = door(self.entry, count), self.constants
-        if self.takes_forces:
-            return lambda q, v, x, out: enter(*constants, q, v, x, NO_FORCES, out)
-        return lambda *arrays: enter(*constants, *arrays)
+        """Let the code be found, and call it without a detour from then on."""
+        status = self._bound.call(*arrays)
+        self.call = self._bound.call
+        return status
 
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
         """Coerce and broadcast, or explain what cannot be computed."""
@@ -206,8 +182,8 @@ class _Function:
             given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6)))
         armature = owner._armature
         results = evaluate(
-            self.entry,
-            self.constants,
+            self._bound.entry,
+            self._bound.constants,
             given,
             [self.result],
             lambda named: explain_failure(owner.robot, named, armature),
@@ -229,11 +205,6 @@ class _Plugin:
         _check_out(out, owner.dtype)
         qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
         return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
-
-
-def _turned_down(*arrays: Any) -> int:
-    """The call of a function without machine code for single states."""
-    return MISFIT
 
 
 def _number(dtype: Any) -> np.dtype[Any]:

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 
 from . import plugins
+from .bound import Dynamics
 from .control import Controller, Zero
-from .dynamics.base import check_supported
+from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.functions import energy
+from .dynamics.tables import constants_of
+from .engine.bound_entry import BoundEntry
 from .engine.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, SingularInertiaError
+from .kernels.status import FINE
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .trajectory import Trajectory
@@ -34,12 +38,16 @@ class ControllerError(NonFiniteError):
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
-    def __init__(self, robot: Tree, backend: str, controller: Controller, gravity: np.ndarray | None) -> None:
+    def __init__(
+        self, robot: Tree, backend: str, controller: Controller, gravity: np.ndarray | None, engine: str
+    ) -> None:
         self.robot = robot
         self.controller = controller
         self.applied: np.ndarray | None = None  # torque at the start of the current step
+        self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self._dynamics = plugins.get("dynamics", backend)
         self._gravity = gravity
+        self._with_armature = self._armature_entry(engine)
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
         self._stiffness = np.asarray(getattr(controller, "stiffness", self._zero), dtype=float)
@@ -63,7 +71,7 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         if self._passive:
             tau = tau - self.robot.damping * v
-        return self._dynamics.forward_dynamics(self.robot, q, v, tau, None, self._gravity)
+        return self._bound.forward_dynamics(q, v, tau)
 
     def implicit_acceleration(self, t: float, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
         """Return qdd (nv,) with damping d, friction f and gains kp, kd at the end of the step:
@@ -73,7 +81,7 @@ class ControlledRobot:
         """
         tau = self.torque(t, q, v)
         if not self._implicit:
-            return self._dynamics.forward_dynamics(self.robot, q, v, tau, None, self._gravity)
+            return self._bound.forward_dynamics(q, v, tau)
         robot = self.robot
         damping = robot.damping + robot.friction / np.maximum(np.abs(v), STICKING_SPEED)
         within = np.abs(tau) < robot.effort_limit
@@ -81,7 +89,18 @@ class ControlledRobot:
         # a negative coefficient, which drives a joint, is taken explicitly: it must not take inertia away
         added = dt * (np.maximum(damping, 0.0) + self._gain * within) + dt * dt * stiffness
         tau = tau - damping * v - dt * stiffness * v
-        return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, robot.armature + added)
+        armature, qdd = robot.armature + added, np.empty(robot.nv)
+        if self._with_armature is not None and self._with_armature.call(q, v, tau, armature, qdd) == FINE:
+            return qdd
+        return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, armature)
+
+    def _armature_entry(self, engine: str) -> BoundEntry | None:
+        """The backend's entry for rotor inertias that change with the state, if it has one."""
+        entry = type(self._dynamics).armature_entry if isinstance(self._dynamics, CompiledBackend) else None
+        if entry is None:
+            return None
+        robot, n = self.robot, (self.robot.nv,)
+        return BoundEntry(entry, constants_of(robot, self._gravity), ((robot.nq,), n, n, n), (n,), engine=engine)
 
 
 class Simulation:
@@ -89,8 +108,8 @@ class Simulation:
 
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), or None for no torque.
-    gravity: (3,) [m/s^2], the robot's by default. Position, velocity and effort limits of passive joints are not
-    enforced. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when the robot has
+    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position, velocity
+    and effort limits of passive joints are not enforced. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when the robot has
     Coulomb friction that the integrator leaves out.
     """
 
@@ -102,6 +121,7 @@ class Simulation:
         dt: float = 1e-3,
         controller: Controller | None = None,
         gravity: Any = None,
+        engine: str = "auto",
     ) -> None:
         if not (np.isfinite(dt) and dt > 0):
             raise ArgumentError(f"dt must be a positive number of seconds, got {dt}")
@@ -110,7 +130,7 @@ class Simulation:
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,)))
         self._method = plugins.get("integrators", integrator)
         check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(robot, backend, controller or Zero(robot), self.gravity)
+        self.system = ControlledRobot(robot, backend, controller or Zero(robot), self.gravity, engine)
         if robot.friction.any() and not self._method.friction:
             rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
             names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")

@@ -61,11 +61,15 @@ class DynamicsBackend(Protocol):
 
 
 class CompiledBackend:
-    """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`."""
+    """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
+
+    armature_entry: its like for one state with rotor inertias of its own, `(ints, reals, q, v, tau, armature, qdd)`.
+    """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
     entry: ClassVar[Callable[..., int]]
+    armature_entry: ClassVar[Callable[..., int] | None] = None
 
     def __init__(self) -> None:
         self._door: Callable[..., int] | None = None

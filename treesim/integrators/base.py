@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..engine.bound_entry import BoundEntry
 from ..engine.evaluate import Argument, evaluate
 from ..kernels.configuration import chart_rate_states, semi_implicit_states
+from ..kernels.status import FINE
 from ..model.tree import Tree
 
 Vector = np.ndarray
@@ -53,6 +56,9 @@ def chart_rate(robot: Tree, displacement: Vector, v: Vector) -> Vector:
 def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, points: Vector) -> Any:
     """Return (q, v) after v += dt a, q (+)= dt v, stepping the velocity of `points` (n_bodies + 1, 3) on freely moving
     bodies (own axes [m]) in axes that do not turn during the step."""
+    q_new, v_new = np.empty(robot.nq), np.empty(robot.nv)
+    if _stepper(robot).call(q, v, a, np.array([dt]), points, q_new, v_new) == FINE:
+        return q_new, v_new  # anything but one state in float arrays is coerced or explained below
     arguments = (
         Argument("q", q, (robot.nq,)),
         Argument("v", v, (robot.nv,)),
@@ -61,3 +67,10 @@ def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, 
         Argument("points", points, points.shape),
     )
     return evaluate(semi_implicit_states, (robot.ints, robot.reals), arguments, [(robot.nq,), (robot.nv,)])
+
+
+@lru_cache(maxsize=64)
+def _stepper(robot: Tree) -> BoundEntry:
+    n, points = (robot.nv,), (robot.n_bodies + 1, 3)
+    inputs, results = ((robot.nq,), n, n, (1,), points), ((robot.nq,), n)
+    return BoundEntry(semi_implicit_states, (robot.ints, robot.reals), inputs, results)

@@ -45,6 +45,7 @@ from .tables import (
     put_motion,
     put_transform,
     tree_tables,
+    with_armature,
 )
 
 
@@ -122,18 +123,36 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
+def forward_dynamics_with_armature_states(
+    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, armature: Reals, qdd: Reals
+) -> int:
+    """Forward dynamics of a single state with rotor inertias that are the state's own, and no external forces."""
+    tree = tree_tables(ints, reals)
+    if q.size != tree.nq or armature.size != tree.nv or dynamics_misfit(tree, 1, q, v, tau, armature[:0], qdd):
+        return WRONG_SIZE
+    X, V, C, IA, pA, U, D_inv, nu = scratch_for(tree, q)
+    no_forces = np.empty((0, 6), q.dtype)
+    forward_dynamics(with_armature(tree, armature), q, v, tau, no_forces, qdd, X, V, C, IA, pA, U, D_inv, nu)
+    return status_of(qdd)
+
+
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body, one for each degree of freedom."""
+    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
+    X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
+    return X, V, C, IA, pA, dof[:, 0:6], dof[:, 6], dof[:, 7]
+
+
 def forward_dynamics_states(
     ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
 ) -> int:
     """Forward dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
     tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
+    nq, nv = tree.nq, tree.nv
     count = q.size // nq
     if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
         return WRONG_SIZE
-    body, dof = np.empty((B, 51), q.dtype), np.empty((nv, 8), q.dtype)  # one row of scratch each
-    X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
-    U, D_inv, nu = dof[:, 0:6], dof[:, 6], dof[:, 7]
+    X, V, C, IA, pA, U, D_inv, nu = scratch_for(tree, q)
     forces = f_ext.reshape((f_ext.size // 6, 6))
     rows = forces.shape[0] // count
     for s in range(count):

@@ -1,0 +1,72 @@
+"""A kernel entry bound to one robot's tables, to be called on single states without overhead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError, unknown_name
+from .fastcall import DOORS, MISFIT, door
+from .specialised import single_code
+
+ENGINES = ("auto", "generic", "specialized")
+NOTHING = np.empty(0)
+Shape = tuple[int, ...]
+
+
+class BoundEntry:
+    """An entry (*constants, *inputs, *results): `call(*inputs that are not empty, *results)` returns its status.
+
+    inputs, results: shapes of one state's arrays. `call` takes aligned, C-contiguous arrays of these shapes and of
+    `number` only, and answers everything else with MISFIT, having done nothing. engine: as in `treesim.Dynamics`; the
+    code is made, or found on the disk, at the first call, which may raise UnsupportedError for "specialized".
+    """
+
+    def __init__(
+        self,
+        entry: Callable[..., int],
+        constants: Sequence[Any],
+        inputs: Sequence[Shape],
+        results: Sequence[Shape],
+        number: type[np.floating] = np.float64,
+        engine: str = "auto",
+    ) -> None:
+        if engine not in ENGINES:
+            raise unknown_name("engine", engine, ENGINES)
+        self.entry, self.constants = entry, tuple(constants)
+        self.inputs, self.results = tuple(inputs), tuple(results)
+        self.number, self.engine = number, engine
+        self.call: Callable[..., int] = self._first_call
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Find the code, and stay out of the way from then on."""
+        self.call = self._code()
+        return self.call(*arrays)
+
+    def _code(self) -> Callable[..., int]:
+        if not any(map(math.prod, self.results)):
+            return _turned_down  # a robot that cannot move: there is nothing to compute
+        if self.engine != "generic":
+            try:
+                return single_code(self.entry, self.constants, self.inputs, self.results, self.number)
+            except UnsupportedError as error:
+                if self.engine == "specialized":
+                    raise UnsupportedError(f"no specialised code of {self.entry.__name__}: {error}") from None
+        return self._generic()
+
+    def _generic(self) -> Callable[..., int]:
+        """The generic engine's door: to float64 only, and to entries (ints, reals, ...) of few arguments."""
+        arity = len(self.constants) + len(self.inputs) + len(self.results)
+        if self.number is not np.float64 or len(self.constants) != 2 or arity not in DOORS or len(self.results) > 1:
+            return _turned_down
+        enter, constants = door(self.entry, arity), self.constants
+        if not math.prod(self.inputs[-1]):
+            return lambda *arrays: enter(*constants, *arrays[:-1], NOTHING, arrays[-1])
+        return lambda *arrays: enter(*constants, *arrays)
+
+
+def _turned_down(*arrays: Any) -> int:
+    return MISFIT
