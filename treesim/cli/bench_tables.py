@@ -94,7 +94,8 @@ def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str
     """Return our time on each robot, and how many times longer the other engines take, one after the other."""
     engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
     told = f": how many times longer {', '.join(engines)} take" if engines else ""
-    table = _table(f"{title}: our time [{unit}]{told}", "computes", "call")
+    table = _table(f"{title}: our time [{unit}]{told}", "computes")
+    table.add_column("call", overflow="fold")
     for robot in robots:
         table.add_column(robot, justify="right")
     before = None
