@@ -8,17 +8,15 @@ import pytest
 import treesim
 from tests import trees
 from treesim import control, rollouts
-from treesim.engine import evaluate, specialised
+from treesim.engine import specialised, threads
 from treesim.kernels.rollout import STICKING_SPEED
 from treesim.rollouts import DivergedWarning
 from treesim.simulation import STICKING_SPEED as SIMULATED_STICKING_SPEED
 
 
-@pytest.fixture(params=["lanes", "generic"])
-def engine(request, monkeypatch):
-    if request.param == "generic":
-        monkeypatch.setattr(specialised, "batch_code", lambda *a, **k: None)
-    elif not specialised.usable():
+@pytest.fixture(params=["specialized", "generic"])
+def engine(request):
+    if request.param == "specialized" and not specialised.usable():
         pytest.skip("kernels run as plain Python, or LLVM is too old")
     return request.param
 
@@ -54,7 +52,7 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     robot = rough(trees.tree(name))
     q0, v0, rng = start(robot, 11)
     forces = 0.1 * rng.normal(size=(11, 20, robot.nv))
-    found = treesim.rollout(robot, q0, v0, forces, dt=1e-3)
+    found = treesim.rollout(robot, q0, v0, forces, dt=1e-3, engine=engine)
     assert found.q.shape == (11, 20, robot.nq) and found.t[-1] == pytest.approx(0.02)
     assert (found.diverged == -1).all()
     for b in (0, 7, 10):
@@ -70,7 +68,7 @@ def test_rollouts_towards_targets_are_simulations(engine):
     target = robot.neutral()
     kp = np.concatenate([np.zeros(6), np.full(robot.nv - 6, 500.0)])  # saturates at first
     targets = np.broadcast_to(np.concatenate([np.zeros(6), target[7:]]), (40, robot.nv))
-    found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20)
+    found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20, engine=engine)
     for b in range(3):
         controller = control.PD(robot, target, kp, kp / 20)
         run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
@@ -84,16 +82,17 @@ def test_speed_below_which_friction_sticks_is_the_simulation_s():
 def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, engine):
     robot = trees.tree("random_a")
     q0, v0, _ = start(robot, 21)
-    found = treesim.rollout(robot, q0, v0, steps=15)
-    assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15).q, found.q[4:9])
+    found = treesim.rollout(robot, q0, v0, steps=15, engine=engine)
+    assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15, engine=engine).q, found.q[4:9])
     whole = rollouts.CHUNK_BYTES
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
     told = []
     again = treesim.rollout(robot, q0, v0, steps=15, progress=lambda done, total: told.append((done, total)))
     assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", whole)
-    monkeypatch.setattr(evaluate, "thread_count", lambda: 1)
-    assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15).v, found.v)
+    for module in (specialised, threads):
+        monkeypatch.setattr(module, "thread_count", lambda: 1)
+    assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15, engine=engine).v, found.v)
 
 
 def test_records_every_few_steps_and_writes_files(tmp_path):
@@ -110,8 +109,8 @@ def test_one_state_and_shared_controls_broadcast(engine):
     robot = trees.tree("tree_1")
     q0, v0, rng = start(robot, 4)
     forces = rng.normal(size=(10, robot.nv))
-    found = treesim.rollout(robot, q0[0], v0, forces)
-    alone = treesim.rollout(robot, q0[0], v0[2], forces)
+    found = treesim.rollout(robot, q0[0], v0, forces, engine=engine)
+    alone = treesim.rollout(robot, q0[0], v0[2], forces, engine=engine)
     assert found.q.shape == (4, 10, robot.nq) and np.array_equal(found.q[2], alone.q[0])
 
 
@@ -129,11 +128,11 @@ def test_a_rollout_that_diverges_is_named_and_the_others_are_kept(engine):
     q0, v0, _ = start(robot, 9)
     v0[6] = 1e200
     with pytest.warns(DivergedWarning, match=r"1 of 9 .* number 6"):
-        found = treesim.rollout(robot, q0, v0, steps=10)
+        found = treesim.rollout(robot, q0, v0, steps=10, engine=engine)
     assert found.diverged[6] >= 0 and (np.delete(found.diverged, 6) == -1).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10).q, found.q[:6])
+        assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10, engine=engine).q, found.q[:6])
 
 
 @pytest.mark.parametrize(

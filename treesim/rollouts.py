@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from .engine.evaluate import Argument, coerce, precision, refuse_non_finite, run_steps
+from .engine.arguments import Argument, coerce, precision, refuse_non_finite
+from .engine.evaluate import check_engine
+from .engine.steps import run_steps
 from .errors import ArgumentError, TreesimError, UnsupportedError
 from .kernels.rollout import step_states
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 
-CHUNK_BYTES = 1 << 28  # states of so many rollouts at a time are held beside the results
+CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results
 LARGE = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
 
 
@@ -50,6 +52,7 @@ def rollout(
     every: int = 1,
     out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
+    engine: str = "auto",
 ) -> Rollouts:
     """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
 
@@ -64,6 +67,7 @@ def rollout(
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError,
     NonFiniteError, UnsupportedError for gains on a joint of several degrees of freedom.
     """
+    check_engine(engine)
     settings = _settings(robot, dt, kp, kd)
     number = precision(*(x for x in (q0, v0, controls) if x is not None))
     q, v, u = _arrays(robot, q0, v0, controls, steps, number)
@@ -74,16 +78,18 @@ def rollout(
     results = [
         _result(out, label, (count, records, size), number) for label, size in (("q", robot.nq), ("v", robot.nv))
     ]
-    size = max(1, CHUNK_BYTES // (max(1, steps) * (robot.nq + 2 * robot.nv) * 8))
+    constants = (robot.ints, robot.reals, settings)
+    size = max(1, CHUNK_BYTES // (max(1, records) * (robot.nq + robot.nv) * np.dtype(number).itemsize))
+    finite = True
     for first in range(0, count, size):
         part = slice(first, min(first + size, count))
-        whole = run_steps(step_states, (robot.ints, robot.reals, settings), (q[part], v[part]), u[part])
-        for result, states in zip(results, whole, strict=True):
-            result[part] = states[:, every - 1 : records * every : every]
+        written = [result[part] for result in results]
+        finite &= run_steps(step_states, constants, (q[part], v[part]), u[part], written, every, engine)
         if progress is not None:
             progress(part.stop, count)
     t = dt * every * np.arange(1, records + 1)
-    return Rollouts(t, results[0], results[1], _diverged(robot, results[0], results[1], t))
+    q, v = results
+    return Rollouts(t, q, v, np.full(count, -1) if finite else _diverged(robot, q, v, t))
 
 
 def _settings(robot: Tree, dt: float, kp: Any, kd: Any) -> np.ndarray:
@@ -117,7 +123,7 @@ def _arrays(
             raise ArgumentError("give controls, or the number of steps")
         if not (isinstance(steps, int) and steps >= 0):
             raise ArgumentError(f"steps must be a whole number, not negative, got {steps}")
-        controls = np.zeros((steps, robot.nv), number)
+        controls = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
     given = [
         Argument("q0", q0, (robot.nq,)),
         Argument("v0", v0, (robot.nv,)),
@@ -138,7 +144,7 @@ def _arrays(
         raise ArgumentError(f"q0, v0 and controls are for different numbers of rollouts: {sorted(sizes)}")
     count = sizes.pop() if sizes else 1
     shapes = ((count, robot.nq), (count, robot.nv), (count, u.shape[-2], robot.nv))
-    q, v, u = (np.ascontiguousarray(np.broadcast_to(x, shape)) for x, shape in zip((q, v, u), shapes, strict=True))
+    q, v, u = (np.broadcast_to(x, shape) for x, shape in zip((q, v, u), shapes, strict=True))
     return q, v, u
 
 

@@ -78,7 +78,7 @@ def bench(
 
 
 def _bench_batches(tree: Tree, source: str, base: str, count: int, repeats: int, seed: int, json: bool) -> None:
-    from ..engine.evaluate import thread_count
+    from ..engine.threads import thread_count
     from .bench_batches import batch_rows
 
     notes: list[str] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.evaluate import thread_count
+from ..engine.threads import thread_count
 from .timing import interleaved
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ a digest of these, and it begins with a digest of name and contents; anything el
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import sys
@@ -52,16 +51,16 @@ def _initialize() -> None:
 
 
 class Loaded(NamedTuple):
-    """A loaded function `run(first, last, steps, workspace, arrays)`, the vectors of workspace it needs, and what must
+    """The address of a loaded function `share(job)`, the vectors of workspace it needs for each thread, and what must
     stay alive as long as it may be called."""
 
-    run: Callable[..., int]
+    share: int
     workspace: int
     keep: Any
 
 
 def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
-    """Return the function `run` of the IR that `write` gives, from the disk or compiled for this processor.
+    """Return the function `share` of the IR that `write` gives, from the disk or compiled for this processor.
 
     name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
     is announced on stderr. Cost: about 20 us per operation of straight-line code when it must be compiled, a few
@@ -79,9 +78,7 @@ def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
     engine.finalize_object()
-    integer, address = ctypes.c_int64, ctypes.c_void_p
-    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
-    return Loaded(signature(engine.get_function_address("run")), kept.workspace, (engine, machine))
+    return Loaded(engine.get_function_address("share"), kept.workspace, (engine, machine))
 
 
 class Kept(NamedTuple):

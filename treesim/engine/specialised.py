@@ -21,14 +21,50 @@ from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
 from .generic import kernel_hash, runs_compiled
 from .straight_line import Code, Lanes, straight_line
+from .threads import thread_count, together
 from .trace import trace
 
 STATES = 512  # batches from this size on are worth specialised code
 LARGEST = 1200  # numbers that one state is given: straight-line code for larger robots takes long to compile
 KEPT = 64  # codes in memory
+CACHE_LINE = 64  # bytes; also the widest vector
+LEAST = 64  # states that are worth waking a thread for
+SHARES = 8  # blocks for each thread: whoever comes late, or is held up, takes fewer
+LARGEST_BLOCK = 4096  # states
 
-_codes: OrderedDict[tuple[Any, ...], BatchCode | None] = OrderedDict()
+_codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
 _lock = threading.RLock()
+
+
+class Job(ctypes.Structure):
+    """What the threads of one call share, as compiled code reads it (lane_code.JOB): the first three words, they write.
+
+    next: the first state that nobody has taken yet. threads: how many have come so far. status: 1 once a number is not
+    finite. count, block: states in all, and how many a thread takes at a time. steps, every: of each state; after how
+    many the results are written. bytes, workspaces: of each thread's workspace, and where they begin.
+    """
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p if name in ("workspaces", "tables") else ctypes.c_int64)
+        for name in (
+            "next", "threads", "status", "count", "block", "steps", "every", "bytes", "workspaces", "tables",
+        )
+    )  # fmt: skip
+
+
+class _Workspaces(threading.local):
+    """Memory that a Python thread's calls share, so that it is not asked for, and cleared, at every call."""
+
+    memory = np.empty(0, np.uint8)
+
+    def aligned(self, size: int) -> int:
+        """The address of `size` bytes, aligned to cache lines; contents are of no meaning."""
+        if self.memory.size < size + CACHE_LINE:
+            self.memory = np.empty(size + CACHE_LINE, np.uint8)
+        return -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
+
+
+_workspaces = _Workspaces()
 
 
 class BatchCode:
@@ -37,14 +73,34 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
-    def run(self, arrays: Sequence[np.ndarray], first: int, last: int, steps: int = 1) -> int:
-        """Work on states first .. last - 1 of contiguous arrays; return FINE, or NOT_FINITE."""
-        size = (self._loaded.workspace + 1) * self.lanes.bytes
-        memory = np.empty(size, np.uint8)
-        aligned = -(-memory.ctypes.data // self.lanes.bytes) * self.lanes.bytes
-        addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-        wrong = self._loaded.run(first, last, steps, aligned, ctypes.addressof(addresses))
-        return NOT_FINITE if wrong else FINE
+    def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
+        """Work on all states of arrays (count, numbers) or (count, steps, numbers); return FINE, or NOT_FINITE.
+
+        Arrays of the right number type are read and written in place, whatever their strides; inputs may have strides
+        of 0. Which thread takes which states changes no result.
+        """
+        width = self.lanes.width
+        groups = -(-count // width)
+        least = 1 if steps > 1 else LEAST // width  # groups that are worth another thread
+        threads = max(1, min(thread_count(), groups // least))
+        block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
+        size = -(-self._loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
+        table = self._table(arrays)
+        job = Job(0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), table.ctypes.data)
+        together(self._loaded.share, ctypes.addressof(job), threads)
+        return NOT_FINITE if job.status else FINE
+
+    def _table(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """Address and strides of each array: from number to number, state to state, step to step."""
+        unit = self.lanes.bytes // self.lanes.width
+        table = np.empty((len(arrays), 4), np.int64)
+        for row, x in zip(table, arrays, strict=True):
+            strides = x.strides
+            row[:] = x.__array_interface__["data"][0], strides[-1], strides[0], strides[1] if x.ndim == 3 else 0
+            if x.shape[-1] == 1:
+                row[1] = unit
+        table[:, 1:] //= unit
+        return table
 
 
 def lanes(single: bool) -> Lanes:
@@ -53,13 +109,21 @@ def lanes(single: bool) -> Lanes:
 
 
 @lru_cache(maxsize=1)
-def usable() -> bool:
-    """Whether this engine can run: kernels are compiled at all, and LLVM knows untyped pointers."""
+def obstacle() -> str | None:
+    """Return why this engine cannot run at all, or None: kernels must be compiled, and LLVM know untyped pointers."""
     if not runs_compiled():
-        return False
+        return "NUMBA_DISABLE_JIT is set: kernels run as plain Python"
     from llvmlite import binding
 
-    return binding.llvm_version_info >= (17, 0, 0)
+    version = binding.llvm_version_info
+    if version < (17, 0, 0):
+        return f"LLVM 17 or later is needed; llvmlite has {'.'.join(map(str, version))}"
+    return None
+
+
+def usable() -> bool:
+    """Whether this engine can run at all."""
+    return obstacle() is None
 
 
 def batch_code(
@@ -69,22 +133,31 @@ def batch_code(
     results: Sequence[int],
     single: bool,
     fed_back: int = 0,
-) -> BatchCode | None:
-    """Return the code of an entry for given constants and sizes of one state's arrays, or None if there is none.
+    held: int = 0,
+) -> BatchCode:
+    """Return the code of an entry for given constants and sizes of one state's arrays.
 
-    fed_back: how many of the first inputs are, in the next step, the first results (see straight_line).
-    Cost: 0.2 to 1 s the first time ever, milliseconds the first time in a process, then microseconds.
+    fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
+    change with the steps (see straight_line).
+    Raises UnsupportedError, saying why, if there is none. Cost: 0.2 to 1 s the first time ever, milliseconds the first
+    time in a process, then microseconds.
     """
-    if sum(sizes) > LARGEST or not usable():
-        return None
-    identity = (entry, single, fed_back, tuple(sizes), tuple(results), *map(_contents, constants))
+    what = f"no specialised code for {entry.__name__}"
+    if obstacle() is not None:
+        raise UnsupportedError(f"{what}: {obstacle()}")
+    if sum(sizes) > LARGEST:
+        raise UnsupportedError(f"{what}: a state is given {sum(sizes)} numbers, and {LARGEST} are the most it is for")
+    identity = (entry, single, fed_back, held, tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
             if len(_codes) > KEPT:
                 _codes.popitem(last=False)
         _codes.move_to_end(identity)
-        return _codes[identity]
+        code = _codes[identity]
+    if isinstance(code, str):
+        raise UnsupportedError(f"{what}: {code}")
+    return code
 
 
 def _contents(value: Any) -> Any:
@@ -97,16 +170,16 @@ def _make(
     sizes: Sequence[int],
     results: Sequence[int],
     identity: tuple[Any, ...],
-) -> BatchCode | None:
-    _, single, fed_back, *_ = identity
+) -> BatchCode | str:
+    _, single, fed_back, held, *_ = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
     key = repr((name, kernel_hash(), width, *identity[1:])).encode()
 
     def write() -> Code:
-        return straight_line(trace(entry, constants, sizes, results), sizes, results, width, fed_back)
+        return straight_line(trace(entry, constants, sizes, results), sizes, results, width, fed_back, held)
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)
-    except UnsupportedError:
-        return None
+    except UnsupportedError as error:
+        return str(error)
