@@ -105,7 +105,12 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], ar
     for k, (size, start) in enumerate(places, start=array):
         name = f"%{function}{k}"
         if size:
-            for word, kind, label in ((0, "ptr", "array"), (1, "i64", "element"), (2, "i64", "state"), (3, "i64", "step")):
+            for word, kind, label in (
+                (0, "ptr", "array"),
+                (1, "i64", "element"),
+                (2, "i64", "state"),
+                (3, "i64", "step"),
+            ):
                 lines += [
                     f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * k + word}",
                     f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",

@@ -107,7 +107,7 @@ def openmp() -> Any:
 
 
 def _begin_again() -> None:
-    """In a forked child none of the parent's threads exist: forget them, and GNU OpenMP, which would wait for its own."""
+    """Forget, in a forked child, the threads of the parent: none came along, and GNU OpenMP would wait for its own."""
     global _busy, _may_use_openmp
     _busy, _may_use_openmp = threading.Lock(), False
     pool.cache_clear()
