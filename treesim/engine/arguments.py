@@ -80,8 +80,8 @@ def result_rows(out: np.ndarray, batch: Shape, shape: Shape, arrays: Sequence[np
     return rows(out, batch, shape)
 
 
-def check_out(out: Any, shape: Shape, number: type[np.floating]) -> np.ndarray:
-    """Return `out`, or raise ArgumentError if a result of that shape and number type cannot be written to it."""
+def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
+    """Return `out`, or raise ArgumentError if a result of that shape and dtype cannot be written to it."""
     wanted = f"out must be a writable array of {np.dtype(number)} and shape {shape}"
     if not isinstance(out, np.ndarray):
         raise ArgumentError(f"{wanted}, got {type(out).__name__}")

@@ -55,13 +55,14 @@ class Job(ctypes.Structure):
 class _Workspaces(threading.local):
     """Memory that a Python thread's calls share, so that it is not asked for, and cleared, at every call."""
 
-    memory = np.empty(0, np.uint8)
+    memory, start = np.empty(0, np.uint8), 0
 
     def aligned(self, size: int) -> int:
         """The address of `size` bytes, aligned to cache lines; contents are of no meaning."""
         if self.memory.size < size + CACHE_LINE:
             self.memory = np.empty(size + CACHE_LINE, np.uint8)
-        return -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
+            self.start = -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
+        return self.start
 
 
 _workspaces = _Workspaces()
@@ -86,21 +87,25 @@ class BatchCode:
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
         size = -(-self._loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
-        job = Job(0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), table.ctypes.data)
+        job = Job(
+            0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), ctypes.addressof(table)
+        )
         together(self._loaded.share, ctypes.addressof(job), threads)
         return NOT_FINITE if job.status else FINE
 
-    def _table(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    def _table(self, arrays: Sequence[np.ndarray]) -> Any:
         """Address and strides of each array: from number to number, state to state, step to step."""
         unit = self.lanes.bytes // self.lanes.width
-        table = np.empty((len(arrays), 4), np.int64)
-        for row, x in zip(table, arrays, strict=True):
+        words = []
+        for x in arrays:
             strides = x.strides
-            row[:] = x.__array_interface__["data"][0], strides[-1], strides[0], strides[1] if x.ndim == 3 else 0
-            if x.shape[-1] == 1:
-                row[1] = unit
-        table[:, 1:] //= unit
-        return table
+            words += [
+                x.__array_interface__["data"][0],
+                strides[-1] // unit if x.shape[-1] > 1 else 1,
+                strides[0] // unit,
+                strides[1] // unit if x.ndim == 3 else 0,
+            ]
+        return (ctypes.c_int64 * len(words))(*words)
 
 
 def lanes(single: bool) -> Lanes:
