@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
@@ -49,6 +50,7 @@ __all__ = [
     "ConstrainedAcceleration",
     "ConstraintError",
     "ConvergenceError",
+    "Dynamics",
     "Factorization",
     "Frame",
     "FrameConstraint",

@@ -7,7 +7,7 @@ writable, C-contiguous float64 arrays only and turns everything else down with M
 the caller then takes the way that coerces and explains. The result array must be the caller's own.
 
 The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
-(PyArrayObject_fields), which both keep stable; `_layout_is_known` checks numpy's at run time.
+(PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from .generic import compile_callback, compiled, runs_compiled
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
 TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
-BEHAVED = 0x0001 | 0x0100 | 0x0400  # NPY_ARRAY_C_CONTIGUOUS, _ALIGNED, _WRITEABLE
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400  # NPY_ARRAY_C_CONTIGUOUS, ...
+BEHAVED = CONTIGUOUS | ALIGNED | WRITEABLE
 HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 
 # what the compiled door is told at run time, since addresses differ from process to process
-ARRAY_TYPE, FLOAT64, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
+ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
 WORDS_KNOWN = FIRST_STATUS + MISFIT + 1
 
 
@@ -38,7 +39,7 @@ def is_reals(words, known, dimensions):
     """Whether a numpy object is an exact ndarray of float64, of so many dimensions, to be read and written in place."""
     return (
         words[TYPE] == known[ARRAY_TYPE]
-        and words[DESCRIPTOR] == known[FLOAT64]
+        and words[DESCRIPTOR] == known[NUMBER_TYPE]
         and words[FLAGS] & BEHAVED == BEHAVED
         and words[DIMENSIONS_COUNT] & HALF == dimensions
     )
@@ -158,16 +159,21 @@ def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
     It returns the entry's status, or MISFIT for arguments it does not take; tables must be a robot's and its frames'.
     Where kernels run as plain Python, or numpy's layout is not the known one, every call is a MISFIT.
     """
-    if not (runs_compiled() and _layout_is_known()):
+    if not (runs_compiled() and layout_is_known()):
         return lambda *arguments: MISFIT
     code = _compile_door(kernel_entry, arity)
+    return builtin(kernel_entry.__name__, code.address, np.float64, code)
+
+
+def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
+    """Return the built-in function whose code, for arrays of `number`, lies at an address; `keep` holds that code."""
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(MISFIT + 1)]
-    known = np.array([id(np.ndarray), id(np.dtype(np.float64)), counts_references, *statuses], dtype=np.int64)
-    method = _MethodDef(kernel_entry.__name__.encode(), code.address, METH_FASTCALL, None)
+    known = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
+    method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    _alive.extend((code, known, method))
+    _alive.extend((keep, known, method))
     return make(ctypes.addressof(method), known, None)
 
 
@@ -207,7 +213,7 @@ def _memory_readers() -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=1)
-def _layout_is_known() -> bool:
+def layout_is_known() -> bool:
     """Whether numpy objects of this process look as expected: tried on two arrays of different kinds."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False

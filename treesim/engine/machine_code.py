@@ -50,6 +50,19 @@ def _initialize() -> None:
     binding.initialize_native_asmprinter()
 
 
+class Linked(NamedTuple):
+    """Code in memory: the engine that owns it, and the vectors of workspace it needs."""
+
+    engine: Any
+    workspace: int
+    keep: Any
+
+    def address(self, symbol: str) -> int:
+        """Return where a function begins."""
+        found: int = self.engine.get_function_address(symbol)
+        return found
+
+
 class Loaded(NamedTuple):
     """The address of a loaded function `share(job)`, the vectors of workspace it needs for each thread, and what must
     stay alive as long as it may be called."""
@@ -60,7 +73,13 @@ class Loaded(NamedTuple):
 
 
 def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
-    """Return the function `share` of the IR that `write` gives, from the disk or compiled for this processor.
+    """Return the function `share` of the IR that `write` gives; see `linked`."""
+    code = linked(name, identity, write)
+    return Loaded(code.address("share"), code.workspace, code)
+
+
+def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
+    """Return the code of the IR that `write` gives, from the disk or compiled for this processor.
 
     name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
     is announced on stderr. Cost: about 20 us per operation of straight-line code when it must be compiled, a few
@@ -78,7 +97,7 @@ def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
     engine.finalize_object()
-    return Loaded(engine.get_function_address("share"), kept.workspace, (engine, machine))
+    return Linked(engine, kept.workspace, machine)
 
 
 class Kept(NamedTuple):

@@ -8,6 +8,7 @@ stay with the generic engine.
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,7 +20,9 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
+from .fastcall import builtin, layout_is_known
 from .generic import kernel_hash, runs_compiled
+from .single_state import single_state
 from .straight_line import Code, Lanes, straight_line
 from .threads import thread_count, together
 from .trace import trace
@@ -114,21 +117,24 @@ def lanes(single: bool) -> Lanes:
 
 
 @lru_cache(maxsize=1)
-def obstacle() -> str | None:
-    """Return why this engine cannot run at all, or None: kernels must be compiled, and LLVM know untyped pointers."""
+def usable() -> bool:
+    """Whether this engine can run: kernels are compiled at all, and LLVM knows untyped pointers."""
+    try:
+        refuse_unusable()
+    except UnsupportedError:
+        return False
+    return True
+
+
+def refuse_unusable() -> None:
+    """Raise UnsupportedError, telling why, where this engine cannot run."""
     if not runs_compiled():
-        return "NUMBA_DISABLE_JIT is set: kernels run as plain Python"
+        raise UnsupportedError("NUMBA_DISABLE_JIT is set: there is no specialised code")
     from llvmlite import binding
 
-    version = binding.llvm_version_info
-    if version < (17, 0, 0):
-        return f"LLVM 17 or later is needed; llvmlite has {'.'.join(map(str, version))}"
-    return None
-
-
-def usable() -> bool:
-    """Whether this engine can run at all."""
-    return obstacle() is None
+    if binding.llvm_version_info < (17, 0, 0):
+        found = ".".join(map(str, binding.llvm_version_info))
+        raise UnsupportedError(f"specialised code needs LLVM 17, that is llvmlite 0.46 or newer; found LLVM {found}")
 
 
 def batch_code(
@@ -147,9 +153,9 @@ def batch_code(
     Raises UnsupportedError, saying why, if there is none. Cost: 0.2 to 1 s the first time ever, milliseconds the first
     time in a process, then microseconds.
     """
+    if not usable():
+        refuse_unusable()
     what = f"no specialised code for {entry.__name__}"
-    if obstacle() is not None:
-        raise UnsupportedError(f"{what}: {obstacle()}")
     if sum(sizes) > LARGEST:
         raise UnsupportedError(f"{what}: a state is given {sum(sizes)} numbers, and {LARGEST} are the most it is for")
     identity = (entry, single, fed_back, held, tuple(sizes), tuple(results), *map(_contents, constants))
@@ -163,6 +169,33 @@ def batch_code(
     if isinstance(code, str):
         raise UnsupportedError(f"{what}: {code}")
     return code
+
+
+def single_code(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: Sequence[tuple[int, ...]],
+    results: Sequence[tuple[int, ...]],
+    number: type[np.floating],
+) -> Callable[..., int]:
+    """Return a built-in function for single states: of the nonempty inputs and the results, in arrays of `number`.
+
+    It returns the entry's status, or MISFIT for arguments that are not such arrays of these shapes.
+    Raises UnsupportedError where there is no straight-line code. Cost: as `batch_code`.
+    """
+    refuse_unusable()
+    if not layout_is_known():
+        raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
+    single = number is np.float32
+    sizes = [[math.prod(shape) for shape in group] for group in (inputs, results)]
+    name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+    key = repr((name, "single", kernel_hash(), single, tuple(inputs), tuple(results), *map(_contents, constants)))
+
+    def write() -> Code:
+        return Code(single_state(trace(entry, constants, *sizes), inputs, results, lanes(single)), 0)
+
+    code = machine_code.linked(name, key.encode(), write)
+    return builtin(entry.__name__, code.address("door"), number, code)
 
 
 def _contents(value: Any) -> Any:

@@ -87,11 +87,23 @@ def straight_line(
         fed_back=sum(sizes[:fed_back]),
     )
     text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *chunks, text])
+    return Code(substituted(text, lanes), traced.inputs + writer.slots + sum(results))
+
+
+def chunk_functions(traced: Trace, lanes: Lanes) -> tuple[list[str], int]:
+    """Return the IR of functions chunk0, chunk1, ... (ptr in, ptr tmp, ptr out) that in turn do what a trace does, and
+    the number of vectors of tmp; texts for `substituted`, which need DECLARATIONS and `lane_code.sincos`."""
+    writer = _Writer(traced, lanes)
+    return writer.chunks(), writer.slots
+
+
+def substituted(text: str, lanes: Lanes) -> str:
+    """Return a text of IR with the names of a vector type in the place of $VECTOR, $NUMBER and the others."""
     for name, value in (("VECTOR", lanes.vector), ("NUMBER", lanes.number), ("SUFFIX", lanes.suffix),
                         ("LANES", str(lanes.width)), ("BYTES", str(lanes.bytes)),
                         ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
         text = text.replace(f"${name}", value)
-    return Code(text, traced.inputs + writer.slots + sum(results))
+    return text
 
 
 def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:

@@ -71,6 +71,13 @@ class Graph:
             self.values.append(value)
         return self.node(CONSTANT, index)
 
+    def copy(self) -> Graph:
+        """Return a graph of the same nodes, to be changed."""
+        other = Graph()
+        other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
+        other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
+        return other
+
     def needed(self, results: Sequence[int]) -> list[int]:
         """Return the nodes that `results` depend on, in order, without inputs and constants."""
         wanted = bytearray(len(self.operation))

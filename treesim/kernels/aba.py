@@ -17,7 +17,7 @@ from .spatial import (
     articulated_column,
     articulated_downdate,
     articulated_to_parent,
-    cross_force,
+    articulated_with_column,
     force_add,
     force_component,
     force_dot,
@@ -26,14 +26,16 @@ from .spatial import (
     force_to_parent,
     motion_add,
     motion_to_child,
-    rigid_apply,
     unit_cross,
     unit_scaled_add,
+    velocity_force,
+    with_component,
 )
 from .status import WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
     body_transform_at,
+    central_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -47,11 +49,18 @@ from .tables import (
 
 
 def eliminate_screw(IA, pA, screw, armature, tau):
-    """Free one screw: U = IA S, D = S' U, u = tau - S' pA; what is left of IA and pA beyond it (RBDA eq. 7.43-7.47)."""
+    """Free one screw: U = IA S, D = S' U, u = tau - S' pA; what is left of IA and pA beyond it (RBDA eq. 7.43-7.47).
+
+    Along S only the rotor is felt beyond the joint: (IA - U D^-1 U') S = U D^-1 rho and S' (pA + U nu) = tau - rho nu,
+    which are written so, as they are exact, and zeros and tau without a rotor.
+    """
     U = articulated_column(IA, screw)
     D_inv = 1 / (force_component(U, screw) + armature)
     nu = (tau - force_component(pA, screw)) * D_inv  # D^-1 u
-    return U, D_inv, nu, articulated_downdate(IA, U, D_inv), force_add(pA, force_scale(U, nu))
+    G = force_scale(U, D_inv)
+    Ia = articulated_with_column(articulated_downdate(IA, U, G), screw, force_scale(G, armature))
+    pa = with_component(force_add(pA, force_scale(U, nu)), screw, tau - armature * nu)
+    return U, D_inv, nu, Ia, pa
 
 
 def velocity_product(tree, i, velocity, v):
@@ -74,7 +83,7 @@ def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
         put_motion(V, i, velocity)
         put_motion(C, i, velocity_product(tree, i, velocity, v))
         put_articulated(IA, i, articulated(inertia))
-        put_force(pA, i, cross_force(velocity, rigid_apply(inertia, velocity)))
+        put_force(pA, i, velocity_force(central_at(tree.central, i), velocity))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(pA, i, force_sub(force_at(pA, i), force_at(f_ext, i - 1)))
 

@@ -60,19 +60,19 @@ from .spatial import (
     articulated,
     articulated_apply,
     articulated_to_parent,
-    cross_force,
     force_add,
     force_dot,
     force_sub,
     force_to_parent,
     motion_add,
     motion_to_child,
-    rigid_apply,
     unit_scaled_add,
+    velocity_force,
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
     body_transform_at,
+    central_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -115,7 +115,7 @@ def put_biases(tree, v, f_ext, m, first, end):
     for i in range(first, end):
         velocity = motion_at(m.V, i)
         put_motion(m.c, i, velocity_product(tree, i, velocity, v))
-        put_force(m.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
+        put_force(m.b, i, velocity_force(central_at(tree.central, i), velocity))
     for i in range(first, min(end, f_ext.shape[0] + 1)):
         put_force(m.b, i, force_sub(force_at(m.b, i), force_at(f_ext, i - 1)))
 

@@ -46,7 +46,7 @@ def hold_with_dampers(task, A, wanted, mu, IA, pA):
         i = task.body[c, 0]
         for r in range(task.start[c], task.start[c + 1]):
             f = force_at(A[0], r)
-            put_articulated(IA, i, articulated_downdate(articulated_at(IA, i), f, -1 / mu[r]))
+            put_articulated(IA, i, articulated_downdate(articulated_at(IA, i), f, force_scale(f, -1 / mu[r])))
             put_force(pA, i, force_sub(force_at(pA, i), force_scale(f, wanted[r] / mu[r])))
 
 

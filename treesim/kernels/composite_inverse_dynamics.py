@@ -14,7 +14,6 @@ from .crba import add_to_parent
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .rnea import body_acceleration
 from .spatial import (
-    cross_force,
     force_add,
     force_component,
     force_sub,
@@ -22,10 +21,12 @@ from .spatial import (
     motion_add,
     motion_to_child,
     rigid_apply,
+    velocity_force,
 )
 from .status import WRONG_SIZE, status_of
 from .tables import (
     body_transform_at,
+    central_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -52,7 +53,7 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
         put_motion(V, i, velocity)
         put_motion(A, i, body_acceleration(tree, i, Xi, zero_motion(tree), velocity, v, a))
         put_rigid(R, i, inertia)
-        put_force(Y, i, cross_force(velocity, rigid_apply(inertia, velocity)))
+        put_force(Y, i, velocity_force(central_at(tree.central, i), velocity))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(Y, i, force_sub(force_at(Y, i), force_at(f_ext, i - 1)))
     for i in range(tree.n_bodies, 0, -1):

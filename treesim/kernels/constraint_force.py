@@ -63,19 +63,19 @@ from .spatial import (
     articulated,
     articulated_add,
     articulated_to_parent,
-    cross_force,
     force_add,
     force_sub,
     force_to_parent,
     motion_add,
     motion_sub,
     motion_to_child,
-    rigid_apply,
+    velocity_force,
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
     body_transform_at,
+    central_at,
     dynamics_misfit,
     force_at,
     motion_at,
@@ -153,7 +153,7 @@ def body_bias(tree, w, i, v, tau):
     """c = v x S qd, b = v x* I v, f = S tau, and the joint's compliance."""
     velocity = motion_at(w.V, i)
     put_motion(w.c, i, velocity_product(tree, i, velocity, v))
-    put_force(w.b, i, cross_force(velocity, rigid_apply(rigid_at(tree.inertia, i), velocity)))
+    put_force(w.b, i, velocity_force(central_at(tree.central, i), velocity))
     for c in range(6):
         w.F[i, c] = tree.gravity[0] * 0
     for k in range(tree.v_start[i], tree.v_start[i + 1]):

@@ -118,6 +118,15 @@ def full(S):
     return Matrix(S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz)
 
 
+def matrix_add(A, B):
+    """A + B."""
+    return Matrix(
+        A.xx + B.xx, A.xy + B.xy, A.xz + B.xz,
+        A.yx + B.yx, A.yy + B.yy, A.yz + B.yz,
+        A.zx + B.zx, A.zy + B.zy, A.zz + B.zz,
+    )  # fmt: skip
+
+
 def symmetric_add(A, B):
     """A + B of symmetric matrices."""
     return Symmetric(A.xx + B.xx, A.yy + B.yy, A.zz + B.zz, A.xy + B.xy, A.xz + B.xz, A.yz + B.yz)

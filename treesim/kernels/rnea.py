@@ -7,27 +7,26 @@ import numpy as np
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .spatial import (
-    cross_force,
     force_add,
     force_component,
     force_sub,
     force_to_parent,
     motion_add,
     motion_to_child,
-    rigid_apply,
+    net_force,
     unit_cross,
     unit_scaled_add,
 )
 from .status import WRONG_SIZE, status_of
 from .tables import (
     body_transform_at,
+    central_at,
     dynamics_misfit,
     force_at,
     motion_at,
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
     tree_tables,
 )
 
@@ -41,11 +40,6 @@ def body_acceleration(tree, i, X, a_parent, velocity, v, a):
     return acceleration
 
 
-def net_force(inertia, velocity, acceleration):
-    """I a + v x* I v (RBDA eq. 5.9)."""
-    return force_add(rigid_apply(inertia, acceleration), cross_force(velocity, rigid_apply(inertia, velocity)))
-
-
 def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
     """tau = ID(q, v, a): accelerations outward, forces inward. f_ext has N rows of six numbers, or none."""
     put_motion(V, 0, zero_motion(tree))
@@ -57,7 +51,7 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
         put_transform(X, i, Xi)
         put_motion(V, i, velocity)
         put_motion(A, i, acceleration)
-        put_force(F, i, net_force(rigid_at(tree.inertia, i), velocity, acceleration))
+        put_force(F, i, net_force(central_at(tree.central, i), velocity, acceleration))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(F, i, force_sub(force_at(F, i), force_at(f_ext, i - 1)))
     for i in range(tree.n_bodies, 0, -1):

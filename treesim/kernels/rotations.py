@@ -42,21 +42,21 @@ def turn(c: Number, s: Number, a: Vector) -> Vector:
 
 
 def turn_matrix(c, s, A):
-    """Rz A Rz'."""
-    xx, xy, xz = c * A.xx - s * A.yx, c * A.xy - s * A.yy, c * A.xz - s * A.yz
-    yx, yy, yz = s * A.xx + c * A.yx, s * A.xy + c * A.yy, s * A.xz + c * A.yz
+    """Rz A Rz'. Of its xy block, Rz leaves xx + yy and xy - yx as they are; m gives both of what changes."""
+    m = s * (A.xx - A.yy) + c * (A.xy + A.yx)
+    d, e = s * m, c * m
     return Matrix(
-        xx * c - xy * s, xx * s + xy * c, xz,
-        yx * c - yy * s, yx * s + yy * c, yz,
-        A.zx * c - A.zy * s, A.zx * s + A.zy * c, A.zz,
+        A.xx - d, e - A.yx, c * A.xz - s * A.yz,
+        e - A.xy, A.yy + d, s * A.xz + c * A.yz,
+        c * A.zx - s * A.zy, s * A.zx + c * A.zy, A.zz,
     )  # fmt: skip
 
 
 def turn_symmetric(c, s, S):
-    """Rz S Rz'."""
-    xx, xy = c * S.xx - s * S.xy, c * S.xy - s * S.yy
-    yx, yy = s * S.xx + c * S.xy, s * S.xy + c * S.yy
-    return Symmetric(xx * c - xy * s, yx * s + yy * c, S.zz, xx * s + xy * c, c * S.xz - s * S.yz, s * S.xz + c * S.yz)
+    """Rz S Rz', as in `turn_matrix`."""
+    m = s * (S.xx - S.yy) + (c + c) * S.xy
+    d = s * m
+    return Symmetric(S.xx - d, S.yy + d, S.zz, c * m - S.xy, c * S.xz - s * S.yz, s * S.xz + c * S.yz)
 
 
 def cycle(kind, a):

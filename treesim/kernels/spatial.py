@@ -17,6 +17,7 @@ from .linear import (
     cross,
     cross_symmetric,
     dot,
+    matrix_add,
     rotate,
     rotate_back,
     scale,
@@ -49,6 +50,14 @@ class RigidInertia(NamedTuple):
 
     I: Symmetric  # noqa: E741 - the field's symbol
     h: Vector
+    m: Number
+
+
+class CentralInertia(NamedTuple):
+    """A rigid-body inertia as Newton and Euler take it: I about the centre of mass c, mass m."""
+
+    I: Symmetric  # noqa: E741 - the field's symbol
+    c: Vector
     m: Number
 
 
@@ -104,11 +113,6 @@ def force_to_parent(X, f):
     return Force(add(to_parent(X, f.n), cross(X.p, force)), force)
 
 
-def cross_force(v, f):
-    """v x* f (RBDA eq. 2.34)."""
-    return Force(add(cross(v.ang, f.n), cross(v.lin, f.f)), cross(v.ang, f.f))
-
-
 # ---- unit screws: S = e_k, so that S q is one component and S'f is one component
 
 
@@ -145,6 +149,22 @@ def unit_cross(v, k, s):
     return Motion(zero, Vector(w.y * s, -w.x * s, o))
 
 
+def with_component(force, k, x):
+    """A force with x in the place of its component k."""
+    n, f = force.n, force.f
+    if k == WZ:
+        return Force(Vector(n.x, n.y, x), f)
+    if k == WX:
+        return Force(Vector(x, n.y, n.z), f)
+    if k == WY:
+        return Force(Vector(n.x, x, n.z), f)
+    if k == VX:
+        return Force(n, Vector(x, f.y, f.z))
+    if k == VY:
+        return Force(n, Vector(f.x, x, f.z))
+    return Force(n, Vector(f.x, f.y, x))
+
+
 def force_component(f, k):
     """e_k' f."""
     if k == WZ:
@@ -169,6 +189,22 @@ def rigid_apply(inertia, v):
         add(symmetric_apply(inertia.I, v.ang), cross(inertia.h, v.lin)),
         sub(scale(v.lin, inertia.m), cross(inertia.h, v.ang)),
     )
+
+
+def velocity_force(body, v):
+    """v x* I v, the force that a body at velocity v needs to keep it: m w x (v + w x c), and its moment."""
+    w, c = v.ang, body.c
+    f = scale(cross(w, add(v.lin, cross(w, c))), body.m)
+    return Force(add(cross(w, symmetric_apply(body.I, w)), cross(c, f)), f)
+
+
+def net_force(body, v, a):
+    """I a + v x* I v (RBDA eq. 5.9): mass times the acceleration of the centre of mass, Euler's moment, and c x f."""
+    w, c = v.ang, body.c
+    speed = add(v.lin, cross(w, c))
+    f = scale(add(add(a.lin, cross(a.ang, c)), cross(w, speed)), body.m)
+    euler = add(symmetric_apply(body.I, a.ang), cross(w, symmetric_apply(body.I, w)))
+    return Force(add(euler, cross(c, f)), f)
 
 
 def rigid_add(a, b):
@@ -234,13 +270,7 @@ def articulated_apply(inertia, a):
 
 def articulated_add(a, b):
     """a + b of articulated-body inertias."""
-    A, B = a.H, b.H
-    H = Matrix(
-        A.xx + B.xx, A.xy + B.xy, A.xz + B.xz,
-        A.yx + B.yx, A.yy + B.yy, A.yz + B.yz,
-        A.zx + B.zx, A.zy + B.zy, A.zz + B.zz,
-    )  # fmt: skip
-    return ArticulatedInertia(symmetric_add(a.I, b.I), H, symmetric_add(a.M, b.M))
+    return ArticulatedInertia(symmetric_add(a.I, b.I), matrix_add(a.H, b.H), symmetric_add(a.M, b.M))
 
 
 def articulated_column(inertia, k):
@@ -259,12 +289,10 @@ def articulated_column(inertia, k):
     return Force(Vector(H.xz, H.yz, H.zz), Vector(M.xz, M.yz, M.zz))
 
 
-def articulated_downdate(inertia, U, D_inv):
-    """IA - U U' / D: the inertia felt through a joint that is free along its screw (RBDA eq. 7.21)."""
+def articulated_downdate(inertia, U, G):
+    """IA - U G', for parallel forces U and G."""
     S, H, M = inertia.I, inertia.H, inertia.M
-    n, f = U.n, U.f
-    g = scale(n, D_inv)
-    e = scale(f, D_inv)
+    n, f, g, e = U.n, U.f, G.n, G.f
     return ArticulatedInertia(
         Symmetric(S.xx - g.x * n.x, S.yy - g.y * n.y, S.zz - g.z * n.z,
                   S.xy - g.x * n.y, S.xz - g.x * n.z, S.yz - g.y * n.z),
@@ -276,18 +304,37 @@ def articulated_downdate(inertia, U, D_inv):
     )  # fmt: skip
 
 
+def articulated_with_column(inertia, k, U):
+    """IA with U in the place of its column and row k."""
+    S, H, M, n, f = inertia.I, inertia.H, inertia.M, U.n, U.f
+    if k == WZ:
+        S = Symmetric(S.xx, S.yy, n.z, S.xy, n.x, n.y)
+        H = Matrix(H.xx, H.xy, H.xz, H.yx, H.yy, H.yz, f.x, f.y, f.z)
+    elif k == WX:
+        S = Symmetric(n.x, S.yy, S.zz, n.y, n.z, S.yz)
+        H = Matrix(f.x, f.y, f.z, H.yx, H.yy, H.yz, H.zx, H.zy, H.zz)
+    elif k == WY:
+        S = Symmetric(S.xx, n.y, S.zz, n.x, S.xz, n.z)
+        H = Matrix(H.xx, H.xy, H.xz, f.x, f.y, f.z, H.zx, H.zy, H.zz)
+    elif k == VX:
+        H = Matrix(n.x, H.xy, H.xz, n.y, H.yy, H.yz, n.z, H.zy, H.zz)
+        M = Symmetric(f.x, M.yy, M.zz, f.y, f.z, M.yz)
+    elif k == VY:
+        H = Matrix(H.xx, n.x, H.xz, H.yx, n.y, H.yz, H.zx, n.z, H.zz)
+        M = Symmetric(M.xx, f.y, M.zz, f.x, M.xz, f.z)
+    else:
+        H = Matrix(H.xx, H.xy, n.x, H.yx, H.yy, n.y, H.zx, H.zy, n.z)
+        M = Symmetric(M.xx, M.yy, f.z, M.xy, f.x, f.y)
+    return ArticulatedInertia(S, H, M)
+
+
 def articulated_to_parent(X, inertia):
     """X' IA X: rotate each block, then move the origin by p (RBDA Table 2.2's congruence, for a general IA)."""
     p = X.p
     I = symmetric_to_parent(X, inertia.I)  # noqa: E741
     H = matrix_to_parent(X, inertia.H)
     M = symmetric_to_parent(X, inertia.M)
-    P = cross_symmetric(p, M)
-    G = Matrix(
-        H.xx + P.xx, H.xy + P.xy, H.xz + P.xz,
-        H.yx + P.yx, H.yy + P.yy, H.yz + P.yz,
-        H.zx + P.zx, H.zy + P.zy, H.zz + P.zz,
-    )  # H + px M  # fmt: skip
+    G = matrix_add(H, cross_symmetric(p, M))  # H + px M
     # I + px H' - (H + px M) px, whose six distinct entries are written out
     return ArticulatedInertia(
         Symmetric(

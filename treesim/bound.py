@@ -1,0 +1,270 @@
+"""The dynamics of one robot, bound: for loops that call them thousands of times a second on one state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import plugins
+from .dynamics.base import CompiledBackend, check_supported, explain_failure
+from .dynamics.tables import constants_of, kernel_wrenches
+from .engine.evaluate import Argument, evaluate
+from .engine.fastcall import MISFIT, door
+from .engine.specialised import single_code
+from .errors import ArgumentError, UnsupportedError, unknown_name
+from .kernels.crba import mass_matrix_states
+from .kernels.inverse_mass import inverse_mass_rows_states
+from .kernels.operational import jacobian_states
+from .kernels.rnea import inverse_dynamics_states
+from .kernels.status import FINE
+from .model.tree import Tree
+from .operational.base import CompiledMethod
+from .operational.frames import frame_tables, reference_code
+
+ENGINES = ("auto", "generic", "specialized")
+NO_FORCES = np.empty(0)
+DOORS = range(4, 8)  # arguments of the entries that the generic engine opens a door to
+Shape = tuple[int, ...]
+
+
+class Dynamics:
+    """The dynamics of one robot, bound: every function is compiled for it, called without overhead, and leaves its
+    result where you say.
+
+    robot: the tree. backend: of `forward_dynamics`, a name of `available("dynamics")`. dtype: of results, float64 or
+    float32; single states in arrays of it go straight to machine code, everything else is converted to it first.
+    engine: "specialized", code made for this robot at a function's first call (0.1 to 1 s the first time ever, then
+    kept on disk); "generic", the code of the plain functions; "auto", specialised where that is possible.
+    gravity (3,) and armature (nv,) replace the robot's.
+
+    Arguments may carry leading batch axes. Every function takes `out`, a C-contiguous array of `dtype` for its result,
+    which it returns; it may be one of the arguments. Objects may be shared between threads. Results differ from the
+    plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame, method), ArgumentError,
+    UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the plain functions.
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        backend: str = "aba",
+        dtype: Any = np.float64,
+        engine: str = "auto",
+        gravity: Any = None,
+        armature: Any = None,
+    ) -> None:
+        if engine not in ENGINES:
+            raise unknown_name("engine", engine, ENGINES)
+        self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
+        self._gravity, self._armature = gravity, armature
+        self._constants = constants_of(robot, gravity, armature)
+        self._solver = plugins.get("dynamics", backend)
+        check_supported(self._solver, robot)
+        self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
+        q, v, x, a = (("q", (robot.nq,)), *((label, self._vector) for label in ("v", "x", "a")))
+        self._forward = self._forward_function(q, v)
+        self._inverse = self._function(inverse_dynamics_states, (q, v, a), self._vector, takes_forces=True)
+        self._mass = self._function(mass_matrix_states, (q,), self._matrix)
+        self._solve = self._function(inverse_mass_rows_states, (q, x), self._vector)
+        self._frames: dict[tuple[Any, ...], _Function] = {}
+
+    def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        qdd = np.empty(self._vector, self.dtype) if out is None else out
+        if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
+            return qdd
+        return self._forward.slowly((q, v, tau), out, f_ext)
+
+    def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+        """Return tau (..., nv); see `treesim.inverse_dynamics`."""
+        tau = np.empty(self._vector, self.dtype) if out is None else out
+        if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
+            return tau
+        return self._inverse.slowly((q, v, a), out, f_ext)
+
+    def bias_forces(self, q: Any, v: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+        """Return the bias C (..., nv); see `treesim.bias_forces`."""
+        return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
+
+    def mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+        """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
+        M = np.empty(self._matrix, self.dtype) if out is None else out
+        return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
+
+    def solve_mass_matrix(self, q: Any, x: Any, out: Any = None) -> np.ndarray:
+        """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
+        solution = np.empty(self._vector, self.dtype) if out is None else out
+        return solution if self._solve.call(q, x, solution) == FINE else self._solve.slowly((q, x), out)
+
+    def frame_jacobian(self, q: Any, frame: str, reference: str = "world", out: Any = None) -> np.ndarray:
+        """Return the Jacobian J (..., 6, nv) of a frame; see `treesim.frame_jacobian`."""
+        function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
+        J = np.empty((6, *self._vector), self.dtype) if out is None else out
+        return J if function.call(q, J) == FINE else function.slowly((q,), out)
+
+    def inverse_operational_inertia(
+        self, q: Any, frames: str | Sequence[str], method: str = "pv_osim", reference: str = "world", out: Any = None
+    ) -> np.ndarray:
+        """Return Λ^-1 (..., 6k, 6k) of k frames; see `treesim.inverse_operational_inertia`."""
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
+        inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
+        return inertia if function.call(q, inertia) == FINE else function.slowly((q,), out)
+
+    def _function(
+        self,
+        entry: Callable[..., int],
+        arguments: Sequence[tuple[str, Shape]],
+        result: Shape,
+        takes_forces: bool = False,
+        constants: tuple[Any, ...] | None = None,
+    ) -> _Function:
+        return _Function(self, entry, constants or self._constants, tuple(arguments), result, takes_forces)
+
+    def _forward_function(self, q: tuple[str, Shape], v: tuple[str, Shape]) -> _Function | _Plugin:
+        tau = ("tau", self._vector)
+        solver = self._solver
+        if isinstance(solver, CompiledBackend) and solver.runner(self.robot) is None:
+            constants = solver.constants(self.robot, self._gravity, self._armature)
+            return self._function(type(solver).entry, (q, v, tau), self._vector, True, constants)
+        if self.engine == "specialized":
+            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialised code")
+        return _Plugin(self, self._gravity, self._armature)
+
+    def _jacobian_function(self, frame: str, reference: str) -> _Function:
+        constants = (*self._constants, *frame_tables(self.robot, (frame,)), reference_code(reference))
+        function = self._function(jacobian_states, (("q", (self.robot.nq,)),), (6, *self._vector), False, constants)
+        return self._frames.setdefault((frame, reference), function)
+
+    def _space_function(self, names: tuple[str, ...], method: str, reference: str) -> _Function:
+        found = plugins.get("operational", method)
+        if not isinstance(found, CompiledMethod):
+            raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
+        constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
+        shape = (6 * len(names),) * 2
+        function = self._function(type(found).entry, (("q", (self.robot.nq,)),), shape, False, constants)
+        return self._frames.setdefault((names, method, reference), function)
+
+
+class _Function:
+    """A kernel entry bound to one robot: `call` for single states in exact arrays, `slowly` for all else."""
+
+    def __init__(
+        self,
+        owner: Dynamics,
+        entry: Callable[..., int],
+        constants: tuple[Any, ...],
+        arguments: tuple[tuple[str, Shape], ...],
+        result: Shape,
+        takes_forces: bool,
+    ) -> None:
+        self.owner, self.entry, self.constants = owner, entry, constants
+        self.arguments, self.result, self.takes_forces = arguments, result, takes_forces
+        self.call: Callable[..., int] = self._first_call
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Compile, and stay out of the way from then on."""
+        self.call = self._code()
+        return self.call(*arrays)
+
+    def _code(self) -> Callable[..., int]:
+        owner = self.owner
+        if not math.prod(self.result):
+            return _turned_down  # there is nothing to compute
+        if owner.engine != "generic":
+            inputs = [shape for _, shape in self.arguments] + [(0,)] * self.takes_forces
+            try:
+                return single_code(self.entry, self.constants, inputs, [self.result], owner.dtype.type)
+            except UnsupportedError as error:
+                if owner.engine == "specialized":
+                    name = self.entry.__name__
+                    raise UnsupportedError(f"no specialised code of {name} for {owner.robot.name!r}: {error}") from None
+        count = len(self.constants) + len(self.arguments) + self.takes_forces + 1
+        if owner.dtype != np.float64 or len(self.constants) != 2 or count not in DOORS:
+            return _turned_down  # the generic engine opens doors to float64 only, and to few kinds of entries
+        enter, constants = door(self.entry, count), self.constants
+        if self.takes_forces:
+            return lambda q, v, x, out: enter(*constants, q, v, x, NO_FORCES, out)
+        return lambda *arrays: enter(*constants, *arrays)
+
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+        """Coerce and broadcast, or explain what cannot be computed."""
+        owner = self.owner
+        _check_out(out, owner.dtype)
+        values = tuple(_converted(value, owner.dtype) for value in values)
+        single = f_ext is None and all(
+            np.shape(x) == shape for x, (_, shape) in zip(values, self.arguments, strict=True)
+        )
+        result = np.empty(self.result, owner.dtype)
+        if single and self.call(*values, result) == FINE:
+            return _delivered(result, out)
+        given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
+        if self.takes_forces:
+            forces = kernel_wrenches(owner.robot, _converted(f_ext, owner.dtype))
+            given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6)))
+        armature = owner._armature
+        results = evaluate(
+            self.entry,
+            self.constants,
+            given,
+            [self.result],
+            lambda named: explain_failure(owner.robot, named, armature),
+        )
+        return _delivered(results[0], out)
+
+
+class _Plugin:
+    """Forward dynamics by a backend that is more than one kernel, or somebody else's."""
+
+    def __init__(self, owner: Dynamics, gravity: Any, armature: Any) -> None:
+        self.owner, self.parameters = owner, (gravity, armature)
+
+    call = staticmethod(lambda *arrays: MISFIT)
+
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+        """Ask the backend."""
+        owner = self.owner
+        _check_out(out, owner.dtype)
+        qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
+        return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
+
+
+def _turned_down(*arrays: Any) -> int:
+    """The call of a function without machine code for single states."""
+    return MISFIT
+
+
+def _number(dtype: Any) -> np.dtype[Any]:
+    try:
+        number = np.dtype(dtype)
+    except TypeError:
+        number = np.dtype(object)
+    if number not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
+    return number
+
+
+def _converted(value: Any, number: np.dtype[Any]) -> Any:
+    """Numbers as a contiguous array of the wanted type; what is none stays as it is, to be explained."""
+    array = np.asarray(value)
+    return np.ascontiguousarray(array, number) if array.dtype.kind in "fiu" and array.ndim else value
+
+
+def _check_out(out: Any, number: np.dtype[Any]) -> None:
+    if out is None:
+        return
+    if not (isinstance(out, np.ndarray) and out.dtype == number and out.flags.c_contiguous and out.flags.writeable):
+        told = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ArgumentError(f"out must be a writable, C-contiguous array of {number}, got {told}")
+
+
+def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """The result where it is wanted."""
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ArgumentError(f"out has shape {out.shape}, but the result has shape {result.shape}")
+    out[...] = result
+    return out
