@@ -5,6 +5,7 @@ $VECTOR, $NUMBER, $LANES, $BYTES, $SUFFIX and $FAST stand for the vector type; {
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 
@@ -229,9 +230,11 @@ def sincos(single: bool) -> str:
     return text.replace("$BITS", f"<$LANES x i{width}>")
 
 
-def _reduction(parts: Sequence[float], single: bool) -> str:
+def _reduction(
+    parts: Sequence[float], single: bool, names: Sequence[str] = ("%x", "%r.high", "%r.middle", "%r")
+) -> str:
     """r = ((x - turns high) - turns middle) - turns low."""
-    lines, names = [], ["%x", "%r.high", "%r.middle", "%r"]
+    lines = []
     for before, after, part in zip(names, names[1:], parts, strict=False):
         lines += [
             f"  {after}.part = fmul contract $VECTOR %away, {splat(part, single)}",
@@ -251,3 +254,50 @@ def _horner(name: str, coefficients: Sequence[float], single: bool) -> str:
         ]
         value = result
     return "\n".join(lines)
+
+
+# natural logarithm of 2 in two parts (fdlibm's, Cephes'): products with whole numbers of the exponents' size are exact
+LN_2, SINGLE_LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10), (0.693359375, -2.12194440e-4)
+EXPONENTIAL = """
+; 2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be below -1022
+define internal $VECTOR @exponential($VECTOR %all) noinline nounwind alignstack(64) {{
+  %below = call $VECTOR @llvm.minnum.$SUFFIX($VECTOR %all, $VECTOR {most})
+  %x = call $VECTOR @llvm.maxnum.$SUFFIX($VECTOR %below, $VECTOR {least})
+  %scaled = fmul contract $VECTOR %x, {log2_e}
+  %shifted = fadd contract $VECTOR %scaled, {round}  ; its last bits are n
+  %n = fsub $VECTOR %shifted, {round}
+  %away = fneg $VECTOR %n
+{reduction}
+  %z = fadd $VECTOR %r, zeroinitializer
+{series}
+  %bits = bitcast $VECTOR %shifted to $BITS
+  %high = shl $BITS %bits, {spare}
+  %whole = ashr $BITS %high, {spare}
+  %one = ashr $BITS %whole, {single_bit}
+  %other = sub $BITS %whole, %one
+  %one.biased = add $BITS %one, {bias}
+  %other.biased = add $BITS %other, {bias}
+  %one.bits = shl $BITS %one.biased, {mantissa}
+  %other.bits = shl $BITS %other.biased, {mantissa}
+  %one.factor = bitcast $BITS %one.bits to $VECTOR
+  %other.factor = bitcast $BITS %other.bits to $VECTOR
+  %part = fmul $VECTOR %series, %one.factor
+  %result = fmul $VECTOR %part, %other.factor
+  ret $VECTOR %result
+}}
+"""
+
+
+def exponential(single: bool) -> str:
+    """Return the text of the exponential function on lanes: within two units of the last place, 0 or infinity beyond
+    the numbers' range."""
+    width, mantissa, bias, spare = (32, 23, 127, 10) if single else (64, 52, 1023, 13)
+    text = EXPONENTIAL.format(
+        most=splat(89.0 if single else 710.0, single), least=splat(-104.0 if single else -746.0, single),
+        log2_e=splat(math.log2(math.e), single), round=splat(SINGLE_ROUND if single else double.ROUND, single),
+        reduction=_reduction(SINGLE_LN_2 if single else LN_2, single, ("%x", "%r.high", "%r")),
+        series=_horner("series", [1 / math.factorial(k) for k in range(8 if single else 14)], single),
+        spare=f"splat (i{width} {spare})", single_bit=f"splat (i{width} 1)", bias=f"splat (i{width} {bias})",
+        mantissa=f"splat (i{width} {mantissa})",
+    )  # fmt: skip
+    return text.replace("$BITS", f"<$LANES x i{width}>")

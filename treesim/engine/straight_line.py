@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .lane_code import HARNESS, JOB_WORDS, sincos, splat
+from .lane_code import HARNESS, JOB_WORDS, exponential, sincos, splat
 from .lane_transfers import transfers
-from .trace import ADD, ARITY, CONSTANT, COS, DIV, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
+from .trace import ADD, ARITY, CONSTANT, COS, DIV, EXP, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
 
 CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
@@ -86,7 +86,9 @@ def straight_line(
         results=sum(results),
         fed_back=sum(sizes[:fed_back]),
     )
-    text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *chunks, text])
+    text = "\n".join(
+        [DECLARATIONS, sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *chunks, text]
+    )
     return Code(substituted(text, lanes), traced.inputs + writer.slots + sum(results))
 
 
@@ -202,6 +204,8 @@ class _Writer:
         elif operation == LESS:
             self.lines.append(f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}")
             text = f"uitofp <$LANES x i1> {name}.less to $VECTOR"
+        elif operation == EXP:
+            text = f"call $VECTOR @exponential($VECTOR {values[0]})"
         else:
             arguments = ", ".join(f"$VECTOR {value}" for value in values)
             text = f"call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"
