@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import builtins
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import treesim as package
+from treesim.cli import bench_arithmetic, bench_batches, fma_peak
+from treesim.cli.bench_arithmetic import operations
+from treesim.cli.bench_robot import bench_robot, random_states
+from treesim.cli.bench_start import first_results
+from treesim.cli.contenders import Contender, Motion, measured
 from treesim.cli.operational_rows import spread_leaves
-from treesim.cli.timing import first_result, interleaved
+from treesim.cli.peers import MujocoPeer
+from treesim.cli.timing import interleaved, on_threads
 from treesim.errors import TreesimError
+from treesim.kernels import numbers
+from treesim.kernels.status import FINE
 from treesim.model import generators
 
-QUICK = ("--repeats", 2)
+QUICK = ("--repeats", 1)
+OTHERS = {"Pinocchio": "pinocchio", "MuJoCo": "mujoco", "PyBullet": "treesim_pybullet"}
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns too short for figures to be trusted, which nothing here looks at."""
+    for module in (bench_batches, bench_arithmetic):
+        monkeypatch.setattr(module, "TURN", 1e-3)
+        monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(bench_batches, "DISTURBED", 1)
+    monkeypatch.setattr(fma_peak, "TURNS", 1000)
+
+
+@pytest.fixture
+def engines() -> None:
+    """All other engines."""
+    for module in OTHERS.values():
+        pytest.importorskip(module)
 
 
 def test_frames_are_those_of_leaves_far_apart() -> None:
@@ -25,63 +54,222 @@ def test_frames_are_those_of_leaves_far_apart() -> None:
     assert spread_leaves(generators.chain(3).topology, 4) == [3]
 
 
+# ---- timing
+
+
 def test_slower_call_measures_slower() -> None:
     timings = interleaved({"short": lambda: time.sleep(1e-4), "long": lambda: time.sleep(2e-3)}, rounds=3)
     assert 100 <= timings["short"].min_us <= timings["short"].median_us
     assert timings["long"].min_us >= 2000
 
 
+def test_what_a_call_suffers_from_the_one_before_is_not_timed() -> None:
+    disturbed = False
+
+    def disturb() -> None:
+        nonlocal disturbed
+        disturbed = True
+
+    def suffer() -> None:
+        nonlocal disturbed
+        if disturbed:
+            time.sleep(0.02)
+        disturbed = False
+
+    assert interleaved({"first": disturb, "second": suffer}, rounds=3)["second"].median_us < 1000
+
+
+def test_threads_are_set_for_a_while() -> None:
+    from treesim.engine.evaluate import thread_count
+
+    before = thread_count()
+    with on_threads(before + 3):
+        assert thread_count() == before + 3
+    assert thread_count() == before
+
+
+def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine() -> None:
+    def sleeper(seconds: float) -> Callable[[], np.ndarray]:
+        return lambda: time.sleep(seconds) or np.ones(1)  # type: ignore[func-returns-value]
+
+    def contender(engine: str, name: str, seconds: float, states: int = 1) -> Contender:
+        return Contender(engine, name, "sleep", sleeper(seconds), lambda: np.ones(1), "", states)
+
+    ours, *theirs = measured(
+        [contender("treesim", "a", 1e-3), contender("b", "b1", 8e-3, 2), contender("b", "b2", 6e-3, 2)], 2, {}
+    )
+    assert 4e-3 <= theirs[0]["min_s"] < 6e-3 and 3e-3 <= theirs[1]["min_s"] < 4e-3
+    assert ours["times_faster_than"] == {"b": theirs[1]["min_s"] / ours["min_s"]}
+    assert ours["error"] is None and theirs[0]["error"] == 0.0
+
+
+# ---- single calls
+
+
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_agrees_with_pinocchio(answer: Callable[..., Any], make_robot: Callable[..., str], base: str) -> None:
-    pytest.importorskip("pinocchio")
+def test_agrees_with_the_other_engines(
+    answer: Callable[..., Any], make_robot: Callable[..., str], base: str, engines: None
+) -> None:
     robot = make_robot(shoulder="continuous")  # which is a cosine and a sine in Pinocchio
     result = answer("bench", robot, "--base", base, *QUICK)
     calls = {row["call"]: row for row in result["calls"]}
-    assert {"forward_dynamics, aba", "mass_matrix", "inverse_operational_inertia, 6 rows"} <= set(calls)
-    for row in calls.values():
-        assert row["difference"] < 1e-9, row
-        assert row["ratio_min"] == pytest.approx(row["peer"]["min_us"] / row["treesim"]["min_us"])
-    start = result["new_process"]["warm cache"]
-    assert start["total_s"] > start["import_s"] + start["load_s"] + start["first_call_s"]
+    assert {"forward_dynamics, aba", "mass_matrix", "inverse_operational_inertia"} <= set(calls)
+    assert {row["engine"] for row in result["calls"]} == {"treesim", *OTHERS}
+    for row in result["calls"]:
+        assert row["error"] is None or row["error"] < 1e-9, row
+    assert calls["pin.aba"]["error"] is not None and calls["forward_dynamics, aba"]["error"] < 1e-12
+    start = result["new_process"]["kept"]
+    assert start["to_first_step_s"] > start["to_first_call_s"] > start["import_s"] + start["load_s"]
 
 
-def test_robot_that_pinocchio_cannot_read(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
-    pytest.importorskip("pinocchio")
-    result = treesim("bench", make_robot(shoulder="spherical"), *QUICK)
-    assert result.exit_code == 0 and "note: Pinocchio does not read spherical joints" in result.stdout
+def test_chain_by_name(answer: Callable[..., Any], engines: None) -> None:
+    result = answer("bench", "chain5", *QUICK)
+    assert result["nv"] == 5 and result["peers"].keys() == OTHERS.keys()
 
 
-def test_without_pinocchio_it_says_so(treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spherical_joints_are_compared_where_they_are_known(
+    answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
+) -> None:
+    result = answer("bench", make_robot(shoulder="spherical"), *QUICK)
+    assert result["peers"].keys() == {"MuJoCo"}
+    assert all(row["error"] < 1e-9 for row in result["calls"] if row["engine"] == "MuJoCo")
+    assert any("Pinocchio does not read spherical joints" in note for note in result["notes"])
+    assert any("PyBullet: its functions" in note or "spherical" in note for note in result["notes"][1:])
+
+
+def test_without_other_engines_it_says_so(
+    treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "pinocchio":
+        if name.partition(".")[0] in OTHERS.values():
             raise ImportError(name)
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
     result = treesim("bench", robot, *QUICK)
-    assert result.exit_code == 0
-    assert "note: Pinocchio is not installed" in result.stdout and "mass_matrix" in result.stdout
+    assert result.exit_code == 0 and "mass_matrix" in result.stdout
+    for name in OTHERS:
+        assert f"note: {name}" in result.stdout
+
+
+def test_every_backend_can_be_timed(answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package, "available", lambda group: ("aba", "reference", "no such"))
+    result = answer("bench", robot, "--backends", *QUICK)
+    assert "forward_dynamics, reference" in {row["call"] for row in result["calls"]}
+    assert any("backend 'no such' left out" in note for note in result["notes"])
 
 
 def test_failing_process_is_reported(tmp_path: Path) -> None:
     with pytest.raises(TreesimError, match=r"first call failed: .*nowhere"):
-        first_result(str(tmp_path / "nowhere.urdf"), "fixed", None, cold=False)
+        first_results(str(tmp_path / "nowhere.urdf"), "fixed", None, cold=False)
+
+
+# ---- batches
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_batches_beside_pinocchio(answer: Callable[..., Any], make_robot: Callable[..., str], base: str) -> None:
-    pytest.importorskip("pinocchio")
+def test_batches_beside_other_engines(
+    answer: Callable[..., Any], make_robot: Callable[..., str], base: str, engines: None
+) -> None:
     result = answer("bench", make_robot(), "--base", base, "--batch", 600, *QUICK)
     assert result["states"] == 600
-    calls = {(row["call"], row["numbers"]): row for row in result["batches"]}
-    assert len(calls) == 8 and all(0 < row["min_ns"] <= row["median_ns"] for row in calls.values())
-    assert 0 < calls["forward_dynamics", "float32"]["error"] < 1e-3
-    assert calls["forward_dynamics", "float64"]["error"] is None
-    assert calls["inverse_dynamics", "float64"]["peer"]["call"] == "pin.rneaInParallel"
+    rows = {(row["call"], row["numbers"]): row for row in result["batches"]}
+    assert all(0 < row["min_s"] <= row["median_s"] for row in rows.values())
+    assert 0 < rows["forward_dynamics", "float32"]["error"] < 1e-3
+    assert rows["forward_dynamics", "float64"]["error"] < 1e-12
+    for call in ("pin.abaInParallel", "pin.rneaInParallel", "mujoco.rollout"):
+        assert rows[call, "float64"]["error"] < 1e-10
+    assert rows["rollout", "float64"]["times_faster_than"].keys() == {"MuJoCo"}
+    assert rows["mass_matrix", "float64"]["times_faster_than"].keys() == {"Pinocchio"}
+    assert {(row["kernel"], row["threads"]) for row in result["arithmetic"]} >= {("ABA", 1), ("RNEA", 1), ("CRBA", 1)}
 
 
-def test_batches_are_shown_as_a_table(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
-    shown = treesim("bench", make_robot(), "--batch", 600, *QUICK).output
-    assert "nanoseconds per state" in shown and "rollout" in shown and "float32" in shown
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_rollouts_are_mujocos(make_robot: Callable[..., str], base: str) -> None:
+    """The same semi-implicit rule, so the same states after many steps, also of a spinning base."""
+    pytest.importorskip("mujoco")
+    robot = bench_robot(make_robot(shoulder="spherical"), base, None, [])
+    states, steps, dt = random_states(robot.tree, 0, 5), 30, 1e-3
+    tau = states.tau * (np.arange(robot.tree.nv) >= 6 * (base == "floating"))
+    controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (5, steps, robot.tree.nv)))
+    ours = package.rollout(robot.tree, states.q, states.v, controls, dt=dt).q[:, -1]
+    (theirs,) = MujocoPeer(robot.tree, robot.xml).rollouts(Motion(states.q, states.v, controls, dt), 2)
+    assert abs(ours - states.q).max() > 0.01
+    np.testing.assert_allclose(theirs.result(), ours, atol=1e-12)
+
+
+def test_operations_are_those_of_the_code() -> None:
+    def entry(ints: Any, reals: Any, x: Any, out: Any) -> int:
+        out[0] = numbers.sin(x[0]) * x[1] + x[2] / x[3]
+        out[1] = -(x[0] - 0.0) * 1.0  # a sign, and what constants fold away
+        x[0] * x[3]  # which no result needs
+        return FINE
+
+    counted = operations(entry, generators.chain(1), [4], [2])
+    assert counted == {"add": 1, "mul": 1, "div": 1, "other": 1}
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_peak_loop_does_all_its_multiply_adds(single: bool) -> None:
+    wide = fma_peak.lanes(single)
+    memory = np.full(wide.width, 0.5, np.float32 if single else np.float64)
+    fma_peak.compiled(single)(2, memory.ctypes.data)
+    after_two_turns = (0.5 * 0.5 + 0.5) * 0.5 + 0.5
+    np.testing.assert_array_equal(memory, 0.5 + fma_peak.CHAINS * after_two_turns)
+
+
+# ---- sizes, summary, files
+
+
+def test_sizes(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    rows = answer("bench", robot, "--sizes", 1000, "--single")["sizes"]
+    assert [row["states"] for row in rows] == [100, 1000] and {row["numbers"] for row in rows} == {"float32"}
+    assert [row["arguments_bytes"] for row in rows] == [3 * 3 * 4 * 100, 3 * 3 * 4 * 1000]
+    assert all(0 <= row["added_bytes"] < 2**20 for row in rows)
+
+
+def test_summary_of_several_robots(
+    treesim: Callable[..., Any], make_robot: Callable[..., str], tmp_path: Path, engines: None
+) -> None:
+    pytest.importorskip("matplotlib")
+    saved, drawn = tmp_path / "bench.json", tmp_path / "bench.png"
+    asked = ("bench", make_robot(), "chain4", "--base", "floating", "--batch", 64, *QUICK)
+    result = treesim(*asked, "--save", saved, "--plot", drawn)
+    assert result.exit_code == 0 and "how many times longer" in result.stdout, result.stderr
+    assert [(each["robot"], each["base"]) for each in json.loads(saved.read_text())["robots"]] == [
+        ("toy", "floating"), ("chain_4", "fixed"),
+    ]  # fmt: skip
+    assert drawn.read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_and_files_of_a_batch(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    saved, drawn = tmp_path / "bench.json", tmp_path / "bench.svg"
+    shown = treesim("bench", robot, "--batch", 600, *QUICK, "--save", saved, "--plot", drawn).stdout
+    assert "per state, or step of a rollout" in shown and "of the peak" in shown and f"wrote {saved}" in shown
+    assert json.loads(saved.read_text())["batches"][0]["call"] == "forward_dynamics" and "<svg" in drawn.read_text()
+
+
+# ---- mistakes
+
+FIXED = '<robot name="stone"><link name="stone"/></robot>'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name a robot"),
+        (("no_such_robot",), "no_such_robot"),
+        (("chain30", "--base", "floating"), "leave --base floating out"),
+        (("chain5", "--base", "sideways"), "sideways"),
+        (("chain5", "--sizes", 7), "--sizes begins with 100"),
+        (("chain5", "--sizes", 100, "--save", "/nowhere/x.json"), "cannot write '/nowhere/x.json'"),
+        (("chain5", "--sizes", 100, "--plot", "x.nothing"), "cannot write the plot"),
+        ((FIXED,), "no degrees of freedom"),
+    ],
+)
+def test_mistakes_are_explained(treesim: Callable[..., Any], arguments: tuple[Any, ...], told: str) -> None:
+    result = treesim("bench", *arguments)
+    assert result.exit_code == 2 and told in result.stderr

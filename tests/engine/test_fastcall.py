@@ -43,8 +43,8 @@ def unaligned(array):
     return np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(np.float64)
 
 
-def test_layout_is_known_here():
-    assert fastcall._layout_is_known()
+def testlayout_is_known_here():
+    assert fastcall.layout_is_known()
 
 
 def test_one_state_passes():
@@ -157,6 +157,6 @@ def test_references_are_kept_in_order():
 
 
 def test_an_unknown_layout_closes_the_door(monkeypatch):
-    monkeypatch.setattr(fastcall, "_layout_is_known", lambda: False)
+    monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
     closed = fastcall.door.__wrapped__(forward_dynamics_states, 7)
     assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT

@@ -25,7 +25,7 @@ from treesim.kernels.constraint_force_branches_first import main_chains
 from treesim.kernels.heavy_paths import ELIMINATION, EQUATIONS, HEADS, paths_in, table_size
 from treesim.kernels.rjk import articulated_quantities
 from treesim.kernels.spatial import articulated, articulated_to_parent
-from treesim.kernels.tables import articulated_at, body_transform_at, force_at, rigid_at, transform_at, tree_tables
+from treesim.kernels.tables import articulated_at, body_inertia, body_transform_at, force_at, transform_at, tree_tables
 from treesim.model import generators as make
 
 pytestmark = pytest.mark.nojit
@@ -71,7 +71,7 @@ def dense(robot, state):
         p = tree.parent[i]
         if p > 0:
             P[6 * p - 6 : 6 * p, here] = -motion_matrix(body_transform_at(tree, w.X, i)).T
-        put_articulated_block(block, articulated(rigid_at(tree.inertia, i)))
+        put_articulated_block(block, articulated(body_inertia(tree, i)))
         inverse[here, here] = np.linalg.inv(block)
     free = [6 * (i - 1) + tree.screw[k] for i in range(1, N + 1) for k in range(tree.v_start[i], tree.v_start[i + 1])]
     return P.T @ inverse @ P, free, np.setdiff1d(np.arange(6 * N), free)
@@ -243,7 +243,7 @@ def test_every_length_of_path(length, solver):
 def test_inertia_of_a_block_and_back():
     robot = trees.tree("random_a")
     tree, block, again = tree_tables(robot.ints, robot.reals), np.empty((6, 6)), np.empty((6, 6))
-    inertia = articulated_to_parent(transform_at(tree.placement, 3), articulated(rigid_at(tree.inertia, 3)))
+    inertia = articulated_to_parent(transform_at(tree.placement, 3), articulated(body_inertia(tree, 3)))
     put_articulated_block(block, inertia)
     put_articulated_block(again, articulated_of_block(block))
     assert (block == block.T).all() and (again == block).all()

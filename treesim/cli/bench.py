@@ -1,246 +1,264 @@
-"""`treesim bench`: microseconds of single calls from Python, beside Pinocchio's in the same run."""
+"""`treesim bench`: how fast treesim is, beside other engines in the same process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import TreesimError
-from .common import (
-    BaseOption,
-    JsonOption,
-    MimicOption,
-    RobotArgument,
-    guarded,
-    load_robot,
-    messages,
-    output,
-    print_json,
-)
+from ..errors import ArgumentError
+from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, plain, print_json
 
 if TYPE_CHECKING:
-    import numpy as np
-    from rich.table import Table
+    from .bench_robot import BenchRobot
 
-    from ..model.tree import Tree
-    from .peer import PinocchioPeer
-    from .timing import Timing
+CALL_ROUNDS, BATCH_ROUNDS = 50, 10
+BUSY = 0.5  # load average from which on other work shows in the times
 
-Call = Callable[[], "np.ndarray"]
-
-
-class Row(NamedTuple):
-    """One line of the table: what we call, what the peer calls, and whether the result is over degrees of freedom."""
-
-    name: str
-    call: Call
-    peer: str
-    over_dofs: bool = True
+Robots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ROBOT...",
+        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Several, or none "
+        "with --summary: a table of ratios.",
+        show_default=False,
+    ),
+]
 
 
 @guarded
 def bench(
-    robot: RobotArgument,
+    robots: Robots = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Rounds in which every call has its turn.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random state.")] = 0,
-    cold: Annotated[bool, typer.Option("--cold", help="Also time a first call with an empty kernel cache.")] = False,
     batch: Annotated[int, typer.Option(min=0, help="Time batches of so many states instead of single calls.")] = 0,
+    sizes: Annotated[int, typer.Option(min=0, help="Time batches of 100, 1000, ... up to so many states.")] = 0,
+    single: Annotated[bool, typer.Option("--single", help="With --sizes: in single precision.")] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Ratios on several robots; without names, on the five standard ones.")
+    ] = False,
+    every_backend: Annotated[bool, typer.Option("--backends", help="Also time every other backend.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Also start a process with an empty kernel cache.")] = False,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Rounds in which every call has its turn.", show_default=False)
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of all engines, by default all cores.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw the result to this file, by matplotlib.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Also write the result as JSON to this file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Time single calls on ROBOT: every backend, inverse dynamics, mass matrix, Λ⁻¹ and the whole operational space of
-    leaf bodies far apart; and a new process's first call. Or, with --batch, many states at once."""
-    tree = load_robot(robot, base, mimic)
-    notes: list[str] = []
-    if batch:
-        _bench_batches(tree, robot, base, batch, repeats, seed, json)
-        return
-    with messages().status("preparing kernels and timing ..."):
-        rows = _measure(tree, robot, repeats, seed, notes)
-        from .timing import first_result
+    """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
+    single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them."""
+    from .timing import on_threads
 
-        starts = {"warm cache": first_result(robot, base, mimic, cold=False)}
-        if cold:
-            starts["empty cache"] = first_result(robot, base, mimic, cold=True)
-    if json:
-        facts = {"robot": tree.name, "base": base, "nv": tree.nv, "repeats": repeats}
-        print_json({**facts, "calls": rows, "new_process": starts, "notes": notes})
-        return
-    console = output()
-    console.print(_call_table(f"{tree.name}, {base} base, {tree.nv} degrees of freedom", rows))
-    console.print(_start_table(starts))
-    for note in notes:
-        console.print(f"note: {note}", soft_wrap=True)
+    if plot is not None:
+        from ..plotting import require_matplotlib
 
+        require_matplotlib()  # before minutes of timing
+    report = _Report(json, plot, save)
+    with on_threads(threads):
+        if summary or len(robots or ()) > 1:
+            _summary(report, robots, base, mimic, batch, repeats, seed)
+            return
+        if not robots:
+            raise ArgumentError("name a robot, or take --summary for the five standard ones")
+        from .bench_robot import bench_robot
 
-def _bench_batches(tree: Tree, source: str, base: str, count: int, repeats: int, seed: int, json: bool) -> None:
-    from ..engine.threads import thread_count
-    from .bench_batches import batch_rows
-
-    notes: list[str] = []
-    with messages().status("preparing kernels and timing ..."):
-        rows = batch_rows(tree, _peer(tree, source, notes), count, repeats, seed)
-    facts = {"robot": tree.name, "base": base, "nv": tree.nv, "states": count, "threads": thread_count()}
-    if json:
-        print_json({**facts, "batches": rows, "notes": notes})
-        return
-    output().print(_batch_table(f"{tree.name}, {base} base, {count} states, {thread_count()} threads", rows))
-    for note in notes:
-        output().print(f"note: {note}", soft_wrap=True)
-
-
-def _batch_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table(
-        "call", "numbers", title=f"{title}: nanoseconds per state, of rollouts per step", title_justify="left"
-    )
-    for heading in ("min [ns]", "median [ns]", "error", "Pinocchio", "min [ns]", "ratio"):
-        table.add_column(heading, justify="left" if heading == "Pinocchio" else "right")
-    for row in rows:
-        error = "" if row["error"] is None else f"{row['error']:.0e}"
-        cells = [row["call"], row["numbers"], f"{row['min_ns']:.0f}", f"{row['median_ns']:.0f}", error]
-        if "peer" in row:
-            cells += [row["peer"]["call"], f"{row['peer']['min_ns']:.0f}", f"{row['ratio']:.1f}x"]
-        table.add_row(*cells)
-    return table
-
-
-def _measure(tree: Tree, source: str, repeats: int, seed: int, notes: list[str]) -> list[dict[str, Any]]:
-    import numpy as np
-
-    from .timing import interleaved
-
-    rng = np.random.default_rng(seed)
-    q, (v, a) = tree.random(rng), rng.standard_normal((2, tree.nv))
-    rows = _our_rows(tree, q, v, a, notes)
-    theirs: dict[str, Call] = {}
-    peer = _peer(tree, source, notes)
-    if peer is not None:
-        known = _their_calls(peer, tree, q, v, a)
-        theirs = {row.peer: known[row.peer] for row in rows}
-    timings = interleaved({**{row.name: row.call for row in rows}, **theirs}, repeats)
-    return [_result(row, timings, theirs, peer) for row in rows]
-
-
-def _torque(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """The torque that gives acceleration a: a state in which no joint flies apart."""
-    import treesim
-
-    return treesim.inverse_dynamics(tree, q, v, a)
-
-
-def _our_rows(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, notes: list[str]) -> list[Row]:
-    import treesim
-
-    tau = _torque(tree, q, v, a)
-
-    def forward(backend: str) -> Call:
-        return lambda: treesim.forward_dynamics(tree, q, v, tau, backend=backend)
-
-    rows = []
-    for backend in treesim.available("dynamics"):
-        try:
-            forward(backend)()
-        except TreesimError as error:
-            notes.append(f"backend {backend!r} left out: {error}")
+        robot = bench_robot(robots[0], base, mimic, report.notes)
+        if sizes:
+            _sizes(report, robot, sizes, single, seed)
+        elif batch:
+            _batches(report, robot, batch, repeats or BATCH_ROUNDS, seed)
         else:
-            rows.append(Row(f"forward_dynamics, {backend}", forward(backend), "pin.aba"))
-    rows.append(Row("inverse_dynamics", lambda: treesim.inverse_dynamics(tree, q, v, a), "pin.rnea"))
-    rows.append(Row("mass_matrix", lambda: treesim.mass_matrix(tree, q), "pin.crba"))
-    rows.append(Row("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau), "pin.crba, cholesky"))
-    return rows + _operational_rows(tree, q, v)
+            _calls(report, robot, repeats or CALL_ROUNDS, seed, every_backend, cold)
 
 
-def _operational_rows(tree: Tree, q: np.ndarray, v: np.ndarray) -> list[Row]:
-    from .operational_rows import our_calls
+class _Report:
+    """Where a result goes: tables or JSON on standard output, and files."""
 
-    rows = []
-    for name, call in our_calls(tree, q, v).items():
-        m, whole = name.split()[1], name.startswith("operational_space")
-        peer = f"pin.computeMinverse, numpy, {m}" if whole else f"pin.computeDelassusMatrix, {m}"
-        rows.append(Row(name, call, peer, over_dofs=whole))
-    return rows
+    def __init__(self, json: bool, plot: Path | None, save: Path | None) -> None:
+        self.json, self.plot, self.save = json, plot, save
+        self.notes: list[str] = []
+        self.load = _load()
+        if self.load is not None and self.load > BUSY:
+            self.notes.append(
+                f"the machine is busy with other work (load average {self.load:.1f} before the start): "
+                "times are too long, those of several threads most"
+            )
+
+    def print(self, *renderables: Any) -> None:
+        """Show tables or lines, unless the output is JSON."""
+        for each in () if self.json else renderables:
+            output().print(each, soft_wrap=isinstance(each, str))
+
+    def explain(self, rows: list[dict[str, Any]]) -> None:
+        """Show what the calls of these rows do, and the notes."""
+        from .bench_tables import print_notes
+
+        if not self.json:
+            print_notes(output(), rows, self.notes)
+
+    def finish(self, facts: dict[str, Any]) -> None:
+        """Write the result to where it was asked for; raises ArgumentError naming a file that cannot be written."""
+        facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
+        if self.save is not None:
+            try:
+                self.save.write_text(json_format.dumps(plain(facts), indent=2, ensure_ascii=False), encoding="utf-8")
+            except OSError as error:
+                raise ArgumentError(f"cannot write {str(self.save)!r}: {error.strerror or error}") from None
+        if self.json:
+            print_json(facts)
+        for path in (self.plot, self.save):
+            if path is not None:
+                self.print(f"wrote {path}")
 
 
-def _peer(tree: Tree, source: str, notes: list[str]) -> PinocchioPeer | None:
-    from .peer import PinocchioPeer, urdf_text
+def _load() -> float | None:
+    """Processes that wanted to run in the last minute, None where the system does not tell."""
+    import os
 
     try:
-        return PinocchioPeer(tree, urdf_text(source))
-    except TreesimError as error:
-        notes.append(str(error))
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
         return None
 
 
-def _their_calls(peer: PinocchioPeer, tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Call]:
-    from .operational_rows import their_calls
+def _environment() -> dict[str, Any]:
+    """The processor, the number of threads, and the versions of what is timed."""
+    import numpy
 
-    pin, model, data = peer.pin, peer.model, peer.data
-    tau = peer.velocity(_torque(tree, q, v, a))
-    q, v, a = peer.configuration(q), peer.velocity(v), peer.velocity(a)
+    import treesim
 
-    def solve() -> np.ndarray:
-        pin.crba(model, data, q)
-        pin.cholesky.decompose(model, data)
-        return pin.cholesky.solve(model, data, tau)
+    from ..engine.machine_code import processor
+    from ..engine.threads import thread_count
 
+    here = processor()
     return {
-        **their_calls(peer, tree, q, v),
-        "pin.crba, cholesky": solve,
-        "pin.aba": lambda: pin.aba(model, data, q, v, tau),
-        "pin.rnea": lambda: pin.rnea(model, data, q, v, a),
-        "pin.crba": lambda: pin.crba(model, data, q),
-    }
+        "processor": here.name, "vector_bytes": here.vector_bytes, "threads": thread_count(),
+        "versions": {"treesim": treesim.__version__, "numpy": numpy.__version__},
+    }  # fmt: skip
 
 
-def _result(
-    row: Row, timings: dict[str, Timing], theirs: dict[str, Call], peer: PinocchioPeer | None
-) -> dict[str, Any]:
-    ours = timings[row.name]
-    result: dict[str, Any] = {"call": row.name, "treesim": asdict(ours), "peer": None}
-    if peer is not None:
-        timing = timings[row.peer]
-        result["peer"] = {"call": row.peer, **asdict(timing)}
-        result["ratio_min"] = timing.min_us / ours.min_us
-        result["ratio_median"] = timing.median_us / ours.median_us
-        result["difference"] = peer.difference(row.call(), theirs[row.peer](), row.over_dofs)
-    return result
+def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_backend: bool, cold: bool) -> None:
+    from .bench_calls import call_rows
+    from .bench_robot import random_states
+    from .bench_start import first_results
+    from .bench_tables import start_table, timing_table
+    from .peers import peers_of
+
+    tree = robot.tree
+    with messages().status("preparing kernels and timing ..."):
+        peers = peers_of(tree, robot.xml, report.notes)
+        rows = call_rows(tree, peers, random_states(tree, seed), rounds, every_backend, report.notes)
+        kinds = {"kept": False, **({"none yet": True} if cold else {})}
+        starts = {label: first_results(robot.source, robot.base, robot.mimic, empty) for label, empty in kinds.items()}
+    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: one state"
+    report.print(timing_table(title, rows, "us"))
+    report.explain(rows)
+    report.print(start_table(starts, _first_batch(robot)))
+    if report.plot is not None:
+        from .bench_plots import save_timings
+
+        save_timings(report.plot, title, rows, "us")
+    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "repeats": rounds, "peers": _versions(peers)}
+    report.finish({**facts, "calls": rows, "new_process": starts})
 
 
-def _call_table(title: str, rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
+def _first_batch(robot: BenchRobot) -> str:
+    import numpy as np
 
-    table = Table("call", title=title, title_justify="left")
-    for heading in ("min [us]", "median [us]", "Pinocchio", "min [us]", "median [us]", "ratio", "difference"):
-        table.add_column(heading, justify="left" if heading == "Pinocchio" else "right")
-    for row in rows:
-        cells = [row["call"], f"{row['treesim']['min_us']:.2f}", f"{row['treesim']['median_us']:.2f}"]
-        if row["peer"] is not None:
-            peer = row["peer"]
-            cells += [peer["call"], f"{peer['min_us']:.2f}", f"{peer['median_us']:.2f}"]
-            cells += [f"{row['ratio_min']:.2f}x", f"{row['difference']:.1e}"]
-        table.add_row(*cells)
-    return table
+    from ..engine.specialised import STATES
+    from .bench_engine import engine_of_batch
+
+    return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
 
 
-def _start_table(starts: dict[str, dict[str, float]]) -> Table:
-    from rich.table import Table
+def _versions(peers: list[Any]) -> dict[str, str]:
+    return {peer.name: peer.version for peer in peers}
 
-    table = Table("new process", title="from a new process to its first forward dynamics", title_justify="left")
-    columns = {
-        "import [s]": "import_s",
-        "load [s]": "load_s",
-        "load again [s]": "load_again_s",
-        "first call [s]": "first_call_s",
-        "in all [s]": "total_s",
-    }
-    for heading in columns:
-        table.add_column(heading, justify="right")
-    for label, seconds in starts.items():
-        table.add_row(label, *(f"{seconds[key]:.3f}" for key in columns.values()))
-    return table
+
+def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
+    from ..engine.threads import thread_count
+    from .bench_arithmetic import arithmetic_rows
+    from .bench_batches import after_another, batch_rows
+    from .bench_robot import random_states
+    from .bench_tables import arithmetic_table, timing_table
+    from .peers import peers_of
+
+    tree = robot.tree
+    states = random_states(tree, seed, count)
+    with messages().status("preparing kernels and timing ..."):
+        peers = peers_of(tree, robot.xml, report.notes)
+        rows = batch_rows(tree, peers, states, rounds, report.notes)
+        arithmetic = arithmetic_rows(tree, states, rounds, report.notes)
+        disturbed = after_another(tree, peers, states, rounds)
+    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: {count} states on {thread_count()} threads"
+    if disturbed:
+        told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
+        report.notes.append(
+            f"ns per state of forward_dynamics {told}: of pin.abaInParallel, whose threads spin on; hence the pauses"
+        )
+    report.print(timing_table(f"{title}; per state, or step of a rollout", rows, "ns"), arithmetic_table(arithmetic))
+    report.explain(rows)
+    if report.plot is not None:
+        from .bench_plots import save_timings
+
+        save_timings(report.plot, title, rows, "ns")
+    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "states": count, "repeats": rounds}
+    report.finish(
+        {**facts, "peers": _versions(peers), "batches": rows, "arithmetic": arithmetic, "after_another": disturbed}
+    )
+
+
+def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
+    import numpy as np
+
+    from .bench_sizes import SIZES, size_rows
+    from .bench_tables import size_table
+
+    if largest < SIZES[0]:
+        raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
+    tree = robot.tree
+    with messages().status("timing ..."):
+        rows = size_rows(tree, np.float32 if single else np.float64, largest, seed)
+    title = f"{tree.name}, {robot.base} base, {rows[0]['threads']} threads"
+    report.print(size_table(title, rows))
+    if report.plot is not None:
+        from .bench_plots import save_sizes
+
+        save_sizes(report.plot, title, rows)
+    report.finish({"robot": tree.name, "base": robot.base, "nv": tree.nv, "sizes": rows})
+
+
+def _summary(
+    report: _Report, names: list[str] | None, base: str, mimic: str | None, batch: int, rounds: int | None, seed: int
+) -> None:
+    from .bench_robot import STANDARD
+    from .bench_summary import BATCH, BATCH_ROUNDS, ratios, summary_rows
+    from .bench_tables import ratio_table
+
+    if not names:
+        names, base, mimic = list(STANDARD), "floating", "free"
+    with messages().status("timing ...") as status:
+        found = summary_rows(
+            names, base, mimic, batch or BATCH, rounds or CALL_ROUNDS, rounds or BATCH_ROUNDS, seed,
+            lambda text: status.update(f"timing: {text} ..."),
+        )  # fmt: skip
+    robots = [each["robot"] for each in found]
+    titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}
+    tables = {kind: ratios(found, kind) for kind in titles}
+    for kind, unit in (("calls", "us"), ("batches", "ns")):
+        report.print(ratio_table(titles[kind], tables[kind], robots, unit))
+    for each in found:
+        report.notes += [f"{each['robot']}: {note}" for note in each["notes"]]
+    report.explain([])
+    if report.plot is not None:
+        from .bench_plots import save_ratios
+
+        save_ratios(report.plot, {titles[kind]: rows for kind, rows in tables.items()}, robots)
+    report.finish({"robots": found})

@@ -1,88 +1,151 @@
-"""Timing of batches for `treesim bench --batch`: time per state, beside Pinocchio's functions over several threads."""
+"""Batches of `treesim bench --batch`: time per state, or step of a rollout, beside other engines on as many threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
+import time
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+from typing import Any
 
 import numpy as np
 
+from ..engine import specialised
 from ..engine.threads import thread_count
-from .timing import interleaved
+from ..kernels.aba import forward_dynamics_states
+from ..kernels.crba import mass_matrix_states
+from ..kernels.rnea import inverse_dynamics_states
+from ..model.tree import Tree
+from .bench_calls import exact_references
+from .bench_engine import engine_of_batch
+from .contenders import DOUBLE, OURS, SINGLE, Call, Contender, Motion, States, measured
+from .peers import Peer
+from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
 
-if TYPE_CHECKING:
-    from ..model.tree import Tree
-    from .peer import PinocchioPeer
+STEPS, DT, SLOW = 20, 1e-4, 0.1  # of each rollout; [s]; of velocities and accelerations of order one
+ROLLOUTS = 1024  # at most
+TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
+DISTURBED = 20  # rounds, at least, that show what the pause is for
+KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
+INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
+NEW = "checks its arguments and the results, which are a new array"
 
-STEPS = 20  # of each rollout
-KINDS: dict[str, type[np.floating]] = {"float64": np.float64, "float32": np.float32}
-Call = Callable[[], Any]
 
+def batch_rows(
+    tree: Tree, peers: Sequence[Peer], states: States, rounds: int, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return a row for each call on many states (see `measured`): ours in double and single precision, and the peers',
+    all on the same number of threads.
 
-def batch_rows(tree: Tree, peer: PinocchioPeer | None, count: int, rounds: int, seed: int) -> list[dict[str, Any]]:
-    """Return a row for each call on `count` states: nanoseconds per state (of rollouts: per step), ours and the peer's,
-    on the same number of threads, in turns; and our error, float32's against float64's, the latter's against the peer.
+    Errors are those of the first few states against exact digits; of rollouts, against ours in double precision; in
+    single precision those of all states against ours in double precision.
     """
-    rng = np.random.default_rng(seed)
-    q = np.array([tree.random(rng) for _ in range(count)])
-    v, a = rng.standard_normal((2, count, tree.nv))
-    ours = {(name, kind): call for kind in KINDS for name, call in _our_calls(tree, q, v, a, KINDS[kind]).items()}
-    theirs = {} if peer is None else _their_calls(peer, q, v, a, _torque(tree, q, v, a))
-    labels = {key: ", ".join(key) for key in ours}
-    timings = interleaved({**{labels[key]: call for key, call in ours.items()}, **theirs}, rounds)
-    rows = []
-    for (name, kind), call in ours.items():
-        per_call = count * (STEPS if name == "rollout" else 1)
-        timing = timings[labels[name, kind]]
-        row: dict[str, Any] = {"call": name, "numbers": kind, "min_ns": 1e3 * timing.min_us / per_call}
-        row["median_ns"] = 1e3 * timing.median_us / per_call
-        row["error"] = _error(call(), ours[name, "float64"]()) if kind == "float32" else None
-        beside = PEERS.get(name, "")
-        if beside in theirs:
-            row["peer"] = {"call": beside, "min_ns": 1e3 * timings[beside].min_us / count}
-            row["ratio"] = timings[beside].min_us / timing.min_us
-        rows.append(row)
-    return rows
+    motion = _motion(tree, states)
+    threads = thread_count()
+    contenders = [*_ours(tree, states), *_our_rollouts(tree, motion)]
+    for peer in peers:
+        contenders += [*peer.batches(states, threads), *peer.rollouts(motion, threads)]
+    order = [FORWARD, INVERSE, MASS, ROLLOUT]
+    contenders.sort(key=lambda each: order.index(each.quantity))
+    return measured(contenders, rounds, _references(tree, states, notes), batched=True, turn=TURN, pause=PAUSE)
 
 
-def _torque(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+def _motion(tree: Tree, states: States) -> Motion:
+    """Slow rollouts under constant joint forces, those of small accelerations at first; none on a floating base."""
     import treesim
 
-    return treesim.inverse_dynamics(tree, q, v, a)
+    count = min(len(states.q), ROLLOUTS)
+    q, v, a = states.q[:count], SLOW * states.v[:count], SLOW * states.a[:count]
+    tau = treesim.inverse_dynamics(tree, q, v, a)
+    if tree.bodies[0].joint.type == "floating":
+        tau[:, :6] = 0.0
+    controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (count, STEPS, tree.nv)))
+    return Motion(q, v, controls, DT)
 
 
-def _our_calls(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, number: type[np.floating]) -> dict[str, Call]:
+def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.ndarray]:
+    few = [exact_references(tree, States(*state), notes) for state in zip(*(x[:SAMPLE] for x in states), strict=True)]
+    notes[:] = dict.fromkeys(notes)
+    return {quantity: np.array([each[quantity] for each in few]) for quantity in few[0]}
+
+
+def _ours(tree: Tree, states: States) -> list[Contender]:
+    """The plain functions, and the bound ones into arrays that are there."""
     import treesim
 
-    tau = _torque(tree, q, v, a).astype(number)
-    q, v, a = (x.astype(number) for x in (q, v, a))
-    still = np.zeros((STEPS, tree.nv)).astype(number)
-    return {
-        "forward_dynamics": lambda: treesim.forward_dynamics(tree, q, v, tau),
-        "inverse_dynamics": lambda: treesim.inverse_dynamics(tree, q, v, a),
-        "mass_matrix": lambda: treesim.mass_matrix(tree, q),
-        "rollout": lambda: treesim.rollout(tree, q, 0.1 * v, still, dt=1e-4, every=STEPS).q,
-    }
+    nq, nv, count = tree.nq, tree.nv, len(states.q)
+    found: list[Contender] = []
+    for kind, number in KINDS.items():
+        q, v, a, tau = (x.astype(number) for x in states)
+        bound = treesim.Dynamics(tree, dtype=number)
+        cases: tuple[tuple[str, str, tuple[np.ndarray, ...], tuple[int, ...], Any, list[int]], ...] = (
+            (FORWARD, "forward_dynamics", (q, v, tau), (nv,), forward_dynamics_states, [nq, nv, nv, 0]),
+            (INVERSE, "inverse_dynamics", (q, v, a), (nv,), inverse_dynamics_states, [nq, nv, nv, 0]),
+            (MASS, "mass_matrix", (q,), (nv, nv), mass_matrix_states, [nq]),
+        )
+        for quantity, name, arguments, shape, entry, sizes in cases:
+            served = engine_of_batch(tree, count, number, entry, sizes, [math.prod(shape)])
+            plain = partial(getattr(treesim, name), tree, *arguments)
+            into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
+            for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
+                found.append(_contender(label, quantity, call, does, count, kind, found, served))
+    return found
 
 
-PEERS = {"forward_dynamics": "pin.abaInParallel", "inverse_dynamics": "pin.rneaInParallel"}
+def _contender(
+    name: str, quantity: str, call: Call, does: str, states: int, kind: str, others: Sequence[Contender], served: str
+) -> Contender:
+    """One of ours; in single precision its truth is the same call in double precision."""
+    double = next((each.call for each in others if (each.name, each.numbers) == (name, DOUBLE)), None)
+    truth = double if kind == SINGLE else None
+    return Contender(OURS, name, quantity, call, call, does, states, kind, truth, served)
 
 
-def _their_calls(peer: PinocchioPeer, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> dict[str, Call]:
-    """Pinocchio's own batches, one column a state; empty where it was built without threads."""
-    pin, threads = peer.pin, thread_count()
-    if not hasattr(pin, "abaInParallel"):
+def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
+    """Rollouts that keep every state, as the peers do, and ones that keep the last."""
+    count, steps = motion.controls.shape[:2]
+    found: list[Contender] = []
+    for kind, number in KINDS.items():
+        served = engine_of_batch(tree, specialised.STATES, number)  # rollouts take it whatever their number
+        q, v, u = (x.astype(number) for x in motion[:3])
+        for name, every in (("rollout", 1), ("rollout, last state", steps)):
+            run = _rollout(tree, q, v, u, motion.dt, every)
+            does = "semi-implicit Euler; q and v of " + ("every step" if every == 1 else "the last step")
+            found.append(_contender(name, ROLLOUT, run, f"{does}, in new arrays", count * steps, kind, found, served))
+    return found
+
+
+def _rollout(tree: Tree, q: np.ndarray, v: np.ndarray, u: np.ndarray, dt: float, every: int) -> Call:
+    import treesim
+
+    return lambda: treesim.rollout(tree, q, v, u, dt=dt, every=every).q[:, -1]
+
+
+def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int) -> dict[str, float]:
+    """Return seconds per state of one call of our forward dynamics, medians: after calls of itself, right after a
+    peer's batch on OpenMP's threads, and where `interleaved` times it, after that batch, the pause, and an untimed
+    call. Empty without such a peer."""
+    import treesim
+
+    theirs = [each for peer in peers for each in peer.batches(states, thread_count()) if each.states == len(states.q)]
+    if not theirs:
         return {}
-    pool = pin.ModelPool(peer.model, threads)
-    q = np.asfortranarray(np.array([peer.configuration(x) for x in q]).T)
-    v, a, tau = (np.asfortranarray(np.array([peer.velocity(x) for x in each]).T) for each in (v, a, tau))
-    return {
-        "pin.abaInParallel": lambda: pin.abaInParallel(threads, pool, q, v, tau),
-        "pin.rneaInParallel": lambda: pin.rneaInParallel(threads, pool, q, v, a),
-    }
+    ours = partial(treesim.forward_dynamics, tree, states.q, states.v, states.tau)
+    ours()
 
+    def paused() -> None:
+        theirs[0].call()
+        time.sleep(PAUSE)
+        ours()
 
-def _error(value: np.ndarray, truth: np.ndarray) -> float:
-    """Largest deviation of any state, relative to that state's largest number."""
-    axes = tuple(range(1, truth.ndim))
-    return float((np.abs(value - truth).max(axis=axes) / np.abs(truth).max(axis=axes)).max())
+    befores: dict[str, Call] = {"after itself": ours, "right after a batch": theirs[0].call, "after a pause": paused}
+    times: dict[str, list[float]] = {label: [] for label in befores}
+    for _ in range(max(rounds, DISTURBED)):
+        for label, before in befores.items():
+            time.sleep(PAUSE)
+            before()
+            began = time.perf_counter()
+            ours()
+            times[label].append((time.perf_counter() - began) / len(states.q))
+    return {label: median(found) for label, found in times.items()}

@@ -62,19 +62,19 @@ def messages() -> Console:
 
 def print_json(value: Any) -> None:
     """Write `value` as JSON, and nothing else, on standard output; NaN and infinity become null."""
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return `value` with arrays as lists and numbers that JSON cannot hold as None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bench_engine import GENERIC, engine_of_bound
+from .contenders import OURS, Call, Contender, States
+
 if TYPE_CHECKING:
     from ..model.topology import Topology
     from ..model.tree import Tree
-    from .peer import PinocchioPeer
+    from .peers import PinocchioPeer
 
 COUNTS = (1, 2, 4)  # frames of six rows
 
@@ -38,35 +41,88 @@ def frames_of(tree: Tree) -> dict[int, tuple[str, ...]]:
     return {6 * k: tuple(chosen[:k]) for k in COUNTS if k <= len(chosen)}
 
 
-def our_calls(tree: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
-    """Return our calls by name: Λ^-1, and N as the last quantity of the whole space."""
+def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
+    """Return those of `frames_of` whose Λ^-1 can be inverted, as numpy must."""
     import treesim
 
-    def inverse(frames: tuple[str, ...]) -> Callable[[], np.ndarray]:
-        return lambda: treesim.inverse_operational_inertia(tree, q, frames, reference="local")
+    def rank(frames: tuple[str, ...]) -> int:
+        return treesim.operational_space(tree, state.q, state.v, frames).rank
 
-    def whole(frames: tuple[str, ...]) -> Callable[[], np.ndarray]:
-        return lambda: treesim.operational_space(tree, q, v, frames).nullspace
-
-    known = frames_of(tree)
-    calls = {f"inverse_operational_inertia, {m} rows": inverse(frames) for m, frames in known.items()}
-    for m, frames in known.items():
-        if treesim.operational_space(tree, q, v, frames).rank == m:  # else there is no inverse to compare with
-            calls[f"operational_space, {m} rows"] = whole(frames)
-    return calls
+    return {m: frames for m, frames in frames_of(tree).items() if rank(frames) == m}
 
 
-def their_calls(peer: PinocchioPeer, tree: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
-    """Return Pinocchio's calls by name: its Delassus routine, and N by its Jacobians, M^-1 and numpy."""
-    calls: dict[str, Callable[[], np.ndarray]] = {}
+def _inverse(rows: int) -> str:
+    return f"Λ⁻¹, {rows} rows"
+
+
+def _space(rows: int) -> str:
+    return f"operational space, {rows} rows"
+
+
+def our_contenders(tree: Tree, state: States) -> list[Contender]:
+    """Return our calls: Λ^-1, and the whole space, whose last quantity N is looked at."""
+    import treesim
+
+    def inverse(frames: tuple[str, ...]) -> Call:
+        return lambda: treesim.inverse_operational_inertia(tree, state.q, frames, reference="local")
+
+    def bound_inverse(frames: tuple[str, ...]) -> Call:
+        return lambda: bound.inverse_operational_inertia(state.q, frames, reference="local")
+
+    def whole(frames: tuple[str, ...]) -> Call:
+        return lambda: treesim.operational_space(tree, state.q, state.v, frames).nullspace
+
+    bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
+    found = []
     for m, frames in frames_of(tree).items():
-        calls[f"pin.computeDelassusMatrix, {m}"] = _delassus(peer, q, frames)
-        calls[f"pin.computeMinverse, numpy, {m}"] = _whole_space(peer, q, v, frames)
-    return calls
+        call, name = inverse(frames), "inverse_operational_inertia"
+        found.append(Contender(OURS, name, _inverse(m), call, call, "a new array", served=GENERIC))
+        served = engine_of_bound(special.inverse_operational_inertia, state.q, frames, "pv_osim", "local")
+        call = bound_inverse(frames)
+        found.append(Contender(OURS, f"Dynamics.{name}", _inverse(m), call, call, "a new array", served=served))
+    for m, frames in regular_frames_of(tree, state).items():
+        call = whole(frames)
+        found.append(
+            Contender(OURS, "operational_space", _space(m), call, call, "J, Λ, its rank, J̄, N, β", served=GENERIC)
+        )
+    return found
+
+
+def their_contenders(peer: PinocchioPeer, tree: Tree, state: States) -> list[Contender]:
+    """Return Pinocchio's calls: its Delassus routine, and N by its Jacobians, M^-1 and numpy."""
+    found = []
+    for m, frames in frames_of(tree).items():
+        delassus = _delassus(peer, state.q, frames)
+        found.append(
+            Contender(peer.name, "pin.computeDelassusMatrix", _inverse(m), delassus, _symmetric(delassus),
+                      "upper triangle only")
+        )  # fmt: skip
+    for m, frames in regular_frames_of(tree, state).items():
+        space = _whole_space(peer, state.q, state.v, frames)
+        found.append(
+            Contender(peer.name, "pin.computeMinverse, numpy", _space(m), space, _in_our_order(peer, space),
+                      "Jacobians and M⁻¹ by Pinocchio, products by numpy")
+        )  # fmt: skip
+    return found
+
+
+def _in_our_order(peer: PinocchioPeer, call: Callable[[], np.ndarray]) -> Callable[[], np.ndarray]:
+    return lambda: peer.vector(peer.vector(call()).T).T
+
+
+def _symmetric(call: Call) -> Callable[[], np.ndarray]:
+    """Both triangles of a matrix of which the upper one is computed."""
+
+    def whole() -> np.ndarray:
+        upper = np.triu(call())
+        return upper + np.triu(upper, 1).T
+
+    return whole
 
 
 def _delassus(peer: PinocchioPeer, q: np.ndarray, names: tuple[str, ...]) -> Callable[[], np.ndarray]:
     pin, model, data = peer.pin, peer.model, peer.data
+    q = peer.configuration(q)
     constraints, scratch = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for name in names:
         frame = model.frames[model.getFrameId(name, pin.FrameType.BODY)]
@@ -80,6 +136,7 @@ def _delassus(peer: PinocchioPeer, q: np.ndarray, names: tuple[str, ...]) -> Cal
 def _whole_space(peer: PinocchioPeer, q: np.ndarray, v: np.ndarray, names: tuple[str, ...]) -> Callable[[], np.ndarray]:
     """J, Λ, J̄, N and β, as one would write them with Pinocchio."""
     pin, model, data = peer.pin, peer.model, peer.data
+    q, v = peer.configuration(q), peer.velocity(v)
     frames, axes = [model.getFrameId(name, pin.FrameType.BODY) for name in names], pin.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 

@@ -93,15 +93,25 @@ def _case(robot: Tree, q: np.ndarray, regime: str, rng: np.random.Generator) -> 
 
 def exact_acceleration(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Return qdd (nv,) computed with 40 digits and rounded. Raises ArgumentError without mpmath; 2 ms a body."""
+    tables, arguments = (robot.ints, robot.reals), (q, v, tau, np.empty(0))
+    return exact_results(forward_dynamics_states, tables, arguments, (robot.nv,))
+
+
+def exact_results(
+    entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shape: tuple[int, ...]
+) -> np.ndarray:
+    """Return the result (*shape) of a kernel entry on one state, computed with 40 digits and rounded.
+
+    Raises ArgumentError without mpmath. About 10 us per operation.
+    """
     try:
         from mpmath import mp, mpf, workdps
     except ImportError:
-        raise ArgumentError("exact accelerations need mpmath: pip install 'treesim[accuracy]'") from None
+        raise ArgumentError("exact digits need mpmath: pip install 'treesim[accuracy]'") from None
     with workdps(DIGITS):
         number: Callable[[float], Any] = lambda x: mp.convert(mpf(x))  # noqa: E731
-        arguments = (q, v, tau, np.empty(0))
-        (qdd,) = run(forward_dynamics_states, (robot.ints, robot.reals), arguments, [(robot.nv,)], number)
-        return np.array([float(x) for x in qdd])
+        (result,) = run(entry, constants, arguments, [shape], number)
+        return np.array([float(x) for x in result.reshape(-1)]).reshape(shape)
 
 
 def relative_error(case: Case, qdd: np.ndarray) -> float:

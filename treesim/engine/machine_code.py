@@ -16,10 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..errors import UnsupportedError
 from .generic import cache_directory
 from .straight_line import Code
 
 MAGIC = b"treesim object 1\n"
+REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
 class Processor(NamedTuple):
@@ -82,8 +84,8 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
     """Return the code of the IR that `write` gives, from the disk or compiled for this processor.
 
     name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
-    is announced on stderr. Cost: about 20 us per operation of straight-line code when it must be compiled, a few
-    milliseconds when not.
+    is announced on stderr. Raises UnsupportedError, now and, without trying, later, if `write` does. Cost: about 20 us
+    per operation of straight-line code when it must be compiled, a few milliseconds when not.
     """
     from llvmlite import binding
 
@@ -91,8 +93,10 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
     path = cache_directory() / "objects" / _digest(repr((here, binding.llvm_version_info)).encode(), identity)
     kept = _read(path)
     if kept is None:
-        kept = _compile(name, write(), here)
+        kept = _made(name, write, here)
         _write(path, kept)
+    if kept.workspace == REFUSED:
+        raise UnsupportedError(kept.code.decode())
     machine = _target(here)
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
@@ -101,7 +105,7 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
 
 
 class Kept(NamedTuple):
-    """Compiled code as it lies on the disk, and the workspace it needs."""
+    """Compiled code as it lies on the disk, and the workspace it needs; or REFUSED and why there can be none."""
 
     workspace: int
     code: bytes
@@ -115,17 +119,24 @@ def _target(here: Processor) -> Any:
     )
 
 
-def _compile(name: str, source: Code, here: Processor) -> Kept:
-    from llvmlite import binding
-
+def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
     start = time.perf_counter()
-    module = binding.parse_assembly(source.text)
-    module.triple = here.triple
-    code = bytes(_target(here).emit_object(module))
+    try:
+        kept = _compile(write(), here)
+    except UnsupportedError as error:
+        return Kept(REFUSED, str(error).encode())
     seconds = time.perf_counter() - start
     if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
         print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
-    return Kept(source.workspace, code)
+    return kept
+
+
+def _compile(source: Code, here: Processor) -> Kept:
+    from llvmlite import binding
+
+    module = binding.parse_assembly(source.text)
+    module.triple = here.triple
+    return Kept(source.workspace, bytes(_target(here).emit_object(module)))
 
 
 def _digest(*parts: bytes) -> str:

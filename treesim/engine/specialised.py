@@ -1,8 +1,8 @@
 """The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
 
-Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second,
-and kept on disk. Kernels whose course depends on their inputs' values, and robots too large for straight-line code,
-stay with the generic engine.
+Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
+(for a thousand bodies in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
+their inputs' values, or that take more than 600,000 operations, stay with the generic engine.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
 from .fastcall import builtin, layout_is_known
+from .forms import wanted, written
 from .generic import kernel_hash, runs_compiled
 from .single_state import single_state
-from .straight_line import Code, Lanes, straight_line
+from .straight_line import Code, Lanes
 from .threads import thread_count, together
 from .trace import trace
 
 STATES = 512  # batches from this size on are worth specialised code
-LARGEST = 1200  # numbers that one state is given: straight-line code for larger robots takes long to compile
 KEPT = 64  # codes in memory
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
@@ -150,15 +150,13 @@ def batch_code(
 
     fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
     change with the steps (see straight_line).
-    Raises UnsupportedError, saying why, if there is none. Cost: 0.2 to 1 s the first time ever, milliseconds the first
-    time in a process, then microseconds.
+    Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no form there is.
+    Cost: 0.1 to 1 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
+    process, then microseconds.
     """
     if not usable():
         refuse_unusable()
-    what = f"no specialised code for {entry.__name__}"
-    if sum(sizes) > LARGEST:
-        raise UnsupportedError(f"{what}: a state is given {sum(sizes)} numbers, and {LARGEST} are the most it is for")
-    identity = (entry, single, fed_back, held, tuple(sizes), tuple(results), *map(_contents, constants))
+    identity = (entry, single, fed_back, held, wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
@@ -167,7 +165,7 @@ def batch_code(
         _codes.move_to_end(identity)
         code = _codes[identity]
     if isinstance(code, str):
-        raise UnsupportedError(f"{what}: {code}")
+        raise UnsupportedError(f"no specialised code for {entry.__name__}: {code}")
     return code
 
 
@@ -187,12 +185,12 @@ def single_code(
     if not layout_is_known():
         raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
     single = number is np.float32
-    sizes = [[math.prod(shape) for shape in group] for group in (inputs, results)]
+    sizes, counts = ([math.prod(shape) for shape in group] for group in (inputs, results))
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     key = repr((name, "single", kernel_hash(), single, tuple(inputs), tuple(results), *map(_contents, constants)))
 
     def write() -> Code:
-        return Code(single_state(trace(entry, constants, *sizes), inputs, results, lanes(single)), 0)
+        return Code(single_state(trace(entry, constants, sizes, counts), inputs, results, lanes(single)), 0)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("door"), number, code)
@@ -209,13 +207,13 @@ def _make(
     results: Sequence[int],
     identity: tuple[Any, ...],
 ) -> BatchCode | str:
-    _, single, fed_back, held, *_ = identity
+    _, single, fed_back, held, form, *_ = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
     key = repr((name, kernel_hash(), width, *identity[1:])).encode()
 
     def write() -> Code:
-        return straight_line(trace(entry, constants, sizes, results), sizes, results, width, fed_back, held)
+        return written(form, entry, constants, sizes, results, width, fed_back, held)
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)

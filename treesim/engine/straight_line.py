@@ -53,7 +53,7 @@ class Lanes(NamedTuple):
 
 
 class Code(NamedTuple):
-    """IR text, and the number of vectors of workspace that its function `run` needs."""
+    """IR text, and the number of vectors of workspace that its function `share` needs for each thread."""
 
     text: str
     workspace: int
@@ -71,14 +71,29 @@ def straight_line(
     are written after every `every` steps; the job's status is then 1 if a number is not finite. Every lane sees the
     same operations in the same order, so a state's result does not depend on where in the batch it stands.
     """
-    writer = _Writer(traced, lanes)
-    chunks = writer.chunks()
+    chunks, slots = chunk_functions(traced, lanes)
+    calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
+    return wrapped(chunks, calls, slots, sizes, results, lanes, fed_back, held)
+
+
+def wrapped(
+    functions: Sequence[str],
+    calls: str,
+    slots: int,
+    sizes: Sequence[int],
+    results: Sequence[int],
+    lanes: Lanes,
+    fed_back: int,
+    held: int,
+) -> Code:
+    """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
+    %in through %tmp, of so many slots, to %out; the three follow one another in memory."""
     inputs = _places(sizes)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
     text = HARNESS.format(
-        inputs=traced.inputs,
-        crossing=writer.slots,
-        calls="\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks))),
+        inputs=sum(sizes),
+        crossing=slots,
+        calls=calls,
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
         scatters=_transfers("scatter", "%out", _places(results), len(sizes), "%record"),
@@ -86,10 +101,9 @@ def straight_line(
         results=sum(results),
         fed_back=sum(sizes[:fed_back]),
     )
-    text = "\n".join(
-        [DECLARATIONS, sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *chunks, text]
-    )
-    return Code(substituted(text, lanes), traced.inputs + writer.slots + sum(results))
+    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width)
+    text = "\n".join([DECLARATIONS, *helpers, *functions, text])
+    return Code(substituted(text, lanes), sum(sizes) + slots + sum(results))
 
 
 def chunk_functions(traced: Trace, lanes: Lanes) -> tuple[list[str], int]:
@@ -106,6 +120,31 @@ def substituted(text: str, lanes: Lanes) -> str:
                         ("UNIT", str(lanes.bytes // lanes.width)), ("FAST", FAST)):  # fmt: skip
         text = text.replace(f"${name}", value)
     return text
+
+
+def operation_lines(name: str, operation: int, values: Sequence[str]) -> list[str]:
+    """Return the lines that make `name` the result of an operation (not sine or cosine) on values."""
+    if operation in BINARY:
+        return [f"  {name} = {BINARY[operation]} $FAST $VECTOR {values[0]}, {values[1]}"]
+    if operation == NEG:
+        return [f"  {name} = fneg $FAST $VECTOR {values[0]}"]
+    if operation == LESS:
+        return [
+            f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}",
+            f"  {name} = uitofp <$LANES x i1> {name}.less to $VECTOR",
+        ]
+    if operation == EXP:
+        return [f"  {name} = call $VECTOR @exponential($VECTOR {values[0]})"]
+    arguments = ", ".join(f"$VECTOR {value}" for value in values)
+    return [f"  {name} = call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"]
+
+
+def sine_and_cosine_lines(pair: str, value: str) -> list[str]:
+    """Return the lines that make {pair}.0 and {pair}.1 sine and cosine of a value."""
+    return [
+        f"  {pair} = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {value})",
+        *(f"  {pair}.{index} = extractvalue {{ $VECTOR, $VECTOR }} {pair}, {index}" for index in range(2)),
+    ]
 
 
 def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -197,29 +236,15 @@ class _Writer:
         if operation in (SIN, COS):
             self._sine_and_cosine(graph.first[node], values[0])
             return
-        if operation in BINARY:
-            text = f"{BINARY[operation]} $FAST $VECTOR {values[0]}, {values[1]}"
-        elif operation == NEG:
-            text = f"fneg $FAST $VECTOR {values[0]}"
-        elif operation == LESS:
-            self.lines.append(f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}")
-            text = f"uitofp <$LANES x i1> {name}.less to $VECTOR"
-        elif operation == EXP:
-            text = f"call $VECTOR @exponential($VECTOR {values[0]})"
-        else:
-            arguments = ", ".join(f"$VECTOR {value}" for value in values)
-            text = f"call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"
-        self.lines.append(f"  {name} = {text}")
+        self.lines += operation_lines(name, operation, values)
         self.here[node] = name
 
     def _sine_and_cosine(self, argument: int, x: str) -> None:
         """Both at once, whichever is asked for first."""
         pair = f"%n{argument}.sincos"
-        self.lines.append(f"  {pair} = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {x})")
+        self.lines += sine_and_cosine_lines(pair, x)
         for index, operation in enumerate((SIN, COS)):
-            name = f"{pair}.{index}"
-            self.lines.append(f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} {pair}, {index}")
-            self.here[self.graph.node(operation, argument)] = name
+            self.here[self.graph.node(operation, argument)] = f"{pair}.{index}"
 
     def _value(self, node: int) -> str:
         """The text of a value in the function being written, loaded first where it comes from outside."""

@@ -7,6 +7,8 @@ subexpressions are shared, and what no result needs is left out.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,10 +18,11 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(14)
+INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(15)
 ARITY = {
     INPUT: 0,
     CONSTANT: 0,
+    TABLE: 0,
     ADD: 2,
     SUB: 2,
     MUL: 2,
@@ -33,15 +36,25 @@ ARITY = {
     LESS: 2,
     EXP: 1,
 }
+COMMUTATIVE = frozenset((ADD, MUL))
+EVALUATED: dict[int, Callable[..., float]] = {
+    ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
+    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, EXP: math.exp, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
+}  # fmt: skip
+
+
+class TooLongError(UnsupportedError):
+    """A kernel takes more operations than a trace may have."""
 
 
 class Graph:
     """Operations in the order in which they were asked for; node k is operation[k] of the nodes first[k], second[k].
 
-    For an input, first is its index; for a constant, the index of its value.
+    For an input, first is its index; for a constant or an entry of a table, the index of its value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        self.longest = longest
         self.operation: list[int] = []
         self.first: list[int] = []
         self.second: list[int] = []
@@ -52,18 +65,26 @@ class Graph:
     def node(self, operation: int, first: int, second: int = 0) -> int:
         """Return the node of an operation, a new one unless the same has been asked for before.
 
-        Raises UnsupportedError when there are too many.
+        Raises TooLongError when there are too many.
         """
-        key = (operation, first, second)
+        swapped = second < first and operation in COMMUTATIVE
+        key = (operation, second, first) if swapped else (operation, first, second)
         found = self._known.get(key)
         if found is None:
-            if len(self.operation) == LONGEST:
-                raise UnsupportedError(f"the kernel takes more than {LONGEST} operations: too many for one trace")
-            found = self._known[key] = len(self.operation)
-            self.operation.append(operation)
-            self.first.append(first)
-            self.second.append(second)
+            found = self._known[key] = self._new(operation, first, second)
         return found
+
+    def _new(self, operation: int, first: int, second: int) -> int:
+        if len(self.operation) == self.longest:
+            raise TooLongError(f"the kernel takes more than {self.longest} operations: too many for one trace")
+        self.operation.append(operation)
+        self.first.append(first)
+        self.second.append(second)
+        return len(self.operation) - 1
+
+    def given(self, value: float) -> Traced:
+        """Return a number from the robot's tables: here one that is known and folded."""
+        return Traced(self, self.constant(value), value)
 
     def constant(self, value: float) -> int:
         """Return the node of a constant."""
@@ -74,7 +95,7 @@ class Graph:
 
     def copy(self) -> Graph:
         """Return a graph of the same nodes, to be changed."""
-        other = Graph()
+        other = Graph(self.longest)
         other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
         other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
         return other
@@ -111,9 +132,10 @@ class Traced:
         """Elementary functions, as kernels look for them."""
         return Functions
 
-    def made(self, operation: int, *others: Traced) -> Traced:
-        """Return the result of an operation on this number and others."""
-        return Traced(self.graph, self.graph.node(operation, self.node, *(other.node for other in others)))
+    def made(self, operation: int, other: Traced | None = None) -> Traced:
+        """Return the result of an operation on this number, or on this and another."""
+        graph = self.graph
+        return Traced(graph, graph.node(operation, self.node, 0 if other is None else other.node))
 
     def constant(self, value: float) -> Traced:
         """Return a known number of the same trace."""
@@ -134,8 +156,7 @@ class Traced:
             return self.made(SUB, _operand(b))
         if _is_negation(self):
             return b.made(SUB, _operand(self))
-        first, second = (self, b) if self.node <= b.node else (b, self)  # a + b = b + a
-        return first.made(ADD, second)
+        return self.made(ADD, b)
 
     __radd__ = __add__
 
@@ -180,14 +201,15 @@ class Traced:
             return -(_operand(self) * b)
         if _is_negation(b):
             return -(self * _operand(b))
-        first, second = (self, b) if self.node <= b.node else (b, self)
-        return first.made(MUL, second)
+        return self.made(MUL, b)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Traced:
         b = self._other(other)
-        if b.value is not None and b.value != 0:
+        if b.value == 0:
+            raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
+        if b.value is not None:
             return self * (1.0 / b.value)
         if self.value == 0 and b.value is None:
             return self
@@ -327,13 +349,19 @@ class Trace(NamedTuple):
     inputs: int
 
 
-def trace(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]) -> Trace:
+def trace(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    graph: Graph | None = None,
+) -> Trace:
     """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
 
-    Raises UnsupportedError when the entry's course depends on its inputs' values, or is too long. Cost: about 3 us
-    per operation of the text, once per robot.
+    graph: an empty one to write to. Raises UnsupportedError when the entry's course depends on its inputs' values, or
+    is too long. Cost: about 3 us per operation of the text, once per robot.
     """
-    graph = Graph()
+    graph = Graph() if graph is None else graph
     fixed = [_constants(graph, x) for x in constants]
     inputs, start = [], 0
     for size in sizes:
@@ -349,7 +377,7 @@ def trace(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[i
 def _constants(graph: Graph, value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
-    return _objects([Traced(graph, graph.constant(x), x) for x in value.reshape(-1).tolist()])
+    return _objects([graph.given(x) for x in value.reshape(-1).tolist()])
 
 
 def _objects(items: Sequence[Any]) -> np.ndarray:

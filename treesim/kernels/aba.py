@@ -34,6 +34,7 @@ from .spatial import (
 from .status import WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
+    body_inertia,
     body_transform_at,
     central_at,
     dynamics_misfit,
@@ -43,7 +44,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
     tree_tables,
 )
 
@@ -78,12 +78,12 @@ def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
     for i in range(1, tree.n_bodies + 1):
         Xi = body_transform(tree, i, q)
         velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
-        inertia = rigid_at(tree.inertia, i)
+        inertia = body_inertia(tree, i)
         put_transform(X, i, Xi)
         put_motion(V, i, velocity)
         put_motion(C, i, velocity_product(tree, i, velocity, v))
         put_articulated(IA, i, articulated(inertia))
-        put_force(pA, i, velocity_force(central_at(tree.central, i), velocity))
+        put_force(pA, i, velocity_force(central_at(tree.inertia, i), velocity))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(pA, i, force_sub(force_at(pA, i), force_at(f_ext, i - 1)))
 

@@ -71,6 +71,7 @@ from .spatial import (
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
+    body_inertia,
     body_transform_at,
     central_at,
     dynamics_misfit,
@@ -79,7 +80,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
     transform_at,
     tree_tables,
 )
@@ -94,7 +94,7 @@ def place(tree, q, m, first, end):
     """Transforms and inertias of the bodies first .. end - 1."""
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
-        put_articulated_block(m.I[i], articulated(rigid_at(tree.inertia, i)))
+        put_articulated_block(m.I[i], articulated(body_inertia(tree, i)))
 
 
 def propagate_velocities(tree, v, m):
@@ -115,7 +115,7 @@ def put_biases(tree, v, f_ext, m, first, end):
     for i in range(first, end):
         velocity = motion_at(m.V, i)
         put_motion(m.c, i, velocity_product(tree, i, velocity, v))
-        put_force(m.b, i, velocity_force(central_at(tree.central, i), velocity))
+        put_force(m.b, i, velocity_force(central_at(tree.inertia, i), velocity))
     for i in range(first, min(end, f_ext.shape[0] + 1)):
         put_force(m.b, i, force_sub(force_at(m.b, i), force_at(f_ext, i - 1)))
 

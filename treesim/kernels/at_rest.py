@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .kinematics import zero_motion
 from .spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
-from .tables import body_transform_at, force_at, motion_at, put_force, put_motion, rigid_at
+from .tables import body_inertia, body_transform_at, force_at, motion_at, put_force, put_motion
 
 
 def apply_mass_matrix(tree, X, a, tau, A, F):
@@ -15,7 +15,7 @@ def apply_mass_matrix(tree, X, a, tau, A, F):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             acceleration = unit_scaled_add(acceleration, tree.screw[k], a[k])  # a_i = X a_λ + S qdd
         put_motion(A, i, acceleration)
-        put_force(F, i, rigid_apply(rigid_at(tree.inertia, i), acceleration))
+        put_force(F, i, rigid_apply(body_inertia(tree, i), acceleration))
     for i in range(tree.n_bodies, 0, -1):
         f = force_at(F, i)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):

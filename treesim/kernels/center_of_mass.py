@@ -8,10 +8,9 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .frame_motion import move_bodies
 from .kinematics import place_bodies, zero_motion
 from .linear import Vector, add, cross, rotate, scale, sub
-from .rnea import net_force
-from .spatial import rigid_apply, unit_scaled_add
+from .spatial import net_force, rigid_apply, unit_scaled_add
 from .status import WRONG_SIZE, status_of
-from .tables import motion_at, rigid_at, transform_at, tree_tables
+from .tables import body_inertia, central_at, motion_at, transform_at, tree_tables
 
 
 def put_vector(out, start, a):
@@ -24,12 +23,12 @@ def center_of_mass_motion(tree, W, V, A):
     o = tree.gravity[0] * 0
     mass, moment, momentum, force = o, Vector(o, o, o), Vector(o, o, o), Vector(o, o, o)
     for i in range(1, tree.n_bodies + 1):
-        inertia, placement = rigid_at(tree.inertia, i), transform_at(W, i)
+        inertia, placement = body_inertia(tree, i), transform_at(W, i)
         velocity, acceleration = motion_at(V, i), motion_at(A, i)
         mass = mass + inertia.m
         moment = add(moment, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
         momentum = add(momentum, rotate(placement.R, rigid_apply(inertia, velocity).f))
-        force = add(force, rotate(placement.R, net_force(inertia, velocity, acceleration).f))
+        force = add(force, rotate(placement.R, net_force(central_at(tree.inertia, i), velocity, acceleration).f))
     return scale(moment, 1 / mass), scale(momentum, 1 / mass), scale(force, 1 / mass)
 
 
@@ -56,7 +55,7 @@ def center_of_mass_jacobian(tree, W, moment, mass, J):
     """J (3, nv), world axes, of bodies placed at W: degree of freedom k moves what it carries, of mass m_k and first
     moment h_k, by the screw (w, u) at its body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m. Sweep inward."""
     for i in range(tree.n_bodies + 1):
-        inertia, placement = rigid_at(tree.inertia, i), transform_at(W, i)
+        inertia, placement = body_inertia(tree, i), transform_at(W, i)
         mass[i] = inertia.m
         put_vector(moment[i], 0, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
     for i in range(tree.n_bodies, 0, -1):

@@ -25,6 +25,7 @@ from .spatial import (
 )
 from .status import WRONG_SIZE, status_of
 from .tables import (
+    body_inertia,
     body_transform_at,
     central_at,
     dynamics_misfit,
@@ -48,12 +49,12 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
     for i in range(1, tree.n_bodies + 1):
         Xi = body_transform(tree, i, q)
         velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
-        inertia = rigid_at(tree.inertia, i)
+        inertia = body_inertia(tree, i)
         put_transform(X, i, Xi)
         put_motion(V, i, velocity)
         put_motion(A, i, body_acceleration(tree, i, Xi, zero_motion(tree), velocity, v, a))
         put_rigid(R, i, inertia)
-        put_force(Y, i, velocity_force(central_at(tree.central, i), velocity))
+        put_force(Y, i, velocity_force(central_at(tree.inertia, i), velocity))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(Y, i, force_sub(force_at(Y, i), force_at(f_ext, i - 1)))
     for i in range(tree.n_bodies, 0, -1):

@@ -23,7 +23,7 @@ from .ltdl import solve as substitute
 from .numbers import sqrt
 from .spatial import force_component, rigid_column
 from .status import FINE, NOT_CONVERGED, WRONG_SIZE, status_of
-from .tables import dynamics_misfit, put_rigid, put_transform, rigid_at, tree_tables
+from .tables import body_inertia, dynamics_misfit, put_rigid, put_transform, rigid_at, tree_tables
 
 TOLERANCE, STEPS_PER_DOF = 1e-13, 20
 SINGULAR = 1e-14  # a pivot of a joint's block below this part of its diagonal is round-off of 0
@@ -86,7 +86,7 @@ def factor_blocks(tree, q, X, R, Phi):
     """X outward; R and the factors L' D L of S' R S inward. Returns whether every joint moves some inertia."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
-        put_rigid(R, i, rigid_at(tree.inertia, i))
+        put_rigid(R, i, body_inertia(tree, i))
     for i in range(tree.n_bodies, 0, -1):
         inertia = rigid_at(R, i)
         add_to_parent(tree, i, inertia, X, R)

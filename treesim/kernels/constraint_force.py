@@ -74,6 +74,7 @@ from .spatial import (
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
+    body_inertia,
     body_transform_at,
     central_at,
     dynamics_misfit,
@@ -83,7 +84,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
     transform_at,
     tree_tables,
 )
@@ -153,7 +153,7 @@ def body_bias(tree, w, i, v, tau):
     """c = v x S qd, b = v x* I v, f = S tau, and the joint's compliance."""
     velocity = motion_at(w.V, i)
     put_motion(w.c, i, velocity_product(tree, i, velocity, v))
-    put_force(w.b, i, velocity_force(central_at(tree.central, i), velocity))
+    put_force(w.b, i, velocity_force(central_at(tree.inertia, i), velocity))
     for c in range(6):
         w.F[i, c] = tree.gravity[0] * 0
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -163,7 +163,7 @@ def body_bias(tree, w, i, v, tau):
 
 def inverse_inertia(tree, paths, w, i):
     """J = (I + what hangs on body i)^-1."""
-    inertia = articulated(rigid_at(tree.inertia, i))
+    inertia = articulated(body_inertia(tree, i))
     child = paths.hanging[i]
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))

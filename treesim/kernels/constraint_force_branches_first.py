@@ -46,6 +46,7 @@ from .spatial import (
 from .status import FINE, WRONG_SIZE, status_of
 from .tables import (
     articulated_at,
+    body_inertia,
     body_transform_at,
     dynamics_misfit,
     force_at,
@@ -54,7 +55,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
     tree_tables,
 )
 
@@ -78,7 +78,7 @@ def main_chains(tree, q):
 
 def yield_to_branch(tree, paths, w, branches, i, tau):
     """Body i of a branch: its inertia and bias force with what hangs on it, less what joint i lets through."""
-    inertia, bias = articulated(rigid_at(tree.inertia, i)), force_at(w.b, i)
+    inertia, bias = articulated(body_inertia(tree, i)), force_at(w.b, i)
     child = paths.hanging[i]
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))

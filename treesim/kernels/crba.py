@@ -12,7 +12,7 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .kinematics import body_transform
 from .spatial import force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
 from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
+from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
 
 def put_packed(tree, H, k, j, value):
@@ -51,7 +51,7 @@ def mass_matrix(tree, q, X, Ic, H, put):
     """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
-        put_rigid(Ic, i, rigid_at(tree.inertia, i))
+        put_rigid(Ic, i, body_inertia(tree, i))
     for i in range(tree.n_bodies, 0, -1):
         inertia = rigid_at(Ic, i)
         add_to_parent(tree, i, inertia, X, Ic)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .blocks import SIX, factor_inertia
 from .spatial import articulated
-from .tables import rigid_at
+from .tables import body_inertia
 
 # what a stage does, in the order in which a level is worked off
 TRANSFORMS, VELOCITIES, BIASES = 0, 1, 2
@@ -81,7 +81,7 @@ def sound_bodies(tree, q):
     block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
     sound = np.zeros(tree.n_bodies + 1, np.int64)
     for i in range(1, tree.n_bodies + 1):
-        sound[i] = 1 if factor_inertia(articulated(rigid_at(tree.inertia, i)), block, factor) else 0
+        sound[i] = 1 if factor_inertia(articulated(body_inertia(tree, i)), block, factor) else 0
     return sound
 
 

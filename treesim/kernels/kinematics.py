@@ -18,7 +18,7 @@ from .spatial import (
     unit_scaled_add,
 )
 from .status import WRONG_SIZE, status_of
-from .tables import force_at, motion_at, put_motion, put_transform, rigid_at, transform_at, tree_tables
+from .tables import body_inertia, force_at, motion_at, put_motion, put_transform, transform_at, tree_tables
 
 
 def zero_motion(tree):
@@ -117,7 +117,7 @@ def energy_and_momentum(tree, q, v, W, V, out):
     for i in range(1, tree.n_bodies + 1):
         velocity = body_velocity(tree, i, body_transform(tree, i, q), motion_at(V, tree.parent[i]), v)
         put_motion(V, i, velocity)
-        inertia = rigid_at(tree.inertia, i)
+        inertia = body_inertia(tree, i)
         placement = transform_at(W, i)
         momentum = rigid_apply(inertia, velocity)
         kinetic = kinetic + force_dot(momentum, velocity) / 2

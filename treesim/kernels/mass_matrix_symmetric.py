@@ -14,7 +14,16 @@ from .crba import put_full
 from .kinematics import body_transform, zero_motion
 from .spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
 from .status import WRONG_SIZE, status_of
-from .tables import body_transform_at, force_at, motion_at, put_force, put_motion, put_transform, rigid_at, tree_tables
+from .tables import (
+    body_inertia,
+    body_transform_at,
+    force_at,
+    motion_at,
+    put_force,
+    put_motion,
+    put_transform,
+    tree_tables,
+)
 
 
 def mark_subtree(tree, i, root):
@@ -32,7 +41,7 @@ def subtree_column(tree, i, k, X, A, F, root, H):
         if root[j] == i:
             a = unit if j == i else motion_to_child(body_transform_at(tree, X, j), motion_at(A, tree.parent[j]))
             put_motion(A, j, a)
-            put_force(F, j, rigid_apply(rigid_at(tree.inertia, j), a))
+            put_force(F, j, rigid_apply(body_inertia(tree, j), a))
     for j in range(tree.n_bodies, i - 1, -1):
         if root[j] == i:
             f = force_at(F, j)

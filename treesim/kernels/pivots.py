@@ -9,13 +9,13 @@ from .crba import add_to_parent
 from .rjk import articulated_quantities
 from .spatial import force_component, rigid_column
 from .status import WRONG_SIZE, status_of
-from .tables import put_rigid, rigid_at, tree_tables
+from .tables import body_inertia, put_rigid, rigid_at, tree_tables
 
 
 def diagonal(tree, X, Ic, H):
     """H_kk = S' Ic S + armature, composite inertias inward."""
     for i in range(1, tree.n_bodies + 1):
-        put_rigid(Ic, i, rigid_at(tree.inertia, i))
+        put_rigid(Ic, i, body_inertia(tree, i))
     for i in range(tree.n_bodies, 0, -1):
         inertia = rigid_at(Ic, i)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):

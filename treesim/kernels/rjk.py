@@ -33,6 +33,7 @@ from .spatial import (
 )
 from .tables import (
     articulated_at,
+    body_inertia,
     body_transform_at,
     force_at,
     motion_at,
@@ -40,7 +41,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    rigid_at,
 )
 
 
@@ -55,7 +55,7 @@ def articulated_quantities(tree, q, X, P, U, D_inv):
     nothing = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
-        put_articulated(P, i, articulated(rigid_at(tree.inertia, i)))
+        put_articulated(P, i, articulated(body_inertia(tree, i)))
     for i in range(tree.n_bodies, 0, -1):
         inertia = articulated_at(P, i)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):

@@ -51,7 +51,7 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
         put_transform(X, i, Xi)
         put_motion(V, i, velocity)
         put_motion(A, i, acceleration)
-        put_force(F, i, net_force(central_at(tree.central, i), velocity, acceleration))
+        put_force(F, i, net_force(central_at(tree.inertia, i), velocity, acceleration))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(F, i, force_sub(force_at(F, i), force_at(f_ext, i - 1)))
     for i in range(tree.n_bodies, 0, -1):

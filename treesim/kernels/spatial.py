@@ -183,6 +183,17 @@ def force_component(f, k):
 # ---- rigid-body inertias
 
 
+def rigid(body):
+    """A central inertia about the frame's origin: I - m cx cx, h = m c."""
+    I, c, m = body.I, body.c, body.m  # noqa: E741
+    h = scale(c, m)
+    xx, yy, zz = h.x * c.x, h.y * c.y, h.z * c.z
+    about_origin = Symmetric(
+        I.xx + (yy + zz), I.yy + (xx + zz), I.zz + (xx + yy), I.xy - h.x * c.y, I.xz - h.x * c.z, I.yz - h.y * c.z
+    )
+    return RigidInertia(about_origin, h, m)
+
+
 def rigid_apply(inertia, v):
     """I v (RBDA eq. 2.63)."""
     return Force(

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from .linear import Matrix, Symmetric, Vector
 from .rotations import GENERAL, Transform
-from .spatial import ArticulatedInertia, CentralInertia, Force, Motion, RigidInertia
+from .spatial import ArticulatedInertia, CentralInertia, Force, Motion, RigidInertia, rigid
 
 HEADER = 4  # N, nq, nv, number of entries of a packed L
-N_PLACEMENT, N_INERTIA, N_CENTRAL = 12, 10, 10  # numbers per body
+N_PLACEMENT, N_INERTIA = 12, 10  # numbers per body
 
 
 class Tree(NamedTuple):
@@ -34,8 +34,7 @@ class Tree(NamedTuple):
     dof_depth: Any  # (nv,) number of ancestors in the expanded graph
     row_start: Any  # (nv,) start of row k in a packed matrix; its entry for the ancestor of depth e is row_start[k] + e
     placement: Any  # (N+1, 12) rotation by rows, then translation
-    inertia: Any  # (N+1, 10) I about the origin (xx yy zz xy xz yz), h = m c, m
-    central: Any  # (N+1, 10) I about the centre of mass, as above, the centre of mass, m
+    inertia: Any  # (N+1, 10) I about the centre of mass (xx yy zz xy xz yz), the centre of mass c, m
     armature: Any  # (nv,) rotor inertia, added to H's diagonal
     gravity: Any  # (3,) in base axes
 
@@ -55,12 +54,10 @@ def tree_tables(ints, reals):
     placement = reals[: B * N_PLACEMENT].reshape((B, N_PLACEMENT))
     r = B * (N_PLACEMENT + N_INERTIA)
     inertia = reals[B * N_PLACEMENT : r].reshape((B, N_INERTIA))
-    central = reals[r : r + B * N_CENTRAL].reshape((B, N_CENTRAL))
-    r += B * N_CENTRAL
     return Tree(
         N, nq, nv, nnz, parent, code, kind, q_start, v_start, last_dof,
         ints[d : d + nv], ints[d + nv : d + 2 * nv], ints[d + 2 * nv : d + 3 * nv], ints[d + 3 * nv : d + 4 * nv],
-        placement, inertia, central, reals[r : r + nv], reals[r + nv : r + nv + 3],
+        placement, inertia, reals[r : r + nv], reals[r + nv : r + nv + 3],
     )  # fmt: skip
 
 
@@ -69,7 +66,7 @@ def with_armature(tree, armature):
     return Tree(
         tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
         tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
-        tree.central, armature, tree.gravity,
+        armature, tree.gravity,
     )  # fmt: skip
 
 
@@ -144,10 +141,15 @@ def rigid_at(A, i):
 
 
 def central_at(A, i):
-    """Rigid-body inertia about the centre of mass in row i."""
+    """Rigid-body inertia about the centre of mass in row i of the tree's table."""
     return CentralInertia(
         Symmetric(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]), Vector(A[i, 6], A[i, 7], A[i, 8]), A[i, 9]
     )
+
+
+def body_inertia(tree, i):
+    """The inertia of body i about its frame's origin."""
+    return rigid(central_at(tree.inertia, i))
 
 
 def put_rigid(A, i, inertia):

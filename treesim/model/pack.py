@@ -45,21 +45,20 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     a column of an inertia is just a column. Rotation i takes kernel coordinates of body i to the body's own. All three
     arrays are read-only. Their order is that of `treesim.kernels.tables.tree_tables`. O(N + n).
     """
-    turns, *bodies = _body_tables(tree)
-    reals = np.concatenate([*(table.ravel() for table in bodies), tree.armature, tree.gravity])
-    tables = _integer_table(tree, bodies[0]), reals, turns
+    turns, placement, inertia = _body_tables(tree)
+    reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])
+    tables = _integer_table(tree, placement), reals, turns
     for table in tables:
         table.setflags(write=False)
     return tables
 
 
-def _body_tables(tree: Tree) -> tuple[np.ndarray, ...]:
-    """The rotations of kernel frames, and in these frames placements (N+1, 12), inertias about the origin (N+1, 10)
-    and about the centre of mass (N+1, 10)."""
+def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rotations of kernel frames, and placements (N+1, 12) and inertias (N+1, 10) in these frames."""
     N = tree.n_bodies
     turns = np.broadcast_to(np.eye(3), (N + 1, 3, 3)).copy()
     placement = np.zeros((N + 1, 12))
-    inertia, central = np.zeros((N + 1, 10)), np.zeros((N + 1, 10))
+    inertia = np.zeros((N + 1, 10))
     placement[0, [0, 4, 8]] = 1.0
     for i, body in enumerate(tree.bodies, start=1):
         joint = body.joint
@@ -68,15 +67,10 @@ def _body_tables(tree: Tree) -> tuple[np.ndarray, ...]:
         B, B_parent = turns[i], turns[body.parent]
         placement[i, :9] = (B_parent.T @ joint.placement.rotation @ B).ravel()
         placement[i, 9:] = B_parent.T @ joint.placement.translation
-        com = B.T @ body.inertia.com
-        inertia[i] = *_entries(B.T @ body.inertia.about_origin() @ B), *(body.inertia.mass * com), body.inertia.mass
-        central[i] = *_entries(B.T @ body.inertia.rotational @ B), *com, body.inertia.mass
-    return turns, placement, inertia, central
-
-
-def _entries(S: np.ndarray) -> tuple[float, ...]:
-    """The entries of a symmetric matrix in the order of `kernels.linear.Symmetric`."""
-    return S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]
+        S = B.T @ body.inertia.rotational @ B
+        inertia[i, :6] = S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]
+        inertia[i, 6:] = *(B.T @ body.inertia.com), body.inertia.mass
+    return turns, placement, inertia
 
 
 def _integer_table(tree: Tree, placement: np.ndarray) -> np.ndarray:

@@ -251,7 +251,7 @@ class BulletMachine:
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return M (nv, nv); robots without spherical joints only."""
-        found = np.array(bullet.calculateMassMatrix(self.robot, list(self._dof_vector(q, "q"))))
+        found = np.array(bullet.calculateMassMatrix(self.robot, list(self.dof_vector(q, "q"))))
         T = np.eye(self.nv)
         if self.floating:
             T[:6, :6] = np.linalg.inv(base_motion_map(self.inertial[BASE]))
@@ -266,7 +266,7 @@ class BulletMachine:
         """
         attitude = rotation_of(q[3:7]) if self.floating else np.eye(3)
         bullet.setGravity(*((attitude @ self.inertial[BASE].rotation).T @ self.gravity))
-        Q, V, A = self._dof_vector(q, "q"), self._dof_vector(v, "v"), self._dof_vector(a, "v")
+        Q, V, A = self.dof_vector(q, "q"), self.dof_vector(v, "v"), self.dof_vector(a, "v")
         level = np.concatenate([np.zeros(3), quaternion_of(self.inertial[BASE].rotation.T)])
         if self.floating:
             base = base_to_bullet(level, v[:6], self.inertial[BASE])
@@ -280,7 +280,7 @@ class BulletMachine:
             tau[:6] = base_wrench_from_bullet(found[:3], found[3:6], level, self.inertial[BASE])
         return tau
 
-    def _dof_vector(self, values: np.ndarray, kind: str) -> np.ndarray:
+    def dof_vector(self, values: np.ndarray, kind: str) -> np.ndarray:
         """treesim's q or v without the base, in the order of Bullet's degrees of freedom."""
         offset = 6 if self.floating else 0
         result = np.zeros(self.nv - offset)

@@ -78,7 +78,7 @@ class PybulletReferee:
             "moments": stripped.moments,
             "floating": floating,
             "gravity": question.robot.gravity.tolist(),
-            "joints": _joint_table(question.robot),
+            "joints": joint_table(question.robot),
             "motors": self.motors,
             "merge": self.merge,
             "functions": not spherical,
@@ -125,7 +125,8 @@ class PybulletReferee:
                 return {key: stored[key] for key in stored.files}
 
 
-def _joint_table(robot: Tree) -> list[dict[str, Any]]:
+def joint_table(robot: Tree) -> list[dict[str, Any]]:
+    """Return the table of a robot's joints that `BulletMachine` wants: name, type, body, ranges of q and of v."""
     rows = []
     for body in robot.bodies:
         joint = body.joint

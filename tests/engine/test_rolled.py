@@ -1,0 +1,252 @@
+"""Rolled code: a function for each shape of a trace's segments, the generic engine's results, trees of any size."""
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.engine import forms, machine_code, specialised
+from treesim.engine.rolled import Memory
+from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
+from treesim.engine.straight_line import Lanes
+from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
+from treesim.errors import ArgumentError, UnsupportedError
+from treesim.kernels.aba import forward_dynamics_states
+from treesim.kernels.configuration import difference_states
+from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.kernels.kinematics import body_poses_states
+from treesim.model import generators
+
+compiled = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+NEVER, ALWAYS = 10**9, 1
+FUNCTIONS = {
+    "aba": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, f_ext=f),
+    "ltdl": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, backend="crba_ltdl"),
+    "rjk": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, backend="rjk"),
+    "rnea": lambda robot, q, v, a, tau, f: treesim.inverse_dynamics(robot, q, v, a, f_ext=f),
+    "crba": lambda robot, q, v, a, tau, f: treesim.mass_matrix(robot, q),
+    "poses": lambda robot, q, v, a, tau, f: treesim.body_poses(robot, q),
+}
+DOUBLE_ERROR = {"ltdl": 1e-11}  # the condition of the mass matrix; 1e-12 for all others
+SINGLE_ERROR = {"aba": 1e-3, "ltdl": 2e-2, "rjk": 1e-3, "rnea": 2e-6, "crba": 2e-6, "poses": 2e-6}
+
+
+def states(robot, count):
+    """States side by side."""
+    each = [trees.random_state(robot, k) for k in range(count)]
+    return trees.State(*(np.stack(values) for values in zip(*each, strict=True)))
+
+
+@pytest.fixture
+def rolled_only(monkeypatch):
+    """Every batch on rolled code."""
+    monkeypatch.setenv(forms.VARIABLE, forms.ROLLED)
+    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+
+
+def generic(monkeypatch, function, *arguments):
+    with monkeypatch.context() as patch:
+        patch.setattr(specialised, "STATES", NEVER)
+        return function(*arguments)
+
+
+def agrees(monkeypatch, name, robot, count=21):
+    """Rolled code in both precisions against the generic engine, the last group of lanes not full."""
+    batch = states(robot, count)
+    function = FUNCTIONS[name]
+    expected = generic(monkeypatch, function, robot, *batch)
+    assert trees.relative_error(function(robot, *batch), expected) < DOUBLE_ERROR.get(name, 1e-12)
+    single = function(robot, *(x.astype(np.float32) for x in batch))
+    assert single.dtype == np.float32
+    assert trees.relative_error(single, expected) < SINGLE_ERROR[name]
+
+
+@compiled
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("tree", ["random_a", "random_c", "random_14", "grid_3"])
+def test_results_are_the_generic_engine_s_on_trees_of_all_joints(tree, name, rolled_only, monkeypatch):
+    agrees(monkeypatch, name, trees.tree(tree))
+
+
+@compiled
+@pytest.mark.parametrize("name", ["aba", "rnea", "ltdl"])
+@pytest.mark.parametrize("robot", ["simple_humanoid", "talos_full_v2", "g1_29dof_rev_1_0"])
+def test_results_are_the_generic_engine_s_on_robots(robot, name, rolled_only, monkeypatch):
+    agrees(monkeypatch, name, treesim.load(robot, base="floating", mimic="free"))
+
+
+@compiled
+def test_a_state_s_result_does_not_depend_on_its_place(rolled_only):
+    robot = trees.tree("random_14")
+    q, v, _, tau, _ = states(robot, 45)
+    together = treesim.forward_dynamics(robot, q, v, tau)
+    for first, last in ((0, 1), (1, 45), (5, 22), (44, 45)):
+        part = treesim.forward_dynamics(robot, q[first:last], v[first:last], tau[first:last])
+        assert np.array_equal(part, together[first:last])
+
+
+@compiled
+@pytest.mark.parametrize("name", ["random_a", "random_c"])
+def test_rollouts_are_the_generic_engine_s(name, rolled_only):
+    robot = trees.tree(name)
+    q, v, _, tau, _ = states(robot, 11)
+    controls = 0.1 * np.stack([tau] * 7, axis=1)
+    found = treesim.rollout(robot, q, v, controls, dt=1e-3)
+    expected = treesim.rollout(robot, q, v, controls, dt=1e-3, engine="generic")
+    assert trees.relative_error(found.q, expected.q) < 1e-12
+    assert trees.relative_error(found.v, expected.v) < 1e-11
+
+
+@compiled
+def test_a_number_that_is_not_finite_is_found(rolled_only):
+    robot = generators.chain(40)
+    q, v, _, tau, _ = states(robot, 20)
+    v[13, 7] = np.nan
+    with pytest.raises(treesim.NonFiniteError, match=r"v\[13, 7\]"):
+        treesim.forward_dynamics(robot, q, v, tau)
+
+
+# ---- segments
+
+
+def in_segments(entry, robot, fold_zeros=False):
+    """A trace of an entry, and its segments."""
+    n = robot.nv
+    sizes = {
+        mass_matrix_states: ((robot.nq,), (n * n,)),
+        body_poses_states: ((robot.nq,), (16 * (robot.n_bodies + 1),)),
+    }.get(entry, ((robot.nq, n, n, 0), (n,)))
+    traced = table_trace(entry, (robot.ints, robot.reals), *sizes, fold_zeros)
+    return traced, cut(traced)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("entry", [forward_dynamics_states, mass_matrix_states, body_poses_states])
+@pytest.mark.parametrize("fold_zeros", [False, True])
+def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
+    _, short = in_segments(entry, generators.chain(16), fold_zeros)
+    _, long = in_segments(entry, generators.chain(48), fold_zeros)
+    assert long.distinct <= 1.15 * short.distinct < 2500  # runs of short iterations end differently
+    assert len(long.order) > 2.9 * len(short.order)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("entry", [forward_dynamics_states, forward_dynamics_ltdl_states, mass_matrix_states])
+@pytest.mark.parametrize("name", ["random_14", "grid_3"])
+def test_no_value_is_overwritten_before_its_last_use_nor_by_a_segment_that_reads_it(name, entry):
+    traced, found = in_segments(entry, trees.tree(name))
+    memory = Memory(traced, found)
+    inputs = [k for k, operation in enumerate(traced.graph.operation) if operation == INPUT]
+    holds = {memory.of_node[k]: k for k in inputs}
+    shape_of = {k: shape for shape in found.shapes for k in shape.segments.tolist()}
+    for k in range(len(found.starts) - 1):
+        shape = shape_of[k]
+        outside = found.externals[found.external_starts[k] : found.external_starts[k + 1]]
+        read = [node for node, kind in zip(outside, shape.externals, strict=True) if kind == SLOT]
+        assert all(holds[memory.of_node[node]] == node for node in read)
+        stored = found.order[found.starts[k] + shape.stored]
+        written = [node for node in stored if memory.of_node[node] >= 0]
+        assert not {memory.of_node[x] for x in written} & {memory.of_node[x] for x in read}
+        holds.update((memory.of_node[node], node) for node in written)
+    for place, node in enumerate(traced.results):
+        own = memory.of_node[node]
+        assert traced.graph.operation[node] in (CONSTANT, TABLE) or holds[own] == node, place
+
+
+@pytest.mark.nojit
+def test_all_operations_of_a_shape_are_the_same():
+    traced, found = in_segments(forward_dynamics_states, trees.tree("random_14"))
+    operation = np.array(traced.graph.operation)[found.order]
+    assert sorted(k for shape in found.shapes for k in shape.segments) == list(range(len(found.starts) - 1))
+    for shape in found.shapes:
+        for k in shape.segments:
+            first, last = found.starts[k : k + 2]
+            assert np.array_equal(operation[first:last], shape.operations[:, 0])
+            outside = found.externals[found.external_starts[k] : found.external_starts[k + 1]]
+            entries = np.array(traced.graph.operation)[outside] == TABLE
+            assert np.array_equal(entries, shape.externals == ENTRY)
+
+
+@pytest.mark.nojit
+def test_entries_of_tables_are_worked_out_but_never_looked_at():
+    graph = TableGraph()
+    two, also_two, zero = (graph.given(x) for x in (2.0, 2.0, 0.0))
+    assert two.node != also_two.node and zero.value is None
+    product = -(two * also_two + 3)
+    assert graph.operation[product.node] == TABLE and graph.values[graph.first[product.node]] == -7
+    assert graph.operation[(two / zero).node] == DIV  # the processor's answer, not Python's
+    assert (zero * 0).value == 0  # the text's own zero is known
+    assert TableGraph(fold_zeros=True).given(0.0).value == 0
+    with pytest.raises(UnsupportedError, match="values of its inputs"):
+        bool(two == 2)
+
+
+# ---- which form
+
+
+def is_rolled(code):
+    return "@records" in code.text
+
+
+def form_of(robot, entry=forward_dynamics_states):
+    n = robot.nv
+    sizes = (robot.nq, n, n, 0)
+    return is_rolled(
+        forms.written(forms.wanted(), entry, (robot.ints, robot.reals), sizes, (n,), Lanes(False, 8))
+    )  # fmt: skip
+
+
+@pytest.mark.nojit
+def test_short_kernels_are_straight_and_long_regular_ones_rolled(monkeypatch):
+    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(80)
+    assert [form_of(humanoid), form_of(chain)] == [False, True]
+    monkeypatch.setenv(forms.VARIABLE, "rolled")
+    assert form_of(humanoid)
+    monkeypatch.setenv(forms.VARIABLE, "straight")
+    assert not form_of(chain)
+    monkeypatch.setenv(forms.VARIABLE, "fast")
+    with pytest.raises(ArgumentError, match="auto, straight or rolled"):
+        form_of(chain)
+
+
+@pytest.mark.nojit
+def test_zeros_are_not_folded_where_every_body_has_its_own(monkeypatch):
+    robot = generators.chain(24)
+    n, zeros = robot.nv, np.random.default_rng(0).random(robot.reals.size) < 0.3
+    zeros[9::10] = False
+    reals = np.where(zeros, 0.0, robot.reals + 0.1)
+    arguments = (forward_dynamics_states, (robot.ints, reals), (robot.nq, n, n, 0), (n,))
+    folded = cut(table_trace(*arguments, fold_zeros=True)).distinct
+    general = cut(table_trace(*arguments)).distinct
+    assert 2 * general < folded < forms.IRREGULAR
+    lanes = Lanes(False, 8)
+    with_folding = forms.written(forms.ROLLED, *arguments, lanes).text
+    monkeypatch.setattr(forms, "IRREGULAR", general)
+    assert len(forms.written(forms.ROLLED, *arguments, lanes).text) < 0.6 * len(with_folding)
+
+
+@compiled
+def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)
+    tried = []
+    write = specialised.written
+    monkeypatch.setattr(specialised, "written", lambda *a: tried.append(a) or write(*a))
+    robot = trees.tree("random_c")
+    arguments = (difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,), False)
+    for _ in range(2):
+        monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
+        with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
+            specialised.batch_code(*arguments)
+    assert len(tried) == 1
+
+
+@compiled
+def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)
+    robot = trees.tree("random_c")
+    shapes = [(robot.nq,), (robot.nq,)], [(robot.nv,)]
+    for _ in range(2):
+        with pytest.raises(UnsupportedError, match="values of its inputs"):
+            specialised.single_code(difference_states, (robot.ints, robot.reals), *shapes, np.float64)
+    assert len(list((tmp_path / "objects").iterdir())) == 1

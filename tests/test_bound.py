@@ -1,0 +1,212 @@
+"""The bound object: what plain functions say, on arrays of its own type, in place, and with their errors."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim.engine import specialised
+from treesim.errors import (
+    ArgumentError,
+    NonFiniteError,
+    SingularInertiaError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from treesim.model import generators
+
+from .trees import random_tree
+
+needs_specialised = pytest.mark.skipif(
+    not specialised.usable(), reason="no specialised code: kernels are not compiled, or LLVM is older than 17"
+)
+ROBOTS = {
+    "humanoid": lambda: treesim.load("simple_humanoid", base="floating"),
+    "random": lambda: random_tree(9),
+    "chain": lambda: generators.chain(1),
+}
+
+
+@pytest.fixture(scope="module", params=list(ROBOTS))
+def robot(request: pytest.FixtureRequest) -> treesim.Tree:
+    made: treesim.Tree = ROBOTS[request.param]()
+    return made
+
+
+def state(robot: treesim.Tree, number: type[np.floating] = np.float64) -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    return [x.astype(number) for x in (robot.random(rng), *rng.standard_normal((2, robot.nv)))]
+
+
+def both(bound: treesim.Dynamics, q: np.ndarray, v: np.ndarray, x: np.ndarray) -> dict[str, tuple[np.ndarray, ...]]:
+    """What the bound object and the plain functions say of one state, by name."""
+    robot, frame = bound.robot, list(bound.robot.frames)[-1]
+    return {
+        "forward_dynamics": (bound.forward_dynamics(q, v, x), treesim.forward_dynamics(robot, q, v, x)),
+        "inverse_dynamics": (bound.inverse_dynamics(q, v, x), treesim.inverse_dynamics(robot, q, v, x)),
+        "bias_forces": (bound.bias_forces(q, v), treesim.bias_forces(robot, q, v)),
+        "mass_matrix": (bound.mass_matrix(q), treesim.mass_matrix(robot, q)),
+        "solve_mass_matrix": (bound.solve_mass_matrix(q, x), treesim.solve_mass_matrix(robot, q, x)),
+        "frame_jacobian": (
+            bound.frame_jacobian(q, frame, "local"),
+            treesim.frame_jacobian(robot, q, frame, "local"),
+        ),
+        "inverse_operational_inertia": (
+            bound.inverse_operational_inertia(q, frame),
+            treesim.inverse_operational_inertia(robot, q, frame),
+        ),
+    }
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_functions_agree_with_the_plain_ones(robot: treesim.Tree, engine: str, number: type[np.floating]) -> None:
+    bound = treesim.Dynamics(robot, dtype=number, engine=engine)
+    q, v, x = state(robot, number)
+    exact = both(bound, *(array.astype(float) for array in (q, v, x)))
+    bound_results = both(bound, q, v, x)
+    tolerance = 2e-13 if number is np.float64 else 2e-3
+    for name, (_, plain) in exact.items():
+        mine = bound_results[name][0]
+        assert mine.dtype == number, name
+        assert np.abs(mine - plain).max() <= tolerance * np.abs(plain).max(), name
+
+
+def test_identities_hold_within_the_object(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, a = state(robot)
+    tau = bound.inverse_dynamics(q, v, a)
+    assert np.abs(bound.forward_dynamics(q, v, tau) - a).max() < 1e-10 * np.abs(a).max()
+    assert np.abs(bound.mass_matrix(q) @ a + bound.bias_forces(q, v) - tau).max() < 1e-12 * np.abs(tau).max()
+    assert np.abs(bound.solve_mass_matrix(q, bound.mass_matrix(q) @ a) - a).max() < 1e-9 * np.abs(a).max()
+
+
+def test_results_go_where_they_are_wanted_even_over_an_argument(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    wanted = bound.forward_dynamics(q, v, x)
+    out = np.full(robot.nv, np.nan)
+    assert bound.forward_dynamics(q, v, x, out=out) is out
+    assert np.array_equal(out, wanted)
+    assert bound.forward_dynamics(q, v, x, out=x) is x
+    assert np.array_equal(x, wanted)
+    M = np.empty((robot.nv, robot.nv))
+    assert bound.mass_matrix(q, out=M) is M
+    assert np.array_equal(M, M.T)
+
+
+def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    one = bound.forward_dynamics(q, v, x)
+    assert np.array_equal(bound.forward_dynamics(q.tolist(), v.tolist(), x.tolist()), one)
+    apart = np.repeat(q, 2)[::2]
+    assert np.array_equal(bound.forward_dynamics(apart, v, x), one)
+    out = np.empty((3, robot.nv))
+    many = bound.forward_dynamics(np.stack([q] * 3), v, x, out=out)
+    assert many is out
+    assert np.abs(many - one).max() <= 1e-12 * np.abs(one).max()
+    forces = np.random.default_rng(1).standard_normal((robot.n_bodies, 6))
+    assert np.allclose(
+        bound.forward_dynamics(q, v, x, forces), treesim.forward_dynamics(robot, q, v, x, forces), rtol=1e-12, atol=0
+    )
+
+
+def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
+    gravity, armature = (1.0, 2.0, 3.0), np.linspace(0.1, 1, robot.nv)
+    bound = treesim.Dynamics(robot, gravity=gravity, armature=armature)
+    q, v, x = state(robot)
+    plain = treesim.forward_dynamics(robot, q, v, x, gravity=gravity, armature=armature)
+    assert np.abs(bound.forward_dynamics(q, v, x) - plain).max() <= 1e-12 * np.abs(plain).max()
+    M = treesim.mass_matrix(robot, q, armature=armature)
+    solution = bound.solve_mass_matrix(q, x)
+    assert np.abs(M @ solution - x).max() <= 1e-12 * np.abs(M).max() * np.abs(solution).max()
+    with_gravity = treesim.inverse_dynamics(robot, q, v, x, gravity=gravity, armature=armature)
+    assert np.abs(bound.inverse_dynamics(q, v, x) - with_gravity).max() <= 1e-12 * np.abs(with_gravity).max()
+
+
+@pytest.mark.parametrize("backend", ["crba_ltdl", "rjk", "conjugate_gradient", "divide_and_conquer", "auto"])
+def test_every_kind_of_backend_can_be_bound(backend: str) -> None:
+    robot = ROBOTS["random"]()
+    q, v, x = state(robot)
+    plain = treesim.forward_dynamics(robot, q, v, x, backend=backend)
+    mine = treesim.Dynamics(robot, backend=backend).forward_dynamics(q, v, x)
+    assert np.abs(mine - plain).max() <= 1e-9 * np.abs(plain).max()
+
+
+@needs_specialised
+def test_specialised_code_is_what_auto_runs() -> None:
+    robot = ROBOTS["humanoid"]()
+    q, v, x = state(robot)
+    results = [treesim.Dynamics(robot, engine=e).forward_dynamics(q, v, x) for e in ("auto", "specialized", "generic")]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[2], treesim.forward_dynamics(robot, q, v, x))
+    assert not np.array_equal(results[0], results[2])  # other rounding: other code
+
+
+@needs_specialised
+def test_threads_share_an_object() -> None:
+    robot = ROBOTS["humanoid"]()
+    bound = treesim.Dynamics(robot)
+    states = [[np.random.default_rng(k).permutation(x) for x in state(robot)] for k in range(8)]
+    for q, _, _ in states:
+        q[3:7] = (0, 0, 0, 1)
+    alone = [bound.forward_dynamics(*each) for each in states]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda k: bound.forward_dynamics(*states[k % 8]), range(400)))
+    assert all(np.array_equal(qdd, alone[k % 8]) for k, qdd in enumerate(together))
+
+
+def test_arguments_are_explained(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    with pytest.raises(ArgumentError, match="v has shape"):
+        bound.forward_dynamics(q, v[:-1], x)
+    with pytest.raises(ArgumentError, match="q must be an array of real numbers"):
+        bound.mass_matrix("nonsense")
+    with pytest.raises(NonFiniteError, match=r"tau\[0\] is nan"):
+        bound.forward_dynamics(q, v, x * np.nan)
+    with pytest.raises(ArgumentError, match="writable, C-contiguous array of float64"):
+        bound.mass_matrix(q, out=np.empty((robot.nv, robot.nv), np.float32))
+    with pytest.raises(ArgumentError, match="out has shape"):
+        bound.mass_matrix(q, out=np.empty((1, 1, 1)))
+    fixed = np.empty(robot.nv)
+    fixed.setflags(write=False)
+    with pytest.raises(ArgumentError, match="writable"):
+        bound.inverse_dynamics(q, v, x, out=fixed)
+
+
+def test_what_cannot_be_bound_is_refused() -> None:
+    robot = ROBOTS["random"]()
+    with pytest.raises(UnknownNameError, match="unknown engine 'jit'"):
+        treesim.Dynamics(robot, engine="jit")
+    with pytest.raises(ArgumentError, match="dtype must be float64 or float32"):
+        treesim.Dynamics(robot, dtype=complex)
+    with pytest.raises(UnknownNameError, match=r"dynamics plugin .abba."):
+        treesim.Dynamics(robot, backend="abba")
+    with pytest.raises(UnknownNameError, match="frame"):
+        treesim.Dynamics(robot).frame_jacobian(robot.neutral(), "nose")
+    with pytest.raises(UnsupportedError, match="specialised"):
+        treesim.Dynamics(robot, backend="auto", engine="specialized")
+    iterative = treesim.Dynamics(robot, backend="conjugate_gradient", engine="specialized")
+    with pytest.raises(UnsupportedError, match=r"cannot be traced|NUMBA_DISABLE_JIT|LLVM"):
+        iterative.forward_dynamics(*state(robot))
+
+
+def test_a_massless_joint_is_named() -> None:
+    chain = generators.chain(2)
+    massless = [treesim.Body(b.name, b.parent, b.joint, treesim.Inertia()) for b in chain.bodies]
+    robot = treesim.Tree("massless", massless)
+    with pytest.raises(SingularInertiaError, match="moves no inertia"):
+        treesim.Dynamics(robot).forward_dynamics(np.zeros(2), np.zeros(2), np.ones(2))
+
+
+def test_a_robot_that_cannot_move_has_empty_results() -> None:
+    robot = treesim.Tree("rock", [])
+    bound = treesim.Dynamics(robot)
+    nothing = np.empty(0)
+    assert bound.forward_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert bound.mass_matrix(nothing).shape == (0, 0)

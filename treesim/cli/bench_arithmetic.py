@@ -1,0 +1,95 @@
+"""Arithmetic of batches for `treesim bench --batch`: operations per second, and how much of the peak that is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine.threads import thread_count
+from ..engine.trace import ADD, DIV, MUL, NEG, SUB, trace
+from ..errors import UnsupportedError
+from ..kernels.aba import forward_dynamics_states
+from ..kernels.crba import mass_matrix_states
+from ..kernels.rnea import inverse_dynamics_states
+from ..model.tree import Tree
+from .bench_batches import KINDS, PAUSE, TURN
+from .contenders import SINGLE, States
+from .fma_peak import peak
+from .peers.base import FORWARD, INVERSE, MASS
+from .timing import interleaved, on_threads
+
+NAMES = {ADD: "add", SUB: "add", MUL: "mul", DIV: "div"}
+
+
+def operations(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> dict[str, int]:
+    """Return how many operations of each kind (add, mul, div, other) this robot's straight-line code does on one state;
+    rolled code does some more, with constants that the other folds.
+
+    An addition or subtraction is an add; square roots, comparisons, sines and cosines are other, each counted once,
+    although a sine takes about twenty operations. Raises UnsupportedError if there is no such code.
+    """
+    traced = trace(entry, (tree.ints, tree.reals), sizes, results)
+    kinds = [traced.graph.operation[node] for node in traced.graph.needed(traced.results)]
+    counted = Counter(NAMES.get(kind, "other") for kind in kinds if kind != NEG)
+    return {name: counted[name] for name in ("add", "mul", "div", "other")}
+
+
+def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -> list[dict[str, Any]]:
+    """Return a row for each of ABA, RNEA and CRBA, number type, and one and all threads: operations per state, seconds
+    per state, operations per second, the processor's peak, and the share of it."""
+    threads = list(dict.fromkeys((1, thread_count())))
+    peaks = {(kind, n): peak(kind == SINGLE, n) for kind in KINDS for n in threads}
+    calls = {(quantity, kind, n): call for kind in KINDS for n in threads
+             for quantity, call in _calls(tree, states, KINDS[kind], n).items()}  # fmt: skip
+    labels = {key: str(key) for key in calls}
+    timings = interleaved({labels[key]: call for key, call in calls.items()}, rounds, TURN, PAUSE)
+    rows = []
+    for quantity, (name, counted) in _counts(tree, notes).items():
+        for kind, n in peaks:
+            seconds = 1e-6 * timings[labels[quantity, kind, n]].min_us / len(states.q)
+            rate = sum(counted.values()) / seconds
+            rows.append({
+                "kernel": name, "quantity": quantity, "numbers": kind, "threads": n, "operations": counted,
+                "min_s": seconds, "per_s": rate, "peak_per_s": peaks[kind, n], "share": rate / peaks[kind, n],
+            })  # fmt: skip
+    return rows
+
+
+def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) -> dict[str, Callable[[], None]]:
+    import treesim
+
+    q, v, a, tau = (x.astype(number) for x in states)
+
+    def forward() -> None:
+        with on_threads(threads):
+            treesim.forward_dynamics(tree, q, v, tau)
+
+    def inverse() -> None:
+        with on_threads(threads):
+            treesim.inverse_dynamics(tree, q, v, a)
+
+    def mass() -> None:
+        with on_threads(threads):
+            treesim.mass_matrix(tree, q)
+
+    return {FORWARD: forward, INVERSE: inverse, MASS: mass}
+
+
+def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, int]]]:
+    """By quantity: the kernel's name and its operations; nothing, and a note, without specialised code."""
+    nq, nv = tree.nq, tree.nv
+    entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
+        FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),
+        INVERSE: ("RNEA", inverse_dynamics_states, [nq, nv, nv, 0], [nv]),
+        MASS: ("CRBA", mass_matrix_states, [nq], [nv * nv]),
+    }
+    found = {}
+    for quantity, (name, entry, sizes, results) in entries.items():
+        try:
+            found[quantity] = (name, operations(entry, tree, sizes, results))
+        except UnsupportedError as error:
+            notes.append(f"operations of {name} are not counted: {error}")
+    return found

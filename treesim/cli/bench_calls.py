@@ -1,0 +1,117 @@
+"""Single calls of `treesim bench`: one state, from Python to Python, beside other engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..cost.error_growth import exact_results
+from ..errors import ArgumentError, TreesimError
+from ..kernels.aba import forward_dynamics_states
+from ..kernels.crba import mass_matrix_states
+from ..kernels.inverse_mass import inverse_mass_rows_states
+from ..kernels.rnea import inverse_dynamics_states
+from ..model.tree import Tree
+from .bench_engine import GENERIC, engine_of_bound
+from .contenders import OURS, Call, Contender, States, measured
+from .operational_rows import our_contenders, their_contenders
+from .peers import Peer, PinocchioPeer
+from .peers.base import FORWARD, INVERSE, MASS, SOLVE
+
+BACKENDS = ("aba", "crba_ltdl")
+PLAIN = "checks its arguments and the result, which is a new array"
+BOUND = "one robot bound beforehand; checks its arguments and the result, which is a new array"
+INTO = "one robot bound beforehand; checks its arguments and the result, in an array of the caller's"
+NO_FORCES = np.empty(0)
+
+
+def call_rows(
+    tree: Tree, peers: Sequence[Peer], state: States, rounds: int, every_backend: bool, notes: list[str]
+) -> list[dict[str, Any]]:
+    """Return a row for each call on one state, ours and the peers' (see `measured`), sorted by what they compute."""
+    contenders = [*_ours(tree, state, every_backend, notes), *our_contenders(tree, state)]
+    for peer in peers:
+        contenders += peer.calls(state)
+        if isinstance(peer, PinocchioPeer):
+            contenders += their_contenders(peer, tree, state)
+    quantities = list(dict.fromkeys(each.quantity for each in contenders))
+    contenders.sort(key=lambda each: quantities.index(each.quantity))
+    return measured(contenders, rounds, exact_references(tree, state, notes))
+
+
+def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, np.ndarray]:
+    """Return what the dynamics of one state are, to double precision; nothing, and a note, without mpmath."""
+    q, v, a, tau = state
+    tables, nv = (tree.ints, tree.reals), tree.nv
+    try:
+        return {
+            FORWARD: exact_results(forward_dynamics_states, tables, (q, v, tau, NO_FORCES), (nv,)),
+            INVERSE: exact_results(inverse_dynamics_states, tables, (q, v, a, NO_FORCES), (nv,)),
+            MASS: exact_results(mass_matrix_states, tables, (q,), (nv, nv)),
+            SOLVE: exact_results(inverse_mass_rows_states, tables, (q, tau), (nv,)),
+        }
+    except ArgumentError as error:
+        notes.append(f"errors are differences from treesim's first row: {error}")
+        return {}
+
+
+def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> list[Contender]:
+    import treesim
+
+    q, v, a, tau = state
+    found = _backends(tree, state, treesim.available("dynamics") if every_backend else BACKENDS, notes)
+    plain: dict[str, tuple[str, Call]] = {
+        INVERSE: ("inverse_dynamics", lambda: treesim.inverse_dynamics(tree, q, v, a)),
+        MASS: ("mass_matrix", lambda: treesim.mass_matrix(tree, q)),
+        SOLVE: ("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau)),
+    }
+    found += [
+        Contender(OURS, name, quantity, call, call, PLAIN, served=GENERIC) for quantity, (name, call) in plain.items()
+    ]
+    return found + bound_contenders(tree, state)
+
+
+def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str]) -> list[Contender]:
+    """Forward dynamics by those backends that take the robot."""
+    import treesim
+
+    def forward(backend: str) -> Call:
+        return lambda: treesim.forward_dynamics(tree, state.q, state.v, state.tau, backend=backend)
+
+    found = []
+    for name in names:
+        try:
+            forward(name)()
+        except TreesimError as error:
+            notes.append(f"backend {name!r} left out: {error}")
+        else:
+            call = forward(name)
+            found.append(Contender(OURS, f"forward_dynamics, {name}", FORWARD, call, call, PLAIN, served=GENERIC))
+    return found
+
+
+def bound_contenders(tree: Tree, state: States) -> list[Contender]:
+    """Return the calls of `treesim.Dynamics`, into new arrays and into ones that are there."""
+    import treesim
+
+    bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
+    q, v, a, tau = state
+    calls: dict[str, tuple[str, tuple[np.ndarray, ...], tuple[int, ...]]] = {
+        FORWARD: ("forward_dynamics", (q, v, tau), (tree.nv,)),
+        INVERSE: ("inverse_dynamics", (q, v, a), (tree.nv,)),
+        MASS: ("mass_matrix", (q,), (tree.nv, tree.nv)),
+        SOLVE: ("solve_mass_matrix", (q, tau), (tree.nv,)),
+    }
+    found = []
+    for quantity, (name, arguments, shape) in calls.items():
+        served = engine_of_bound(getattr(special, name), *arguments)
+        new = partial(getattr(bound, name), *arguments)
+        into = partial(new, out=np.empty(shape))
+        found += [
+            Contender(OURS, f"Dynamics.{name}", quantity, new, new, BOUND, served=served),
+            Contender(OURS, f"Dynamics.{name}, out=", quantity, into, into, INTO, served=served),
+        ]
+    return found

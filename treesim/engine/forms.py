@@ -1,0 +1,87 @@
+"""Which form a kernel's code on lanes takes: straight-line, or rolled.
+
+Straight-line code is 5 to 40 % faster where it fits: every constant is folded, no offset is looked up. Rolled code is
+compiled sooner, the more so the larger and the more regular the robot, and there is no limit to how large. The choice
+is made by counts of operations, not by clocks, and holds for good: the two forms round differently, and a result must
+depend on neither what was computed before nor how fast a machine is. For the same reason a robot's rolled code is not
+exchanged for straight-line code while a program runs; who wants the last of its speed asks for it by $TREESIM_CODE.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ArgumentError
+from .rolled import rolled
+from .segments import Segments, cut, table_trace
+from .straight_line import Code, Lanes, straight_line
+from .trace import Graph, TooLongError, Trace, trace
+
+VARIABLE = "TREESIM_CODE"
+AUTO, STRAIGHT, ROLLED = "auto", "straight", "rolled"
+SHORT = 20_000  # operations whose straight-line code is compiled in less than half a second
+STRAIGHT_COST, ROLLED_COST = 24, 34  # us to write and compile an operation; of rolled code, one of its shapes
+WORTH = 2  # straight-line code may take so many times as long to compile
+IRREGULAR = 10_000  # operations of shapes, above which it is tried whether zeros make them differ
+
+
+def wanted() -> str:
+    """Return the form that $TREESIM_CODE asks for: auto (also if it is not set), straight or rolled.
+
+    Raises ArgumentError for anything else.
+    """
+    form = os.environ.get(VARIABLE) or AUTO
+    if form not in (AUTO, STRAIGHT, ROLLED):
+        raise ArgumentError(f"{VARIABLE} is {form!r}, but must be {AUTO}, {STRAIGHT} or {ROLLED}")
+    return form
+
+
+def written(
+    form: str,
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    lanes: Lanes,
+    fed_back: int = 0,
+    held: int = 0,
+) -> Code:
+    """Return the IR of an entry in a form, see straight_line.
+
+    auto: straight-line code if it is short, or compiled in not more than twice the time of rolled code. Raises
+    UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
+    """
+
+    def straight(graph: Graph) -> Code:
+        return straight_line(trace(entry, constants, sizes, results, graph), sizes, results, lanes, fed_back, held)
+
+    if form == STRAIGHT:
+        return straight(Graph())
+    if form == AUTO:
+        try:
+            return straight(Graph(SHORT))
+        except TooLongError:
+            pass
+    traced, segments = _cut_trace(entry, constants, sizes, results)
+    if form == AUTO and len(segments.order) * STRAIGHT_COST < WORTH * segments.distinct * ROLLED_COST:
+        try:
+            return straight(Graph())
+        except TooLongError:
+            pass
+    return rolled(traced, segments, sizes, results, lanes, fed_back, held)
+
+
+def _cut_trace(
+    entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]
+) -> tuple[Trace, Segments]:
+    """A trace in segments: with zeros in tables folded, unless that makes too many shapes."""
+    traced = table_trace(entry, constants, sizes, results, fold_zeros=True)
+    segments = cut(traced)
+    if segments.distinct > IRREGULAR:
+        general = table_trace(entry, constants, sizes, results)
+        general_segments = cut(general)
+        if 2 * general_segments.distinct < segments.distinct:
+            return general, general_segments
+    return traced, segments
