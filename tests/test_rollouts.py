@@ -8,17 +8,17 @@ import pytest
 import treesim
 from tests import trees
 from treesim import control, rollouts
-from treesim.engine import evaluate, specialised
+from treesim.engine import specialised, threads
+from treesim.kernels import numbers
 from treesim.kernels.rollout import STICKING_SPEED
+from treesim.model import generators
 from treesim.rollouts import DivergedWarning
 from treesim.simulation import STICKING_SPEED as SIMULATED_STICKING_SPEED
 
 
-@pytest.fixture(params=["lanes", "generic"])
-def engine(request, monkeypatch):
-    if request.param == "generic":
-        monkeypatch.setattr(specialised, "batch_code", lambda *a, **k: None)
-    elif not specialised.usable():
+@pytest.fixture(params=["specialized", "generic"])
+def engine(request):
+    if request.param == "specialized" and not specialised.usable():
         pytest.skip("kernels run as plain Python, or LLVM is too old")
     return request.param
 
@@ -54,7 +54,7 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     robot = rough(trees.tree(name))
     q0, v0, rng = start(robot, 11)
     forces = 0.1 * rng.normal(size=(11, 20, robot.nv))
-    found = treesim.rollout(robot, q0, v0, forces, dt=1e-3)
+    found = treesim.rollout(robot, q0, v0, forces, dt=1e-3, engine=engine)
     assert found.q.shape == (11, 20, robot.nq) and found.t[-1] == pytest.approx(0.02)
     assert (found.diverged == -1).all()
     for b in (0, 7, 10):
@@ -70,7 +70,7 @@ def test_rollouts_towards_targets_are_simulations(engine):
     target = robot.neutral()
     kp = np.concatenate([np.zeros(6), np.full(robot.nv - 6, 500.0)])  # saturates at first
     targets = np.broadcast_to(np.concatenate([np.zeros(6), target[7:]]), (40, robot.nv))
-    found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20)
+    found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20, engine=engine)
     for b in range(3):
         controller = control.PD(robot, target, kp, kp / 20)
         run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
@@ -84,16 +84,18 @@ def test_speed_below_which_friction_sticks_is_the_simulation_s():
 def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, engine):
     robot = trees.tree("random_a")
     q0, v0, _ = start(robot, 21)
-    found = treesim.rollout(robot, q0, v0, steps=15)
-    assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15).q, found.q[4:9])
+    found = treesim.rollout(robot, q0, v0, steps=15, engine=engine)
+    assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15, engine=engine).q, found.q[4:9])
     whole = rollouts.CHUNK_BYTES
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
     told = []
-    again = treesim.rollout(robot, q0, v0, steps=15, progress=lambda done, total: told.append((done, total)))
+    tell = lambda done, total: told.append((done, total))  # noqa: E731
+    again = treesim.rollout(robot, q0, v0, steps=15, progress=tell, engine=engine)
     assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", whole)
-    monkeypatch.setattr(evaluate, "thread_count", lambda: 1)
-    assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15).v, found.v)
+    for module in (specialised, threads):
+        monkeypatch.setattr(module, "thread_count", lambda: 1)
+    assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15, engine=engine).v, found.v)
 
 
 def test_records_every_few_steps_and_writes_files(tmp_path):
@@ -110,8 +112,8 @@ def test_one_state_and_shared_controls_broadcast(engine):
     robot = trees.tree("tree_1")
     q0, v0, rng = start(robot, 4)
     forces = rng.normal(size=(10, robot.nv))
-    found = treesim.rollout(robot, q0[0], v0, forces)
-    alone = treesim.rollout(robot, q0[0], v0[2], forces)
+    found = treesim.rollout(robot, q0[0], v0, forces, engine=engine)
+    alone = treesim.rollout(robot, q0[0], v0[2], forces, engine=engine)
     assert found.q.shape == (4, 10, robot.nq) and np.array_equal(found.q[2], alone.q[0])
 
 
@@ -129,11 +131,11 @@ def test_a_rollout_that_diverges_is_named_and_the_others_are_kept(engine):
     q0, v0, _ = start(robot, 9)
     v0[6] = 1e200
     with pytest.warns(DivergedWarning, match=r"1 of 9 .* number 6"):
-        found = treesim.rollout(robot, q0, v0, steps=10)
+        found = treesim.rollout(robot, q0, v0, steps=10, engine=engine)
     assert found.diverged[6] >= 0 and (np.delete(found.diverged, 6) == -1).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10).q, found.q[:6])
+        assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10, engine=engine).q, found.q[:6])
 
 
 @pytest.mark.parametrize(
@@ -183,3 +185,160 @@ def test_no_rollouts_and_no_steps():
     robot = trees.tree("tree_1")
     assert treesim.rollout(robot, np.zeros((0, 7)), np.zeros(7), steps=3).q.shape == (0, 3, 7)
     assert treesim.rollout(robot, np.zeros(7), np.zeros(7), steps=0).q.shape == (1, 0, 7)
+
+
+# policies
+
+
+GAIN, SPEED = 40.0, 3.0
+
+
+def pd_to_a_sine(t, q, v, p, u):
+    """Towards p[0] sin(SPEED t + p[1]) in each of the joints of a chain."""
+    for k in range(len(u)):
+        u[k] = GAIN * (p[0] * np.sin(SPEED * t + p[1]) - q[k]) - 2.0 * v[k]
+
+
+WEIGHTS = np.random.default_rng(3).normal(size=(5, 9)), np.random.default_rng(4).normal(size=(4, 5))
+
+
+def network(t, q, v, p, u):
+    """A small network in NumPy's words."""
+    u[:] = 3 * np.tanh(WEIGHTS[1] @ np.tanh(WEIGHTS[0] @ np.concatenate([q, v, [t]]) + p))
+
+
+def limited(t, q, v, p, u):
+    """All that numbers can do without branching."""
+    for k in range(len(u)):
+        wanted = -(5.0**2) * q[k] / (1 + abs(v[k])) + numbers.exp(-t) + numbers.sqrt(q[k] ** 2 + 1) * numbers.cos(t)
+        u[k] = numbers.maximum(-p[0], numbers.minimum(p[0], wanted)) * numbers.less(q[k], 2.0)
+
+
+class ByPolicy:
+    """A controller of simulations that asks the same function, on floats."""
+
+    def __init__(self, policy, p, dt):
+        self.policy, self.p, self.dt = policy, p, dt
+
+    def torque(self, t, q, v):
+        u = np.zeros(len(v))
+        self.policy(round(t / self.dt) * self.dt, q, v, self.p, u)
+        return u
+
+
+POLICIES = {pd_to_a_sine: 2, network: 5, limited: 1}
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
+def test_rollouts_under_a_policy_are_simulations_under_it(policy, engine):
+    robot = generators.chain(4)
+    q0, v0, rng = start(robot, 19)
+    p = rng.uniform(0.5, 2.0, (19, POLICIES[policy]))
+    found = treesim.rollout(robot, q0, v0, policy, dt=2e-3, steps=30, parameters=p, engine=engine)
+    for b in (0, 8, 18):
+        run = treesim.Simulation(robot, dt=2e-3, controller=ByPolicy(policy, p[b], 2e-3)).run(0.06, q0[b], v0[b])
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-11
+        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-10
+
+
+def test_a_policy_is_what_its_controls_are_as_an_array(engine):
+    robot = generators.chain(4)
+    q0, v0, _ = start(robot, 6)
+    p = np.array([0.7, 0.2])
+    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=25, parameters=p, engine=engine)
+    controls = np.zeros((6, 25, 4))
+    before_q, before_v = np.insert(found.q, 0, q0, axis=1), np.insert(found.v, 0, v0, axis=1)
+    for b, k in np.ndindex(6, 25):
+        pd_to_a_sine(k * 1e-3, before_q[b, k], before_v[b, k], p, controls[b, k])
+    again = treesim.rollout(robot, q0, v0, controls, dt=1e-3, engine=engine)
+    assert trees.relative_error(again.q, found.q) < 1e-12
+
+
+def test_a_policy_gives_targets_where_there_are_gains(engine):
+    robot = generators.chain(4)
+    q0, v0, _ = start(robot, 3)
+
+    def still(t, q, v, p, u):
+        u[:] = [0.1, 0.2, 0.3, 0.4]
+
+    found = treesim.rollout(robot, q0, v0, still, steps=12, kp=50.0, kd=1.0, engine=engine)
+    targets = np.tile([0.1, 0.2, 0.3, 0.4], (12, 1))
+    given = treesim.rollout(robot, q0, v0, targets, kp=50.0, kd=1.0, engine=engine)
+    assert trees.relative_error(found.q, given.q) < 1e-14
+
+
+def test_a_policy_of_a_large_time_in_single_precision():
+    robot = generators.chain(4)
+    q0, v0, _ = start(robot, 3)
+    p = np.array([0.7, 0.2])
+    exact = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=2000, every=1000, parameters=p)
+    small = [x.astype(np.float32) for x in (q0, v0, p)]
+    found = treesim.rollout(robot, *small[:2], pd_to_a_sine, dt=1e-3, steps=2000, every=1000, parameters=small[2])
+    assert found.q.dtype == np.float32 and trees.relative_error(found.q, exact.q) < 1e-3
+
+
+def test_neither_company_nor_memory_of_earlier_policies_change_a_policy(engine):
+    robot = generators.chain(4)
+    q0, v0, rng = start(robot, 21)
+    p = rng.uniform(0.5, 2.0, (21, 2))
+    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, steps=15, parameters=p, engine=engine)
+    part = treesim.rollout(robot, q0[4:9], v0[4:9], pd_to_a_sine, steps=15, parameters=p[4:9], engine=engine)
+    assert np.array_equal(part.q, found.q[4:9])
+    gain = [1.0]
+
+    def changing(t, q, v, p, u):
+        u[:] = -gain[0] * q
+
+    before = treesim.rollout(robot, q0, v0, changing, steps=15, engine=engine).q
+    gain[0] = 2.0
+    after = treesim.rollout(robot, q0, v0, changing, steps=15, engine=engine).q
+    assert trees.relative_error(after, before) > 1e-6
+
+
+def branching(t, q, v, p, u):
+    if q[0] > 0:
+        u[0] = 1.0
+
+
+def returning(t, q, v, p, u):
+    return -q
+
+
+def writing_text(t, q, v, p, u):
+    u[1] = "fast"
+
+
+def writing_nan(t, q, v, p, u):
+    u[1] = np.nan
+
+
+@pytest.mark.parametrize(
+    "policy, error, message",
+    [
+        (branching, treesim.UnsupportedError, "'branching' cannot be compiled: .*depends on .*less of treesim"),
+        (returning, treesim.ArgumentError, "'returning' must write to u and return nothing"),
+        (writing_text, treesim.ArgumentError, r"writes 'fast' to u\[1\]"),
+        (writing_nan, treesim.ArgumentError, r"writes nan to u\[1\]"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, error, message, engine):
+    robot = generators.chain(4)
+    with pytest.raises(error, match=message):
+        treesim.rollout(robot, np.zeros(4), np.zeros(4), policy, steps=3, engine=engine)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"controls": None}, "parameters are those of a policy"),
+        ({"steps": None}, "number of steps"),
+        ({"parameters": np.zeros((3, 1, 2))}, "parameters have shape"),
+        ({"parameters": np.zeros((3, 2)), "q0": np.zeros((2, 4))}, "different numbers of rollouts"),
+        ({"parameters": [np.inf, 0.0]}, r"parameters\[0\] is inf"),
+    ],
+)
+def test_parameters_are_checked(change, message):
+    robot = generators.chain(4)
+    given = {"q0": np.zeros(4), "v0": np.zeros(4), "controls": pd_to_a_sine, "steps": 3, "parameters": [1.0, 0.0]}
+    with pytest.raises(treesim.TreesimError, match=message):
+        treesim.rollout(robot, **{**given, **change})

@@ -12,6 +12,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim.engine import evaluate as evaluation
+from treesim.engine import threads
 from treesim.engine.trigonometry import LARGEST, sincos
 
 
@@ -46,7 +47,7 @@ def test_results_do_not_depend_on_threads_or_place_in_the_batch(rng, monkeypatch
     q = np.array([robot.random(rng) for _ in range(states)])
     v, tau = rng.normal(size=(2, states, robot.nv))
     on_threads = treesim.forward_dynamics(robot, q, v, tau)
-    monkeypatch.setattr(evaluation, "thread_count", lambda: 1)
+    monkeypatch.setattr(threads, "thread_count", lambda: 1)
     on_one = treesim.forward_dynamics(robot, q, v, tau)
     np.testing.assert_array_equal(on_threads, on_one)
     alone = np.array([treesim.forward_dynamics(robot, *state) for state in zip(q, v, tau, strict=True)])

@@ -44,9 +44,9 @@ def test_every_state_is_cut_out_and_many_states_run_side_by_side(monkeypatch):
         return 0
 
     runner = stages.staged(code, ("table",), 5, [1, 20], 10)
-    given, result = np.arange(12.0), np.full(12, np.nan)
-    assert runner(None, ("constant",), [given], [result], 3) == 0
+    given, result = np.arange(12.0).reshape(3, 4), np.full((3, 4), np.nan)
+    assert runner(None, ("constant",), [given], [result], "auto") == 0
     assert (result == given**2).all() and len(calls) == 3 * 3
     monkeypatch.setattr(stages, "STATES_PER_TASK", 1)
     monkeypatch.setattr(stages, "run_states", lambda *call: 7)
-    assert runner(None, ("constant",), [given], [result], 3) == 7
+    assert runner(None, ("constant",), [given], [result], "auto") == 7

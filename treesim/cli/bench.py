@@ -134,8 +134,8 @@ def _environment() -> dict[str, Any]:
 
     import treesim
 
-    from ..engine.evaluate import thread_count
     from ..engine.machine_code import processor
+    from ..engine.threads import thread_count
 
     here = processor()
     return {
@@ -183,7 +183,7 @@ def _versions(peers: list[Any]) -> dict[str, str]:
 
 
 def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
-    from ..engine.evaluate import thread_count
+    from ..engine.threads import thread_count
     from .bench_arithmetic import arithmetic_rows
     from .bench_batches import after_another, batch_rows
     from .bench_robot import random_states

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import thread_count
+from ..engine.threads import thread_count
 from ..engine.trace import ADD, DIV, MUL, NEG, SUB, trace
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import specialised
-from ..engine.evaluate import thread_count
+from ..engine.threads import thread_count
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states

@@ -32,8 +32,11 @@ def engine_of_batch(
     sizes = [tree.nq, tree.nv, tree.nv, 0] if sizes is None else sizes
     results = [tree.nv] if results is None else results
     single = np.dtype(number) == np.float32
-    code = specialised.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
-    return GENERIC if code is None else SPECIALISED
+    try:
+        specialised.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
+    except UnsupportedError:
+        return GENERIC
+    return SPECIALISED
 
 
 def engine_of_bound(call: Callable[..., Any], *arguments: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import thread_count
+from ..engine.threads import thread_count
 from ..model.tree import Tree
 from .bench_engine import engine_of_batch
 from .bench_robot import random_states

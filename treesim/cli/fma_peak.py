@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engine.evaluate import pool
 from ..engine.machine_code import processor
 from ..engine.specialised import lanes
+from ..engine.threads import pool
 
 CHAINS = 12  # independent multiply-adds: enough for two units of four to six cycles, and still all in registers
 TURNS = 1_000_000

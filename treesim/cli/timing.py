@@ -57,7 +57,7 @@ def one_blas_thread() -> None:
 @contextmanager
 def on_threads(count: int | None) -> Iterator[None]:
     """Let treesim's batches run on `count` threads for a while; None changes nothing."""
-    from ..engine.evaluate import thread_count
+    from ..engine.threads import thread_count
 
     if count is None:
         yield

@@ -9,9 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.evaluate import Runner, thread_count
+from ..engine.evaluate import Runner
 from ..engine.generic import compiled
 from ..engine.stages import staged
+from ..engine.threads import thread_count
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
 from ..kernels import assembly_tables as layout

@@ -38,6 +38,7 @@ class Auto:
         f_ext: Any = None,
         gravity: Any = None,
         armature: Any = None,
+        **choices: Any,
     ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        return self.taken(robot).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
+        """Return qdd (..., nv); see `treesim.forward_dynamics`. choices: the engine, and out."""
+        return self.taken(robot).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, **choices)

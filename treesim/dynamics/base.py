@@ -83,11 +83,13 @@ class CompiledBackend:
         f_ext: Any = None,
         gravity: Any = None,
         armature: Any = None,
+        engine: str = "auto",
+        out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         runner = self.runner(robot)
         simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
-        if simple and runner is None:
+        if simple and runner is None and engine == "auto" and out is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             if self._door is None:
@@ -108,6 +110,8 @@ class CompiledBackend:
             [(robot.nv,)],
             lambda named: self.explain(robot, named, gravity, armature),
             runner=runner,
+            engine=engine,
+            out=out,
         )[0]
 
     def integers(self, robot: Tree) -> np.ndarray:

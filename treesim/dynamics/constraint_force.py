@@ -9,9 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..engine.evaluate import Argument, Runner, evaluate, thread_count
+from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.generic import compiled
 from ..engine.stages import staged
+from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel
 from ..kernels import (

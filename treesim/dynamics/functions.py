@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import plugins
-from ..engine.evaluate import Argument, evaluate
+from ..engine.arguments import Argument, check_out
+from ..engine.evaluate import check_engine, evaluate
 from ..engine.fastcall import door
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_states
 from ..kernels.kinematics import energy_states
@@ -18,6 +21,8 @@ from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
+from .auto import Auto
+from .base import CompiledBackend, DynamicsBackend
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -40,6 +45,8 @@ def forward_dynamics(
     gravity: Any = None,
     armature: Any = None,
     refinements: int = 0,
+    engine: str = "auto",
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -49,19 +56,48 @@ def forward_dynamics(
     gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
     refinements: how many times to solve, at rest and without gravity, for what inverse dynamics finds missing, which
     restores digits that a method loses on long chains or light links, at the cost of as many more solutions.
-    qdd is the derivative of v as stored, in body axes for multi-DoF joints.
+    engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
+    "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
+    its shape and number type in any order of memory; it may be one of the arguments.
+    qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
+    order of memory, and what all states of a batch share is not repeated.
     Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),
-    UnknownNameError (backend); some backends also ConvergenceError, AccuracyError, or UnsupportedError for bodies
-    without inertia. Cost: the backend's; `aba` is O(N).
+    UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
+    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
+    of meaning. Cost: the backend's; `aba` is O(N).
     """
     if not (isinstance(refinements, int) and refinements >= 0):
         raise ArgumentError(f"refinements must be a whole number, not negative, got {refinements}")
-    solve = plugins.get("dynamics", backend).forward_dynamics
+    solver = plugins.get("dynamics", backend)
+    if engine == "auto" and out is None and not refinements:
+        return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
+    solve = _with_engine(solver, robot, engine)
+    if not refinements:
+        return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
     for _ in range(refinements):
-        residual = tau - inverse_dynamics(robot, q, v, qdd, f_ext, gravity, armature)
+        residual = tau - inverse_dynamics(robot, q, v, qdd, f_ext, gravity, armature, engine=engine)
         qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
-    return qdd
+    return _copied(qdd, out)
+
+
+def _with_engine(solver: DynamicsBackend, robot: Tree, engine: str) -> Callable[..., np.ndarray]:
+    """A backend's forward dynamics on an engine, with `out`; backends of other kinds know neither."""
+    check_engine(engine)
+    taken = solver.taken(robot) if isinstance(solver, Auto) else solver
+    if isinstance(taken, CompiledBackend):
+        return partial(taken.forward_dynamics, engine=engine)
+    if engine != "auto":
+        raise UnsupportedError(f"the backend {taken.name!r} brings its own code: it takes no engine but 'auto'")
+    return lambda *arguments, out=None: _copied(taken.forward_dynamics(*arguments), out)
+
+
+def _copied(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """The result, in `out` if there is one."""
+    if out is None:
+        return result
+    check_out(out, result.shape, result.dtype)[...] = result
+    return out
 
 
 def inverse_dynamics(
@@ -73,6 +109,8 @@ def inverse_dynamics(
     gravity: Any = None,
     armature: Any = None,
     method: str = "rnea",
+    engine: str = "auto",
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
@@ -83,7 +121,8 @@ def inverse_dynamics(
     entry = INVERSE_DYNAMICS.get(method)
     if entry is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
-    if f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1:
+    simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
+    if simple and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
         if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
@@ -93,7 +132,8 @@ def inverse_dynamics(
         Argument("a", a, (robot.nv,)),
         Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
     )
-    return evaluate(entry, constants_of(robot, gravity, armature), arguments, [(robot.nv,)])[0]
+    constants = constants_of(robot, gravity, armature)
+    return evaluate(entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
 
 
 def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
@@ -104,24 +144,32 @@ def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = N
     return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
 
 
-def mass_matrix(robot: Tree, q: Any, armature: Any = None, method: str = "crba") -> np.ndarray:
+def mass_matrix(
+    robot: Tree,
+    q: Any,
+    armature: Any = None,
+    method: str = "crba",
+    engine: str = "auto",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths.
 
     q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
     (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
-    inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more.
-    Raises ArgumentError, NonFiniteError, UnknownNameError (method).
+    inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more. engine, out:
+    as in `forward_dynamics`; large batches are bound by the memory they are written to, which `out` saves asking for.
+    Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine).
     """
     entry = MASS_MATRIX.get(method)
     if entry is None:
         raise unknown_name("method of the mass matrix", method, MASS_MATRIX)
     nv = robot.nv
-    if armature is None and getattr(q, "ndim", 1) == 1:
+    if armature is None and getattr(q, "ndim", 1) == 1 and engine == "auto" and out is None:
         M = np.empty((nv, nv))
         if door(entry, 4)(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
-    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)])[0]
+    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)], engine=engine, out=out)[0]
 
 
 def energy(robot: Tree, q: Any, v: Any, gravity: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -14,19 +14,23 @@ from ..model.tree import Tree
 from .base import explain_failure
 
 
-def solve_mass_matrix(robot: Tree, q: Any, x: Any) -> np.ndarray:
+def solve_mass_matrix(robot: Tree, q: Any, x: Any, engine: str = "auto", out: np.ndarray | None = None) -> np.ndarray:
     """Return M^-1 x (..., nv): the accelerations that the forces x (..., nv) add.
 
-    q (..., nq): configuration. Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). CRBA,
-    LTDL without fill-in and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
+    q (..., nq): configuration. engine, out: as in `forward_dynamics`. Raises ArgumentError, NonFiniteError,
+    SingularInertiaError (naming the joint), UnknownNameError and UnsupportedError (engine). CRBA, LTDL without fill-in
+    and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
     """
     result = np.empty(robot.nv)
-    if robot.nv and door(inverse_mass_rows_states, 5)(robot.ints, robot.reals, q, x, result) == FINE:
+    alone = engine == "auto" and out is None and robot.nv > 0
+    if alone and door(inverse_mass_rows_states, 5)(robot.ints, robot.reals, q, x, result) == FINE:
         return result  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return times_inverse_mass(robot, q, x, (robot.nv,))
+    return times_inverse_mass(robot, q, x, (robot.nv,), engine, out)
 
 
-def times_inverse_mass(robot: Tree, q: Any, rows: Any, shape: tuple[int, ...]) -> np.ndarray:
+def times_inverse_mass(
+    robot: Tree, q: Any, rows: Any, shape: tuple[int, ...], engine: str = "auto", out: np.ndarray | None = None
+) -> np.ndarray:
     """Return rows M^-1 (..., *shape), shape (nv,) or (m, nv); M is factored once a state. Errors as above."""
     arguments = (Argument("q", q, (robot.nq,)), Argument("x", rows, shape))
     return evaluate(
@@ -35,4 +39,6 @@ def times_inverse_mass(robot: Tree, q: Any, rows: Any, shape: tuple[int, ...]) -
         arguments,
         [shape],
         lambda named: explain_failure(robot, named),
+        engine=engine,
+        out=out,
     )[0]

@@ -1,209 +1,145 @@
-"""From a user's arrays to a compiled kernel and back: checks, leading batch axes, threads, and what went wrong."""
+"""From a user's arrays to a compiled kernel and back: checks, leading batch axes, engines, and what went wrong."""
 
 from __future__ import annotations
 
 import math
-import os
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import NonFiniteError, UnsupportedError, unknown_name
 from ..kernels.status import FINE
 from . import specialised
+from .arguments import (
+    Argument,
+    Shape,
+    batch_shape,
+    check_out,
+    coerce,
+    precision,
+    refuse_non_finite,
+    result_rows,
+    rows,
+)
 from .generic import compiled
+from .threads import over_threads
 
-STATES_PER_TASK = 128  # fewer states than this are not worth handing to another thread
+__all__ = ["ENGINES", "Argument", "Runner", "coerce", "evaluate", "precision", "refuse_non_finite", "run_states"]
 
-# runs an entry with (constants, inputs, outputs), flat, on so many states, and returns its status
-Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.ndarray], int], int]
+ENGINES = ("auto", "generic", "specialized")
+STATES_PER_TASK = 128  # fewer states than this are not worth handing to another of Python's threads
+
+# runs an entry with (constants, inputs, outputs, engine), arrays (states, numbers), and returns its status
+Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.ndarray], str], int]
 
 
-class Argument(NamedTuple):
-    """One array argument of a public function: its name, the value given, and the shape of one state."""
-
-    label: str
-    value: Any
-    shape: tuple[int, ...]
+def check_engine(engine: str) -> None:
+    """Raise UnknownNameError unless `engine` is one of ENGINES."""
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
 
 
 def evaluate(
     entry: Callable[..., int],
     constants: Sequence[Any],
     arguments: Sequence[Argument],
-    results: Sequence[tuple[int, ...]],
+    results: Sequence[Shape],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
     accepted: int = FINE,
     runner: Runner | None = None,
+    engine: str = "auto",
+    out: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Run `entry(*constants, *arguments, *results)` on every state and return its results, freshly allocated.
 
     Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
-    is passed on empty. Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an
-    argument, and else what `explain` makes of a status worse than `accepted`. Batches run on $TREESIM_NUM_THREADS
-    threads (all cores by default), or as `runner` runs them; results do not depend on how many. Results are float32
-    where all arguments are: large batches are then computed in single precision, others in double and rounded.
+    is passed on empty. Batches run on $TREESIM_NUM_THREADS threads (all cores by default), or as `runner` runs them;
+    results do not depend on how many. Results are float32 where all arguments are: large batches are then computed in
+    single precision, others in double and rounded. engine: "generic", "specialized", or "auto", the latter for large
+    batches where it can. out: where the first result goes, in any order of memory.
+    Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an argument, UnknownNameError
+    for the engine, UnsupportedError where "specialized" cannot be, else what `explain` makes of a status worse than
+    `accepted`.
     """
+    check_engine(engine)
     number = precision(*(a.value for a in arguments if a.value is not None))
     arrays = [None if a.value is None else coerce(a, number) for a in arguments]
-    batch = _batch_shape(arguments, arrays)
+    batch = batch_shape(arguments, arrays)
+    outputs = [] if out is None else [check_out(out, batch + results[0], number)]
+    outputs += [np.empty(batch + shape, number) for shape in results[len(outputs) :]]
     if not any(x is not None and x.size for x in arrays) and all(
         0 in a.shape for a in arguments if a.value is not None
     ):
-        return [np.zeros(batch + shape, number) for shape in results]  # a robot that cannot move: nothing to do
-    count = math.prod(batch)
-    outputs = [np.empty(batch + shape, number) for shape in results]
-    if count:
-        flat = [_flattened(x, batch + a.shape) for a, x in zip(arguments, arrays, strict=True)]
-        flat_results = [output.reshape(-1) for output in outputs]
-        if (runner or run_states)(entry, constants, flat, flat_results, count) > accepted:
+        for output in outputs:
+            output[...] = 0.0  # a robot that cannot move: nothing to do
+    elif math.prod(batch):
+        given = [rows(x, batch, a.shape) for a, x in zip(arguments, arrays, strict=True)]
+        found = [rows(x, batch, shape) for x, shape in zip(outputs, results, strict=True)]
+        if out is not None:
+            found[0] = result_rows(out, batch, results[0], arrays)
+        run = run_states if runner is None or engine == "specialized" else runner
+        if run(entry, constants, given, found, engine) > accepted:
             refuse_non_finite(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
             raise explain(named) if explain else NonFiniteError("the result is not finite")
+        if out is not None and not np.may_share_memory(found[0], out):
+            out[...] = found[0].reshape(out.shape)
     return outputs
 
 
-def precision(*values: Any) -> type[np.floating]:
-    """Return float32 if all of a user's values are arrays of it, else float64."""
-    single = all(isinstance(value, np.ndarray) and value.dtype == np.float32 for value in values)
-    return np.float32 if single else np.float64
-
-
-def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
-    """Return the argument as an array of `number` whose last axes have the wanted shape, or raise ArgumentError."""
-    label, value, shape = argument
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiu":
-            raise TypeError(f"its numbers are of type {array.dtype}")
-        array = array.astype(number, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{label} must be an array of real numbers: {error}") from None
-    if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
-        wanted = ", ".join(map(str, shape))
-        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (..., {wanted}) is needed")
-    return array
-
-
-def _flattened(array: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
-    """One state after the other in one contiguous, writable row of numbers, as compiled code takes it."""
-    if array is None:
-        return np.empty(0)
-    if array.shape != shape:
-        array = np.broadcast_to(array, shape)
-    if not array.flags.carray:
-        array = np.array(array, order="C")
-    return array.reshape(-1)
-
-
-def _batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> tuple[int, ...]:
-    pairs = [(a, x) for a, x in zip(arguments, arrays, strict=True) if x is not None]
-    shapes = [x.shape[: x.ndim - len(a.shape)] for a, x in pairs]
-    if not any(shapes):
-        return ()
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        told = ", ".join(f"{a.label} {shape}" for (a, _), shape in zip(pairs, shapes, strict=True))
-        raise ArgumentError(f"the batch axes do not fit together: {told}") from None
-
-
 def run_states(
-    entry: Callable[..., int], constants: Sequence[Any], inputs: Sequence[np.ndarray], outputs: list, count: int
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    engine: str = "auto",
 ) -> int:
-    """Run all states, many of them on lanes and on several threads: each takes one run of neighbouring states."""
-    number = outputs[0].dtype
-    if count >= specialised.STATES:
-        sizes, results = ([x.size // count for x in group] for group in (inputs, outputs))
-        code = specialised.batch_code(entry, constants, sizes, results, number == np.float32)
-        if code is not None:
-            arrays = [x.astype(number, copy=False) for x in (*inputs, *outputs)]
-            return _over_threads(lambda first, last: code.run(arrays, first, last), count)
+    """Run all states, rows of the arrays, many of them on lanes and on several threads; return the worst status.
+
+    Raises UnsupportedError where the engine "specialized" cannot be.
+    """
+    number, count = outputs[0].dtype, len(outputs[0])
+    wanted = engine == "specialized" or (engine == "auto" and count >= specialised.STATES)
+    sizes, results = ([x.shape[1] for x in group] for group in (inputs, outputs))
+    code = lanes_for(entry, constants, sizes, results, number, engine) if wanted else None
+    if code is not None:
+        return code.run([*(x.astype(number, copy=False) for x in inputs), *outputs], count)
     machine_code = compiled(entry)
-    doubles = [x.astype(float, copy=False) for x in (*inputs, *outputs)]
+    doubles = [_dense(x) for x in inputs] + [x if _is_dense(x) else np.empty(x.shape) for x in outputs]
 
     def run(first: int, last: int) -> int:
-        pieces = [x[x.size // count * first : x.size // count * last] for x in doubles]
-        return int(machine_code(*constants, *pieces))
+        return int(machine_code(*constants, *(x[first:last].reshape(-1) for x in doubles)))
 
-    status = _over_threads(run, count)
+    status = over_threads(run, count, STATES_PER_TASK)
     for output, double in zip(outputs, doubles[len(inputs) :], strict=True):
         if output is not double:
-            output[:] = double
+            output[...] = double
     return status
 
 
-def run_steps(
-    entry: Callable[..., int], constants: Sequence[Any], states: Sequence[np.ndarray], controls: np.ndarray
-) -> list[np.ndarray]:
-    """Return the states (count, steps, n) that follow from `states` (count, n) under controls (count, steps, m).
-
-    entry(*constants, *states, control, *next states) does one step. A state that is not finite stays in the results.
-    """
-    count, steps = controls.shape[:2]
-    number = controls.dtype
-    results = [np.empty((count, steps, x.shape[1]), number) for x in states]
-    if not (count and steps):
-        return results
-    sizes = [x.shape[1] for x in states]
-    code = specialised.batch_code(
-        entry, constants, [*sizes, controls.shape[2]], sizes, number == np.float32, fed_back=len(sizes)
-    )
-    if code is not None:
-        arrays = [*states, controls, *results]
-        _over_threads(lambda first, last: code.run(arrays, first, last, steps), count, code.lanes.width)
-        return results
-    now = [x.astype(float) for x in states]
-    machine_code = compiled(entry)
-    for k in range(steps):
-        new = [np.empty_like(x) for x in now]
-        arrays = [*now, np.array(controls[:, k], dtype=float), *new]
-
-        def part(first: int, last: int, arrays: list[np.ndarray] = arrays) -> int:
-            return int(machine_code(*constants, *(x[first:last].reshape(-1) for x in arrays)))
-
-        _over_threads(part, count)
-        for result, x in zip(results, new, strict=True):
-            result[:, k] = x
-        now = new
-    return results
+def lanes_for(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    number: Any,
+    engine: str,
+    **steps: int,
+) -> specialised.BatchCode | None:
+    """Return an entry's code on lanes, or None if it has none and the engine "specialized" is not insisted on."""
+    try:
+        return specialised.batch_code(entry, constants, sizes, results, number == np.float32, **steps)
+    except UnsupportedError:
+        if engine == "specialized":
+            raise
+        return None
 
 
-def _over_threads(run: Callable[[int, int], int], count: int, least: int = STATES_PER_TASK) -> int:
-    """Call run(first, last) on equal parts of `count` states, one for each thread, of at least so many states; return
-    the worst status."""
-    tasks = max(1, min(thread_count(), count // least))
-    if tasks == 1:
-        return run(0, count)
-    edges = [count * t // tasks for t in range(tasks + 1)]
-    return max(pool().map(run, edges, edges[1:]))
+def _is_dense(array: np.ndarray) -> bool:
+    return array.flags.carray and array.dtype == np.float64
 
 
-@lru_cache(maxsize=1)
-def thread_count() -> int:
-    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use."""
-    wanted = os.environ.get("TREESIM_NUM_THREADS", "")
-    if wanted.isdigit():
-        return max(1, int(wanted))
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))  # a container or taskset may grant fewer than the machine has
-    return os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def pool() -> ThreadPoolExecutor:
-    """Return the threads that batches and stages run on."""
-    return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
-
-
-def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
-    """Raise NonFiniteError naming the first argument, and the place in it, that holds NaN or infinity."""
-    for argument, array in zip(arguments, arrays, strict=True):
-        if array is not None and not np.isfinite(array).all():
-            where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-            place = ", ".join(map(str, where))
-            raise NonFiniteError(f"{argument.label}[{place}] is {array[where]}, not a finite number")
+def _dense(array: np.ndarray) -> np.ndarray:
+    """The array as the generic engine takes it: float64, contiguous, writable."""
+    return array if _is_dense(array) else np.array(array, dtype=float, order="C")

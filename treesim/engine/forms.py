@@ -46,6 +46,7 @@ def written(
     results: Sequence[int],
     lanes: Lanes,
     fed_back: int = 0,
+    held: int = 0,
 ) -> Code:
     """Return the IR of an entry in a form, see straight_line.
 
@@ -54,7 +55,7 @@ def written(
     """
 
     def straight(graph: Graph) -> Code:
-        return straight_line(trace(entry, constants, sizes, results, graph), sizes, results, lanes, fed_back)
+        return straight_line(trace(entry, constants, sizes, results, graph), sizes, results, lanes, fed_back, held)
 
     if form == STRAIGHT:
         return straight(Graph())
@@ -69,7 +70,7 @@ def written(
             return straight(Graph())
         except TooLongError:
             pass
-    return rolled(traced, segments, sizes, results, lanes, fed_back)
+    return rolled(traced, segments, sizes, results, lanes, fed_back, held)
 
 
 def _cut_trace(

@@ -26,7 +26,7 @@ from .trigonometry import sincos
 KERNELS = "treesim.kernels"
 MATH = {
     "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2,
-    "maximum": max, "minimum": min, "absolute": abs,
+    "exp": math.exp, "tanh": math.tanh, "maximum": max, "minimum": min, "absolute": abs,
 }  # fmt: skip
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.

@@ -5,29 +5,30 @@ $VECTOR, $NUMBER, $LANES, $BYTES, $SUFFIX and $FAST stand for the vector type; {
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 
 from . import trigonometry as double
 
 HARNESS = """
-; 0, or 1 if one of `count` vectors holds NaN or infinity (x * 0 is 0 only for finite x; no fast flags here)
+; 0, or 1 if one of `count` vectors holds NaN or infinity (x * 0 is NaN for these only; no fast flags here)
 define internal i64 @residue(ptr noalias %out, i64 %count) noinline nounwind {{
 entry:
   br label %vector
 vector:
   %k = phi i64 [ 0, %entry ], [ %k.next, %vector ]
-  %sum = phi $VECTOR [ zeroinitializer, %entry ], [ %sum.next, %vector ]
+  %bad = phi <$LANES x i1> [ zeroinitializer, %entry ], [ %bad.next, %vector ]
   %at = getelementptr $VECTOR, ptr %out, i64 %k
   %x = load $VECTOR, ptr %at, align $BYTES
   %zero = fmul $VECTOR %x, zeroinitializer
-  %sum.next = fadd $VECTOR %sum, %zero
+  %nan = fcmp uno $VECTOR %zero, zeroinitializer
+  %bad.next = or <$LANES x i1> %bad, %nan
   %k.next = add i64 %k, 1
   %k.more = icmp slt i64 %k.next, %count
   br i1 %k.more, label %vector, label %end
 end:
-  %bad = fcmp uno $VECTOR %sum.next, zeroinitializer
-  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %bad)
+  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %bad.next)
   %status = zext i1 %any to i64
   ret i64 %status
 }}
@@ -51,7 +52,8 @@ end:
   ret void
 }}
 
-define i64 @run(i64 %first, i64 %last, i64 %steps, ptr %workspace, ptr %arrays) nounwind {{
+; all steps of states first .. last - 1; tables: address and three strides of each array (see straight_line)
+define internal i64 @run(i64 %first, i64 %last, i64 %steps, i64 %every, ptr %workspace, ptr %tables) nounwind {{
 entry:
   %in = getelementptr $VECTOR, ptr %workspace, i64 0
   %tmp = getelementptr $VECTOR, ptr %workspace, i64 {inputs}
@@ -67,17 +69,27 @@ loop:
 {initial}
   br label %step
 step:
-  %t = phi i64 [ 0, %loop ], [ %t.next, %step ]
-  %status.before = phi i64 [ %status, %loop ], [ %status.step, %step ]
+  %t = phi i64 [ 0, %loop ], [ %t.next, %step.end ]
+  %record = phi i64 [ 0, %loop ], [ %record.next, %step.end ]
+  %status.before = phi i64 [ %status, %loop ], [ %status.step, %step.end ]
 {gathers}
-  %residue.in = call i64 @residue(ptr %in, i64 {inputs})
 {calls}
-  %residue.out = call i64 @residue(ptr %out, i64 {results})
-{scatters}
-  call void @feed_back(ptr %in, ptr %out, i64 {fed_back})
-  %residue = or i64 %residue.in, %residue.out
-  %status.step = or i64 %status.before, %residue
   %t.next = add i64 %t, 1
+  %since = urem i64 %t.next, %every
+  %due = icmp eq i64 %since, 0
+  br i1 %due, label %keep, label %step.end
+keep:
+  %residue.in = call i64 @residue(ptr %in, i64 {inputs})
+  %residue.out = call i64 @residue(ptr %out, i64 {results})
+  %residue = or i64 %residue.in, %residue.out
+  %status.kept = or i64 %status.before, %residue
+  %record.kept = add i64 %record, 1
+{scatters}
+  br label %step.end
+step.end:
+  %status.step = phi i64 [ %status.before, %step ], [ %status.kept, %keep ]
+  %record.next = phi i64 [ %record, %step ], [ %record.kept, %keep ]
+  call void @feed_back(ptr %in, ptr %out, i64 {fed_back})
   %t.more = icmp slt i64 %t.next, %steps
   br i1 %t.more, label %step, label %loop.end
 loop.end:
@@ -87,7 +99,39 @@ loop.end:
 end:
   ret i64 %status.step
 }}
+
+; one thread's share of a job: block after block of states, until none is left (see specialised.Job for its words)
+define void @share(ptr %job) nounwind {{
+entry:
+  %tickets = getelementptr i64, ptr %job, i64 1
+  %status = getelementptr i64, ptr %job, i64 2
+  %me = atomicrmw add ptr %tickets, i64 1 monotonic
+{words}
+  %mine = mul i64 %me, %bytes
+  %memory = getelementptr i8, ptr %workspaces, i64 %mine
+  br label %take
+take:
+  %first = atomicrmw add ptr %job, i64 %block monotonic
+  %some = icmp slt i64 %first, %count
+  br i1 %some, label %work, label %end
+work:
+  %beyond = add i64 %first, %block
+  %whole = icmp slt i64 %beyond, %count
+  %last = select i1 %whole, i64 %beyond, i64 %count
+  %wrong = call i64 @run(i64 %first, i64 %last, i64 %steps, i64 %every, ptr %memory, ptr %tables)
+  %before = atomicrmw or ptr %status, i64 %wrong monotonic
+  br label %take
+end:
+  ret void
+}}
 """
+# words of a job behind the three that threads write to: the next state, tickets (threads so far), status
+JOB = (("count", "i64"), ("block", "i64"), ("steps", "i64"), ("every", "i64"), ("bytes", "i64"),
+       ("workspaces", "ptr"), ("tables", "ptr"))  # fmt: skip
+JOB_WORDS = "\n".join(
+    f"  %{name}.at = getelementptr i64, ptr %job, i64 {k}\n  %{name} = load {kind}, ptr %{name}.at"
+    for k, (name, kind) in enumerate(JOB, start=3)
+)
 
 
 # Cephes' single-precision constants: pi/2 in three parts, polynomials on [-pi/4, pi/4]
@@ -186,9 +230,11 @@ def sincos(single: bool) -> str:
     return text.replace("$BITS", f"<$LANES x i{width}>")
 
 
-def _reduction(parts: Sequence[float], single: bool) -> str:
+def _reduction(
+    parts: Sequence[float], single: bool, names: Sequence[str] = ("%x", "%r.high", "%r.middle", "%r")
+) -> str:
     """r = ((x - turns high) - turns middle) - turns low."""
-    lines, names = [], ["%x", "%r.high", "%r.middle", "%r"]
+    lines = []
     for before, after, part in zip(names, names[1:], parts, strict=False):
         lines += [
             f"  {after}.part = fmul contract $VECTOR %away, {splat(part, single)}",
@@ -208,3 +254,50 @@ def _horner(name: str, coefficients: Sequence[float], single: bool) -> str:
         ]
         value = result
     return "\n".join(lines)
+
+
+# natural logarithm of 2 in two parts (fdlibm's, Cephes'): products with whole numbers of the exponents' size are exact
+LN_2, SINGLE_LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10), (0.693359375, -2.12194440e-4)
+EXPONENTIAL = """
+; 2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be below -1022
+define internal $VECTOR @exponential($VECTOR %all) noinline nounwind alignstack(64) {{
+  %below = call $VECTOR @llvm.minnum.$SUFFIX($VECTOR %all, $VECTOR {most})
+  %x = call $VECTOR @llvm.maxnum.$SUFFIX($VECTOR %below, $VECTOR {least})
+  %scaled = fmul contract $VECTOR %x, {log2_e}
+  %shifted = fadd contract $VECTOR %scaled, {round}  ; its last bits are n
+  %n = fsub $VECTOR %shifted, {round}
+  %away = fneg $VECTOR %n
+{reduction}
+  %z = fadd $VECTOR %r, zeroinitializer
+{series}
+  %bits = bitcast $VECTOR %shifted to $BITS
+  %high = shl $BITS %bits, {spare}
+  %whole = ashr $BITS %high, {spare}
+  %one = ashr $BITS %whole, {single_bit}
+  %other = sub $BITS %whole, %one
+  %one.biased = add $BITS %one, {bias}
+  %other.biased = add $BITS %other, {bias}
+  %one.bits = shl $BITS %one.biased, {mantissa}
+  %other.bits = shl $BITS %other.biased, {mantissa}
+  %one.factor = bitcast $BITS %one.bits to $VECTOR
+  %other.factor = bitcast $BITS %other.bits to $VECTOR
+  %part = fmul $VECTOR %series, %one.factor
+  %result = fmul $VECTOR %part, %other.factor
+  ret $VECTOR %result
+}}
+"""
+
+
+def exponential(single: bool) -> str:
+    """Return the text of the exponential function on lanes: within two units of the last place, 0 or infinity beyond
+    the numbers' range."""
+    width, mantissa, bias, spare = (32, 23, 127, 10) if single else (64, 52, 1023, 13)
+    text = EXPONENTIAL.format(
+        most=splat(89.0 if single else 710.0, single), least=splat(-104.0 if single else -746.0, single),
+        log2_e=splat(math.log2(math.e), single), round=splat(SINGLE_ROUND if single else double.ROUND, single),
+        reduction=_reduction(SINGLE_LN_2 if single else LN_2, single, ("%x", "%r.high", "%r")),
+        series=_horner("series", [1 / math.factorial(k) for k in range(8 if single else 14)], single),
+        spare=f"splat (i{width} {spare})", single_bit=f"splat (i{width} 1)", bias=f"splat (i{width} {bias})",
+        mantissa=f"splat (i{width} {mantissa})",
+    )  # fmt: skip
+    return text.replace("$BITS", f"<$LANES x i{width}>")

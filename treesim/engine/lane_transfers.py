@@ -1,23 +1,29 @@
-"""LLVM IR that moves numbers between the caller's arrays, state after state, and lanes, number after number.
+"""LLVM IR that moves numbers between the caller's arrays and lanes, number after number.
 
-Square blocks of as many numbers as there are lanes are transposed in registers; the last block overlaps the one before
-where the count does not divide. Lanes beyond the last state hold that state too: they compute the same results, and
-write them to the same place.
+An array is told by two strides: from one number of a state to its next, and from one state to the next. Where a
+state's numbers are neighbours, square blocks of as many numbers as there are lanes are transposed in registers; the
+last block overlaps the one before where the count does not divide. Where the states are neighbours, lanes are moved as
+they are; where all states share their numbers, these are spread over the lanes. Anything else goes number by number.
+Lanes beyond the last state hold that state too: they compute the same results, and write them to the same place.
 """
 
 from __future__ import annotations
 
 FUNCTION = """
-define internal void @{name}(
-    ptr noalias %array, i64 %size, i64 %stride, i64 %group, i64 %last, ptr noalias %lanes) noinline nounwind {{
+define internal void @{name}(ptr noalias %array, i64 %size, i64 %element, i64 %stride, i64 %group, i64 %last,
+                             ptr noalias %lanes) noinline nounwind {{
 entry:
   %final = sub i64 %last, 1
 {rows}
   %room = sub i64 %size, {count}
   %wide = icmp sge i64 %room, 0
-  br i1 %wide, label %block, label %number
+  %by.rows = icmp eq i64 %element, 1
+  %blocks = and i1 %wide, %by.rows
+{first}
+not.shared:
+  br i1 %blocks, label %block, label %other
 block:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %block ]
+  %k = phi i64 [ 0, %not.shared ], [ %k.next, %block ]
   %k.fits = icmp slt i64 %k, %room
   %at = select i1 %k.fits, i64 %k, i64 %room
 {loads}
@@ -26,8 +32,23 @@ block:
   %k.next = add i64 %k, {count}
   %k.more = icmp slt i64 %k.next, %size
   br i1 %k.more, label %block, label %end
+other:
+  %full = icmp slt i64 %wanted.{top}, %last
+  %by.columns = icmp eq i64 %stride, 1
+  %vectors = and i1 %full, %by.columns
+  br i1 %vectors, label %vector, label %number
+vector:
+  %c = phi i64 [ 0, %other ], [ %c.next, %vector ]
+  %c.start = mul i64 %c, %element
+  %column = getelementptr $NUMBER, ptr %row.0, i64 %c.start
+  %c.lanes = getelementptr $VECTOR, ptr %lanes, i64 %c
+{move}
+  %c.next = add i64 %c, 1
+  %c.more = icmp slt i64 %c.next, %size
+  br i1 %c.more, label %vector, label %end
 number:
-  %n = phi i64 [ 0, %entry ], [ %n.next, %number ]
+  %n = phi i64 [ 0, %other ], [ %n.next, %number ]
+  %n.start = mul i64 %n, %element
   %n.lanes = mul i64 %n, {count}
 {copies}
   %n.next = add i64 %n, 1
@@ -45,40 +66,51 @@ ROW = """  %wanted.{l} = add i64 %group, {l}
 ROW_BLOCK = "  %from.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %at"
 LANE_BLOCK = """  %place.{l} = add i64 %at, {l}
   %to.{l} = getelementptr $VECTOR, ptr %lanes, i64 %place.{l}"""
-COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n
+COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n.start
   %spot.{l} = add i64 %n.lanes, {l}
   %lane.{l} = getelementptr $NUMBER, ptr %lanes, i64 %spot.{l}"""
+# what only gathering knows: numbers that all states share
+SPREAD = """  %shared = icmp eq i64 %stride, 0
+  br i1 %shared, label %spread, label %not.shared
+spread:
+  %s = phi i64 [ 0, %entry ], [ %s.next, %spread ]
+  %s.start = mul i64 %s, %element
+  %s.from = getelementptr $NUMBER, ptr %array, i64 %s.start
+  %s.one = load $NUMBER, ptr %s.from
+  %s.single = insertelement $VECTOR undef, $NUMBER %s.one, i32 0
+  %s.all = shufflevector $VECTOR %s.single, $VECTOR undef, <{count} x i32> zeroinitializer
+  %s.to = getelementptr $VECTOR, ptr %lanes, i64 %s
+  store $VECTOR %s.all, ptr %s.to, align $BYTES
+  %s.next = add i64 %s, 1
+  %s.more = icmp slt i64 %s.next, %size
+  br i1 %s.more, label %spread, label %end"""
 
 
 def transfers(count: int) -> str:
     """Return the text of @gather, arrays to lanes, and @scatter, back, for vectors of `count` numbers."""
-    return _function("gather", count, "from", "to", "one", "lane") + _function(
-        "scatter", count, "to", "from", "lane", "one"
-    )
+    return _function("gather", count) + _function("scatter", count)
 
 
-def _function(name: str, count: int, source: str, target: str, one: str, other: str) -> str:
+def _function(name: str, count: int) -> str:
     """One direction: vectors from %source to %target, single numbers from %one to %other."""
-    rows_aligned, lanes_aligned = "$UNIT", "$BYTES"
-    from_rows = source == "from"
+    gathers = name == "gather"
+    source, target, one, other = ("from", "to", "one", "lane") if gathers else ("to", "from", "lane", "one")
+    read, written = ("$UNIT", "$BYTES") if gathers else ("$BYTES", "$UNIT")  # alignments
     places = [ROW_BLOCK.format(l=lane) + "\n" + LANE_BLOCK.format(l=lane) for lane in range(count)]
-    loads = [
-        f"  %v0.{lane} = load $VECTOR, ptr %{source}.{lane}, align {rows_aligned if from_rows else lanes_aligned}"
-        for lane in range(count)
-    ]
+    loads = [f"  %v0.{lane} = load $VECTOR, ptr %{source}.{lane}, align {read}" for lane in range(count)]
     transposition, last = _transposition(count)
-    stores = [
-        f"  store $VECTOR {last}.{lane}, ptr %{target}.{lane}, align {lanes_aligned if from_rows else rows_aligned}"
-        for lane in range(count)
-    ]
+    stores = [f"  store $VECTOR {last}.{lane}, ptr %{target}.{lane}, align {written}" for lane in range(count)]
     copies = [
         COPY_PLACES.format(l=lane)
         + f"\n  %x.{lane} = load $NUMBER, ptr %{one}.{lane}\n  store $NUMBER %x.{lane}, ptr %{other}.{lane}"
         for lane in range(count)
     ]
+    begin, end = ("%column", "%c.lanes") if gathers else ("%c.lanes", "%column")
+    move = f"  %c.x = load $VECTOR, ptr {begin}, align {read}\n  store $VECTOR %c.x, ptr {end}, align {written}"
     return FUNCTION.format(
-        name=name, count=count, rows="\n".join(ROW.format(l=lane) for lane in range(count)),
-        loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores),
+        name=name, count=count, top=count - 1, rows="\n".join(ROW.format(l=lane) for lane in range(count)),
+        first=SPREAD.format(count=count) if gathers else "  br label %not.shared",
+        loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores), move=move,
         copies="\n".join(copies),
     )  # fmt: skip
 

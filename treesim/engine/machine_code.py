@@ -6,7 +6,6 @@ a digest of these, and it begins with a digest of name and contents; anything el
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import sys
@@ -67,20 +66,18 @@ class Linked(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A loaded function `run(first, last, steps, workspace, arrays)`, the vectors of workspace it needs, and what must
+    """The address of a loaded function `share(job)`, the vectors of workspace it needs for each thread, and what must
     stay alive as long as it may be called."""
 
-    run: Callable[..., int]
+    share: int
     workspace: int
     keep: Any
 
 
 def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
-    """Return the function `run` of the IR that `write` gives; see `linked`."""
+    """Return the function `share` of the IR that `write` gives; see `linked`."""
     code = linked(name, identity, write)
-    integer, address = ctypes.c_int64, ctypes.c_void_p
-    signature = ctypes.CFUNCTYPE(integer, integer, integer, integer, address, address)
-    return Loaded(signature(code.address("run")), code.workspace, code)
+    return Loaded(code.address("share"), code.workspace, code)
 
 
 def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:

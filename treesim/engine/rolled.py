@@ -89,8 +89,9 @@ def rolled(
     results: Sequence[int],
     lanes: Lanes,
     fed_back: int = 0,
+    held: int = 0,
 ) -> Code:
-    """Return the IR of the function `run` of straight_line, for a trace on a TableGraph and its segments.
+    """Return the IR of the function `share` of straight_line, for a trace on a TableGraph and its segments.
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
@@ -100,7 +101,7 @@ def rolled(
     texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
     texts += [_program(segments, memory, lanes), *_lists(traced, segments.nodes, memory, lanes)]
     calls = "\n".join(f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill"))
-    return wrapped(texts, calls, memory.slots, sizes, results, lanes, fed_back)
+    return wrapped(texts, calls, memory.slots, sizes, results, lanes, fed_back, held)
 
 
 # ---- memory

@@ -25,13 +25,50 @@ from .forms import wanted, written
 from .generic import kernel_hash, runs_compiled
 from .single_state import single_state
 from .straight_line import Code, Lanes
+from .threads import thread_count, together
 from .trace import trace
 
 STATES = 512  # batches from this size on are worth specialised code
 KEPT = 64  # codes in memory
+CACHE_LINE = 64  # bytes; also the widest vector
+LEAST = 64  # states that are worth waking a thread for
+SHARES = 8  # blocks for each thread: whoever comes late, or is held up, takes fewer
+LARGEST_BLOCK = 4096  # states
 
-_codes: OrderedDict[tuple[Any, ...], BatchCode | None] = OrderedDict()
+_codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
 _lock = threading.RLock()
+
+
+class Job(ctypes.Structure):
+    """What the threads of one call share, as compiled code reads it (lane_code.JOB): the first three words, they write.
+
+    next: the first state that nobody has taken yet. threads: how many have come so far. status: 1 once a number is not
+    finite. count, block: states in all, and how many a thread takes at a time. steps, every: of each state; after how
+    many the results are written. bytes, workspaces: of each thread's workspace, and where they begin.
+    """
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p if name in ("workspaces", "tables") else ctypes.c_int64)
+        for name in (
+            "next", "threads", "status", "count", "block", "steps", "every", "bytes", "workspaces", "tables",
+        )
+    )  # fmt: skip
+
+
+class _Workspaces(threading.local):
+    """Memory that a Python thread's calls share, so that it is not asked for, and cleared, at every call."""
+
+    memory, start = np.empty(0, np.uint8), 0
+
+    def aligned(self, size: int) -> int:
+        """The address of `size` bytes, aligned to cache lines; contents are of no meaning."""
+        if self.memory.size < size + CACHE_LINE:
+            self.memory = np.empty(size + CACHE_LINE, np.uint8)
+            self.start = -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
+        return self.start
+
+
+_workspaces = _Workspaces()
 
 
 class BatchCode:
@@ -40,14 +77,38 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
-    def run(self, arrays: Sequence[np.ndarray], first: int, last: int, steps: int = 1) -> int:
-        """Work on states first .. last - 1 of contiguous arrays; return FINE, or NOT_FINITE."""
-        size = (self._loaded.workspace + 1) * self.lanes.bytes
-        memory = np.empty(size, np.uint8)
-        aligned = -(-memory.ctypes.data // self.lanes.bytes) * self.lanes.bytes
-        addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
-        wrong = self._loaded.run(first, last, steps, aligned, ctypes.addressof(addresses))
-        return NOT_FINITE if wrong else FINE
+    def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
+        """Work on all states of arrays (count, numbers) or (count, steps, numbers); return FINE, or NOT_FINITE.
+
+        Arrays of the right number type are read and written in place, whatever their strides; inputs may have strides
+        of 0. Which thread takes which states changes no result.
+        """
+        width = self.lanes.width
+        groups = -(-count // width)
+        least = 1 if steps > 1 else LEAST // width  # groups that are worth another thread
+        threads = max(1, min(thread_count(), groups // least))
+        block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
+        size = -(-self._loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
+        table = self._table(arrays)
+        job = Job(
+            0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), ctypes.addressof(table)
+        )
+        together(self._loaded.share, ctypes.addressof(job), threads)
+        return NOT_FINITE if job.status else FINE
+
+    def _table(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Address and strides of each array: from number to number, state to state, step to step."""
+        unit = self.lanes.bytes // self.lanes.width
+        words = []
+        for x in arrays:
+            strides = x.strides
+            words += [
+                x.__array_interface__["data"][0],
+                strides[-1] // unit if x.shape[-1] > 1 else 1,
+                strides[0] // unit,
+                strides[1] // unit if x.ndim == 3 else 0,
+            ]
+        return (ctypes.c_int64 * len(words))(*words)
 
 
 def lanes(single: bool) -> Lanes:
@@ -83,23 +144,29 @@ def batch_code(
     results: Sequence[int],
     single: bool,
     fed_back: int = 0,
-) -> BatchCode | None:
-    """Return the code of an entry for given constants and sizes of one state's arrays, or None if there is none.
+    held: int = 0,
+) -> BatchCode:
+    """Return the code of an entry for given constants and sizes of one state's arrays.
 
-    fed_back: how many of the first inputs are, in the next step, the first results (see straight_line).
-    Raises ArgumentError if $TREESIM_CODE asks for no form there is. Cost: 0.1 to 1 s the first time ever, 4 us per
-    operation of very large robots, milliseconds the first time in a process, then microseconds.
+    fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
+    change with the steps (see straight_line).
+    Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no form there is.
+    Cost: 0.1 to 1 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
+    process, then microseconds.
     """
     if not usable():
-        return None
-    identity = (entry, single, fed_back, wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
+        refuse_unusable()
+    identity = (entry, single, fed_back, held, wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
             if len(_codes) > KEPT:
                 _codes.popitem(last=False)
         _codes.move_to_end(identity)
-        return _codes[identity]
+        code = _codes[identity]
+    if isinstance(code, str):
+        raise UnsupportedError(f"no specialised code for {entry.__name__}: {code}")
+    return code
 
 
 def single_code(
@@ -139,16 +206,16 @@ def _make(
     sizes: Sequence[int],
     results: Sequence[int],
     identity: tuple[Any, ...],
-) -> BatchCode | None:
-    _, single, fed_back, form, *_ = identity
+) -> BatchCode | str:
+    _, single, fed_back, held, form, *_ = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
     key = repr((name, kernel_hash(), width, *identity[1:])).encode()
 
     def write() -> Code:
-        return written(form, entry, constants, sizes, results, width, fed_back)
+        return written(form, entry, constants, sizes, results, width, fed_back, held)
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)
-    except UnsupportedError:
-        return None
+    except UnsupportedError as error:
+        return str(error)

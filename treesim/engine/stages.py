@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .evaluate import STATES_PER_TASK, Runner, pool, run_states, thread_count
+from .evaluate import STATES_PER_TASK, Runner, run_states
+from .threads import pool, thread_count
 
 BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another thread
 
@@ -60,23 +61,23 @@ def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths
         constants: Sequence[Any],
         inputs: list[np.ndarray],
         outputs: list[np.ndarray],
-        count: int,
+        engine: str,
     ) -> int:
+        count = len(outputs[0])
         if count >= thread_count() * STATES_PER_TASK:
-            return run_states(entry, constants, inputs, outputs, count)
+            return run_states(entry, constants, inputs, outputs, engine)
         leading = (*constants, *tables, np.zeros(numbers))
-        given = [x.astype(float, copy=False) for x in inputs]
-        results = [x if x.dtype == float else np.empty(x.size) for x in outputs]
-        parts = [_of_state(code, leading, given + results, count, state) for state in range(count)]
+        given = [np.array(x, dtype=float, order="C") for x in inputs]
+        results = [np.empty(x.shape) for x in outputs]
+        parts = [_of_state(code, leading, [x[state] for x in (*given, *results)]) for state in range(count)]
         status = max(run_stages(part, widths, least) for part in parts)
         for output, double in zip(outputs, results, strict=True):
-            output[:] = double
+            output[...] = double
         return status
 
     return run
 
 
-def _of_state(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray], count: int, state: int) -> Part:
-    """The shares of one state among `count` in flat arrays."""
-    own = [x[x.size // count * state : x.size // count * (state + 1)] for x in arrays]
-    return lambda *part: code(*leading, *part, *own)
+def _of_state(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Part:
+    """The shares of one state with its own arrays."""
+    return lambda *part: code(*leading, *part, *arrays)

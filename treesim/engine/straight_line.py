@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .lane_code import HARNESS, sincos, splat
+from .lane_code import HARNESS, JOB_WORDS, exponential, sincos, splat
 from .lane_transfers import transfers
-from .trace import ADD, ARITY, CONSTANT, COS, DIV, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
+from .trace import ADD, ARITY, CONSTANT, COS, DIV, EXP, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
 
 CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
@@ -53,24 +53,27 @@ class Lanes(NamedTuple):
 
 
 class Code(NamedTuple):
-    """IR text, and the number of vectors of workspace that its function `run` needs."""
+    """IR text, and the number of vectors of workspace that its function `share` needs for each thread."""
 
     text: str
     workspace: int
 
 
-def straight_line(traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0) -> Code:
-    """Return the IR of a function `run(first, last, steps, workspace, arrays)` over states first .. last - 1.
+def straight_line(
+    traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0, held: int = 0
+) -> Code:
+    """Return the IR of a function `share(job)` that works on blocks of states until none of the job's is left.
 
-    sizes, results: numbers of one state in each input and result array; `arrays` points to their addresses. Without
-    fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their arrays
-    hold the states to start from, and all other arrays hold `steps` entries for each state. `run` returns 0, or 1 if
-    any number is not finite. Every lane sees the same operations in the same order, so a state's result does not depend
-    on where in the batch it stands.
+    sizes, results: numbers of one state in each input and result array. The job points to a table of an address and
+    three strides, counted in numbers, for each array: from number to number, from state to state, from step to step.
+    Without fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their
+    arrays hold the states to start from; the next `held` inputs stay; all others hold an entry for each step. Results
+    are written after every `every` steps; the job's status is then 1 if a number is not finite. Every lane sees the
+    same operations in the same order, so a state's result does not depend on where in the batch it stands.
     """
     chunks, slots = chunk_functions(traced, lanes)
     calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
-    return wrapped(chunks, calls, slots, sizes, results, lanes, fed_back)
+    return wrapped(chunks, calls, slots, sizes, results, lanes, fed_back, held)
 
 
 def wrapped(
@@ -81,22 +84,25 @@ def wrapped(
     results: Sequence[int],
     lanes: Lanes,
     fed_back: int,
+    held: int,
 ) -> Code:
-    """Return the IR of `run`, see straight_line, around `calls` of `functions`, which take a group of states from
+    """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
     %in through %tmp, of so many slots, to %out; the three follow one another in memory."""
     inputs = _places(sizes)
-    first = fed_back or len(sizes)
+    first = fed_back + held if fed_back else 0  # of those that change with the steps
     text = HARNESS.format(
         inputs=sum(sizes),
         crossing=slots,
         calls=calls,
-        initial=_transfers("gather", "%in", inputs[:first], 0, each_step=False),
-        gathers=_transfers("gather", "%in", inputs[first:], first, each_step=True),
-        scatters=_transfers("scatter", "%out", _places(results), len(sizes), each_step=True),
+        initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
+        gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
+        scatters=_transfers("scatter", "%out", _places(results), len(sizes), "%record"),
+        words=JOB_WORDS,
         results=sum(results),
         fed_back=sum(sizes[:fed_back]),
     )
-    text = "\n".join([DECLARATIONS, sincos(lanes.single), transfers(lanes.width), *functions, text])
+    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width)
+    text = "\n".join([DECLARATIONS, *helpers, *functions, text])
     return Code(substituted(text, lanes), sum(sizes) + slots + sum(results))
 
 
@@ -127,6 +133,8 @@ def operation_lines(name: str, operation: int, values: Sequence[str]) -> list[st
             f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}",
             f"  {name} = uitofp <$LANES x i1> {name}.less to $VECTOR",
         ]
+    if operation == EXP:
+        return [f"  {name} = call $VECTOR @exponential($VECTOR {values[0]})"]
     arguments = ", ".join(f"$VECTOR {value}" for value in values)
     return [f"  {name} = call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"]
 
@@ -144,21 +152,28 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
 
 
-def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], array: int, each_step: bool) -> str:
-    """Calls that move arrays, numbered from `array` on, between the caller's memory and the lanes' buffer."""
+def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], array: int, step: str) -> str:
+    """Calls that move arrays, numbered from `array` on, between the caller's memory at a step and the lanes' buffer."""
     lines = []
     for k, (size, start) in enumerate(places, start=array):
         name = f"%{function}{k}"
         if size:
+            for word, kind, label in (
+                (0, "ptr", "array"),
+                (1, "i64", "element"),
+                (2, "i64", "state"),
+                (3, "i64", "step"),
+            ):
+                lines += [
+                    f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * k + word}",
+                    f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
+                ]
             lines += [
-                f"  {name}.slot = getelementptr ptr, ptr %arrays, i64 {k}",
-                f"  {name}.array = load ptr, ptr {name}.slot",
                 f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {start}",
-                f"  {name}.stride = mul i64 {size}, {'%steps' if each_step else 1}",
-                f"  {name}.offset = mul i64 {size}, {'%t' if each_step else 0}",
+                f"  {name}.offset = mul i64 {name}.step, {step}",
                 f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
-                f"  call void @{function}(ptr {name}.here, i64 {size}, i64 {name}.stride, i64 %group, i64 %last, "
-                f"ptr {name}.lanes)",
+                f"  call void @{function}(ptr {name}.here, i64 {size}, i64 {name}.element, i64 {name}.state, "
+                f"i64 %group, i64 %last, ptr {name}.lanes)",
             ]
     return "\n".join(lines)
 

@@ -18,7 +18,7 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS = range(14)
+INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(15)
 ARITY = {
     INPUT: 0,
     CONSTANT: 0,
@@ -34,11 +34,12 @@ ARITY = {
     MAX: 2,
     MIN: 2,
     LESS: 2,
+    EXP: 1,
 }
 COMMUTATIVE = frozenset((ADD, MUL))
 EVALUATED: dict[int, Callable[..., float]] = {
     ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
-    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
+    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, EXP: math.exp, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
 }  # fmt: skip
 
 
@@ -230,7 +231,40 @@ class Traced:
     def __bool__(self) -> bool:
         raise data_dependent()
 
-    __abs__ = __int__ = __float__ = __index__ = __bool__
+    __int__ = __float__ = __index__ = __bool__
+
+    def __abs__(self) -> Traced:
+        return Functions.maximum(self, -self)
+
+    def __pow__(self, exponent: Any) -> Traced:
+        """Powers that are products."""
+        if not (isinstance(exponent, int) and exponent >= 0):
+            raise UnsupportedError(f"powers of numbers that are not known yet must be whole, not {exponent!r}")
+        result = self.constant(1.0)
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    # as NumPy's functions look for them on arrays of objects
+    def sin(self) -> Traced:
+        """Sine."""
+        return Functions.sin(self)
+
+    def cos(self) -> Traced:
+        """Cosine."""
+        return Functions.cos(self)
+
+    def sqrt(self) -> Traced:
+        """Square root."""
+        return Functions.sqrt(self)
+
+    def exp(self) -> Traced:
+        """Exponential function."""
+        return Functions.exp(self)
+
+    def tanh(self) -> Traced:
+        """Hyperbolic tangent."""
+        return Functions.tanh(self)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -265,6 +299,17 @@ class Functions:
     def sqrt(x: Traced) -> Traced:
         """Square root."""
         return x.made(SQRT)
+
+    @staticmethod
+    def exp(x: Traced) -> Traced:
+        """Exponential function."""
+        return x.made(EXP)
+
+    @staticmethod
+    def tanh(x: Traced) -> Traced:
+        """Hyperbolic tangent, to the last digit of 1: of small x it has fewer digits."""
+        e = Functions.exp(-2.0 * abs(x))
+        return (1.0 - 2.0 * Functions.less(x, 0.0)) * ((1.0 - e) / (1.0 + e))
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Traced:

@@ -34,6 +34,16 @@ def sqrt(x):
     return _library(x).sqrt(x)
 
 
+def exp(x):
+    """Exponential function."""
+    return _library(x).exp(x)
+
+
+def tanh(x):
+    """Hyperbolic tangent."""
+    return _library(x).tanh(x)
+
+
 def atan2(y, x):
     """Angle of the point (x, y)."""
     return _library(y).atan2(y, x)

@@ -12,7 +12,7 @@ from .aba import forward_dynamics
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import semi_implicit_step
 from .numbers import absolute, less, maximum, minimum
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE, status_of
 from .tables import tree_tables, with_armature
 
 STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
@@ -77,3 +77,14 @@ def step_states(
         y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
         step(tree, settings, q[y], v[w], control[w], body, dof, q_new[y], v_new[w])
     return max(status_of(q_new), status_of(v_new))
+
+
+def policy_step_states(ints, reals, settings, policy, k, q, v, p, k_new, q_new, v_new):
+    """One step of one state under the control that a policy takes at the k-th step, from parameters p; for traces."""
+    tree = tree_tables(ints, reals)
+    control = np.empty(tree.nv, q.dtype)
+    control[:] = policy(settings[0] * k[0], q, v, p)
+    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 11), q.dtype)
+    step(tree, settings, q, v, control, body, dof, q_new, v_new)
+    k_new[0] = k[0] + 1
+    return FINE

@@ -1,0 +1,116 @@
+"""Threads: who takes which states changes no result, whatever wakes them, and a fork does not leave anyone waiting."""
+
+import multiprocessing
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.engine import specialised, threads
+
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+ROBOT = trees.tree("random_a")
+
+
+def batch(count=1003):
+    rng = np.random.default_rng(0)
+    q = np.array([ROBOT.random(rng) for _ in range(count)])
+    return q, *rng.normal(size=(2, count, ROBOT.nv))
+
+
+@pytest.fixture(scope="module")
+def states():
+    return batch()
+
+
+@pytest.fixture(scope="module")
+def expected(states):
+    return treesim.forward_dynamics(ROBOT, *states)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 16])
+@pytest.mark.parametrize("waker", ["openmp", "python"])
+def test_neither_their_number_nor_their_kind_changes_a_result(states, expected, number, waker, monkeypatch):
+    if waker == "python":
+        monkeypatch.setattr(threads, "openmp", lambda: None)
+    for module in (threads, specialised):
+        monkeypatch.setattr(module, "thread_count", lambda: number)
+    for _ in range(3):
+        assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
+
+
+@pytest.mark.parametrize("first, last", [(3, 998), (0, 513), (491, 1003)])
+def test_a_state_s_result_does_not_depend_on_its_place(states, expected, first, last):
+    part = [x[first:last] for x in states]
+    assert np.array_equal(treesim.forward_dynamics(ROBOT, *part), expected[first:last])
+
+
+def test_one_bad_state_is_found_whoever_takes_it(states, monkeypatch):
+    for module in (threads, specialised):
+        monkeypatch.setattr(module, "thread_count", lambda: 4)
+    q, v, tau = (x.copy() for x in states)
+    for state in (0, 500, 1002):
+        wrong = tau.copy()
+        wrong[state, -1] = np.inf
+        with pytest.raises(treesim.NonFiniteError, match=rf"tau\[{state}, "):
+            treesim.forward_dynamics(ROBOT, q, v, wrong)
+
+
+def test_several_python_threads_at_once(states, expected, monkeypatch):
+    for module in (threads, specialised):
+        monkeypatch.setattr(module, "thread_count", lambda: 3)
+    found = {}
+
+    def work(me):
+        found[me] = [treesim.forward_dynamics(ROBOT, *states) for _ in range(5)]
+
+    users = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join()
+    assert sorted(found) == [0, 1, 2, 3]
+    assert all(np.array_equal(x, expected) for results in found.values() for x in results)
+
+
+def _in_a_child(engine):
+    return treesim.forward_dynamics(ROBOT, *batch(), engine=engine)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's way")
+@pytest.mark.parametrize("engine", ["specialized", "generic"])
+@pytest.mark.parametrize("waker", ["openmp", "python"])
+def test_a_forked_child_has_threads_of_its_own(states, engine, waker, monkeypatch):
+    """The parent's threads, OpenMP's or Python's, do not exist in the child: waiting for them would never end."""
+    if waker == "python":
+        monkeypatch.setattr(threads, "openmp", lambda: None)
+    for module in (threads, specialised):
+        monkeypatch.setattr(module, "thread_count", lambda: 2)
+    before = treesim.forward_dynamics(ROBOT, *states, engine=engine)
+    with multiprocessing.get_context("fork").Pool(2) as children:
+        found = children.map_async(_in_a_child, [engine] * 2).get(timeout=60)
+    assert all(np.array_equal(x, before) for x in found)
+    assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine=engine), before)
+
+
+def test_openmp_is_asked_to_sleep_between_calls_unless_the_user_has_chosen(monkeypatch):
+    """The environment is as before: what the library is told must not reach the user's own programs."""
+    seen = []
+
+    class Library:
+        def __init__(self, name):
+            seen.append((name, threads.os.environ.get("OMP_WAIT_POLICY")))
+            raise OSError
+
+    monkeypatch.setattr(threads.ctypes, "CDLL", Library)
+    monkeypatch.setattr(threads, "LIBRARIES", {sys.platform: ("libgomp.so.1",)})
+    find = threads.openmp.__wrapped__
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    assert find() is None and "OMP_WAIT_POLICY" not in threads.os.environ
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert find() is None and threads.os.environ["OMP_WAIT_POLICY"] == "active"
+    assert seen == [("libgomp.so.1", "passive"), ("libgomp.so.1", "active")]

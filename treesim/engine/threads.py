@@ -1,0 +1,118 @@
+"""Threads for batches: how many, OpenMP's for machine code, Python's for the rest, and what a fork leaves of them.
+
+Machine code shares its work out itself: each thread calls the same function on the same job and takes block after block
+from it, so any number of threads, come when they may, do all of it. OpenMP (libgomp or libomp, where one is found)
+wakes them in a few microseconds; where there is none, Python's threads make the same calls, in about a hundred.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any
+
+LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}
+# how OpenMP's threads wait for the next call: awake for about 0.1 ms, which batches one after the other are quicker by
+# than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
+
+_busy = threading.Lock()  # held while OpenMP's threads work
+_may_use_openmp = True
+
+
+@lru_cache(maxsize=1)
+def thread_count() -> int:
+    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use."""
+    wanted = os.environ.get("TREESIM_NUM_THREADS", "")
+    if wanted.isdigit():
+        return max(1, int(wanted))
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))  # a container or taskset may grant fewer than the machine has
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def pool() -> ThreadPoolExecutor:
+    """Return Python's threads for batches and stages."""
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
+
+
+def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
+    """Call run(first, last) on equal parts of `count` states, one for each of Python's threads, of at least so many
+    states; return the worst status."""
+    tasks = max(1, min(thread_count(), count // least))
+    if tasks == 1:
+        return run(0, count)
+    edges = [count * t // tasks for t in range(tasks + 1)]
+    return max(pool().map(run, edges, edges[1:]))
+
+
+def together(function: int, job: int, threads: int) -> None:
+    """Call the machine code at address `function`, void (*)(void *), with `job` on up to so many threads; wait for all.
+
+    The caller's thread is one of them. While one call has OpenMP's threads, calls from other Python threads stay on
+    their own: the cores are taken.
+    """
+    if threads > 1 and _busy.acquire(blocking=False):
+        try:
+            _on_all(function, job, threads)
+        finally:
+            _busy.release()
+    else:
+        _function(function)(job)
+
+
+def _on_all(function: int, job: int, threads: int) -> None:
+    start = openmp() if _may_use_openmp else None
+    if start is not None:
+        start(function, job, threads, 0)
+        return
+    share = _function(function)
+    others = [pool().submit(share, job) for _ in range(threads - 1)]
+    share(job)
+    wait([other for other in others if not other.cancel()])  # who has not begun by now has nothing left to do
+
+
+@lru_cache(maxsize=256)
+def _function(address: int) -> Any:
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
+
+
+@lru_cache(maxsize=1)
+def openmp() -> Any:
+    """Return OpenMP's `GOMP_parallel(function, data, threads, flags)`, or None where no library has it.
+
+    A library that is not loaded yet is asked to let its threads sleep between calls (WAITING), unless the user's
+    environment says how they should wait. The environment is then as before.
+    """
+    asked = {} if any(name in os.environ for name in WAITING) else WAITING
+    os.environ.update(asked)
+    try:
+        for name in LIBRARIES.get(sys.platform, ()):
+            try:
+                parallel = ctypes.CDLL(name).GOMP_parallel
+            except (OSError, AttributeError):
+                continue
+            parallel.restype = None
+            parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+            return parallel
+        return None
+    finally:
+        for name in asked:
+            os.environ.pop(name, None)
+
+
+def _begin_again() -> None:
+    """Forget, in a forked child, the threads of the parent: none came along, and GNU OpenMP would wait for its own."""
+    global _busy, _may_use_openmp
+    _busy, _may_use_openmp = threading.Lock(), False
+    pool.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)
