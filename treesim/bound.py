@@ -10,8 +10,9 @@ import numpy as np
 from . import plugins
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
+from .engine.arguments import Argument, check_out
 from .engine.bound_entry import BoundEntry
-from .engine.evaluate import Argument, evaluate
+from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_states
@@ -36,8 +37,8 @@ class Dynamics:
     kept on disk); "generic", the code of the plain functions; "auto", specialised where that is possible.
     gravity (3,) and armature (nv,) replace the robot's.
 
-    Arguments may carry leading batch axes. Every function takes `out`, a C-contiguous array of `dtype` for its result,
-    which it returns; it may be one of the arguments. Objects may be shared between threads. Results differ from the
+    Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
+    returns; it may be one of the arguments. Objects may be shared between threads. Results differ from the
     plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame, method), ArgumentError,
     UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the plain functions.
     """
@@ -166,29 +167,24 @@ class _Function:
         return status
 
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
-        """Coerce and broadcast, or explain what cannot be computed."""
-        owner = self.owner
-        _check_out(out, owner.dtype)
-        values = tuple(_converted(value, owner.dtype) for value in values)
-        single = f_ext is None and all(
-            np.shape(x) == shape for x, (_, shape) in zip(values, self.arguments, strict=True)
-        )
-        result = np.empty(self.result, owner.dtype)
-        if single and self.call(*values, result) == FINE:
-            return _delivered(result, out)
+        """Coerce, broadcast, run batches, or explain what cannot be computed."""
+        owner, number = self.owner, self.owner.dtype
+        values = tuple(_converted(value, number) for value in values)
         given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
+        if f_ext is None and all(np.shape(value) == shape for _, value, shape in given):
+            result = np.empty(self.result, number)
+            if self.call(*map(np.ascontiguousarray, values), result) == FINE:
+                return _delivered(result, out)
         if self.takes_forces:
-            forces = kernel_wrenches(owner.robot, _converted(f_ext, owner.dtype))
+            forces = kernel_wrenches(owner.robot, _converted(f_ext, number))
             given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6)))
-        armature = owner._armature
-        results = evaluate(
-            self._bound.entry,
-            self._bound.constants,
-            given,
-            [self.result],
-            lambda named: explain_failure(owner.robot, named, armature),
-        )
-        return _delivered(results[0], out)
+        bound = self._bound
+        return evaluate(
+            bound.entry, bound.constants, given, [self.result], self._explained, engine=owner.engine, out=out
+        )[0]
+
+    def _explained(self, named: dict[str, np.ndarray]) -> Exception:
+        return explain_failure(self.owner.robot, named, self.owner._armature)
 
 
 class _Plugin:
@@ -202,7 +198,6 @@ class _Plugin:
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
         """Ask the backend."""
         owner = self.owner
-        _check_out(out, owner.dtype)
         qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
         return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
 
@@ -218,24 +213,14 @@ def _number(dtype: Any) -> np.dtype[Any]:
 
 
 def _converted(value: Any, number: np.dtype[Any]) -> Any:
-    """Numbers as a contiguous array of the wanted type; what is none stays as it is, to be explained."""
+    """Numbers as an array of the wanted type; what is none stays as it is, to be explained."""
     array = np.asarray(value)
-    return np.ascontiguousarray(array, number) if array.dtype.kind in "fiu" and array.ndim else value
-
-
-def _check_out(out: Any, number: np.dtype[Any]) -> None:
-    if out is None:
-        return
-    if not (isinstance(out, np.ndarray) and out.dtype == number and out.flags.c_contiguous and out.flags.writeable):
-        told = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ArgumentError(f"out must be a writable, C-contiguous array of {number}, got {told}")
+    return array.astype(number, copy=False) if array.dtype.kind in "fiu" and array.ndim else value
 
 
 def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
     """The result where it is wanted."""
     if out is None:
         return result
-    if out.shape != result.shape:
-        raise ArgumentError(f"out has shape {out.shape}, but the result has shape {result.shape}")
-    out[...] = result
+    check_out(out, result.shape, result.dtype)[...] = result
     return out

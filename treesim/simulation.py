@@ -108,9 +108,9 @@ class Simulation:
 
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), or None for no torque.
-    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position, velocity
-    and effort limits of passive joints are not enforced. Raises ArgumentError, UnknownNameError, UnsupportedError; warns
-    with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
+    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
+    velocity and effort limits of passive joints are not enforced. Raises ArgumentError, UnknownNameError,
+    UnsupportedError; warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
     """
 
     def __init__(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError, unknown_name
+from ..errors import UnsupportedError
+from .arguments import Shape
+from .evaluate import check_engine
 from .fastcall import DOORS, MISFIT, door
 from .specialised import single_code
 
-ENGINES = ("auto", "generic", "specialized")
 NOTHING = np.empty(0)
-Shape = tuple[int, ...]
 
 
 class BoundEntry:
@@ -34,8 +34,7 @@ class BoundEntry:
         number: type[np.floating] = np.float64,
         engine: str = "auto",
     ) -> None:
-        if engine not in ENGINES:
-            raise unknown_name("engine", engine, ENGINES)
+        check_engine(engine)
         self.entry, self.constants = entry, tuple(constants)
         self.inputs, self.results = tuple(inputs), tuple(results)
         self.number, self.engine = number, engine
