@@ -45,6 +45,8 @@ vector:
   %column = getelementptr $NUMBER, ptr %row.0, i64 %c.start
 {c_place}
   %c.lanes = getelementptr $VECTOR, ptr %lanes, i64 %c.place
+  %c.ahead = getelementptr $VECTOR, ptr %column, i64 1
+  call void @llvm.prefetch.p0(ptr %c.ahead, i32 {writes}, i32 3, i32 1)
 {move}
   %c.next = add i64 %c, 1
   %c.more = icmp slt i64 %c.next, %size
@@ -74,6 +76,9 @@ LANE_BLOCK = """  %number.{l} = add i64 %at, {l}
 COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n.start
   %spot.{l} = add i64 %n.lanes, {l}
   %lane.{l} = getelementptr $NUMBER, ptr %lanes, i64 %spot.{l}"""
+# rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told
+AHEAD = """  %ahead.{l} = getelementptr $VECTOR, ptr %from.{l}, i64 8
+  call void @llvm.prefetch.p0(ptr %ahead.{l}, i32 1, i32 3, i32 1)"""
 # where the lanes of a number lie: in order, or as the list says
 IN_ORDER = "  %{place} = add i64 %{number}, 0"
 LISTED = """  %{place}.at = getelementptr i32, ptr %list, i64 %{number}
@@ -101,7 +106,8 @@ def transfers(count: int) -> str:
 
     count: numbers of a vector.
     """
-    return "".join(_function(name, count) for name in ("gather", "scatter", "scatter_listed"))
+    declaration = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+    return declaration + "".join(_function(name, count) for name in ("gather", "scatter", "scatter_listed"))
 
 
 def _function(name: str, count: int) -> str:
@@ -126,9 +132,12 @@ def _function(name: str, count: int) -> str:
         for lane in range(count)
     ]
     begin, end = ("%column", "%c.lanes") if gathers else ("%c.lanes", "%column")
+    if not gathers:
+        places += [AHEAD.format(l=lane) for lane in range(count)]
     move = f"  %c.x = load $VECTOR, ptr {begin}, align {read}\n  store $VECTOR %c.x, ptr {end}, align {written}"
     return FUNCTION.format(
-        name=name, count=count, top=count - 1, rows="\n".join(ROW.format(l=lane) for lane in range(count)),
+        name=name, count=count, writes=int(not gathers), top=count - 1,
+        rows="\n".join(ROW.format(l=lane) for lane in range(count)),
         first=SPREAD.format(count=count) if gathers else "  br label %not.shared",
         loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores), move=move,
         copies="\n".join(copies), list=", ptr noalias %list" if listed else "",

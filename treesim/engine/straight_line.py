@@ -18,6 +18,7 @@ CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
+TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
 DECLARATIONS = """
 declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
@@ -166,7 +167,7 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _result_places(results: Sequence[int], order: Sequence[int]) -> tuple[list[tuple[int, Any]], list[str]]:
-    """Size of each result array and the place of its first number, if they lie in order, or its list; texts of lists."""
+    """Size of each result array, and the place of its first number if all lie in order, else its list; the lists."""
     places: list[tuple[int, Any]] = []
     lists = []
     for k, (size, start) in enumerate(_places(results)):
@@ -189,12 +190,7 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
         name = f"%{function}{k}"
         listed = isinstance(start, str)
         if size:
-            for word, kind, label in (
-                (0, "ptr", "array"),
-                (1, "i64", "element"),
-                (2, "i64", "state"),
-                (3, "i64", "step"),
-            ):
+            for word, (label, kind) in enumerate(TABLE_ROW):
                 lines += [
                     f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * k + word}",
                     f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
@@ -203,8 +199,9 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
                 f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {0 if listed else start}",
                 f"  {name}.offset = mul i64 {name}.step, {step}",
                 f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
-                f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, i64 {name}.element, i64 {name}.state, "
-                f"i64 %group, i64 %last, ptr {name}.lanes{f', ptr {start}' if listed else ''})",
+                f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, "
+                f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
+                f"ptr {name}.lanes{f', ptr {start}' if listed else ''})",
             ]
     return "\n".join(lines)
 
