@@ -1,5 +1,6 @@
 """Rollouts against simulations, one by one."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -106,6 +107,20 @@ def test_records_every_few_steps_and_writes_files(tmp_path):
     assert np.array_equal(some.q, each.q[:, 5:18:6]) and np.array_equal(some.t, each.t[5:18:6])
     del some
     assert np.array_equal(np.load(tmp_path / "run_v.npy", mmap_mode="r"), each.v[:, 5:18:6])
+
+
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+def test_memory_is_that_of_what_is_recorded():
+    robot = trees.tree("tree_1")
+    q0, v0, rng = start(robot, 500)
+    forces = rng.normal(size=(200, robot.nv))
+    treesim.rollout(robot, q0, v0, forces, every=100)  # compiles
+    tracemalloc.start()
+    try:
+        found = treesim.rollout(robot, q0, v0, forces, every=100)
+        assert tracemalloc.get_traced_memory()[1] < found.q.nbytes + found.v.nbytes + 500_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_one_state_and_shared_controls_broadcast(engine):

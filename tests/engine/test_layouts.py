@@ -1,5 +1,7 @@
 """Arrays in any order of memory: read and written in place, with the results of the common order to the last bit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,26 @@ def test_lanes_copy_nothing_that_two_strides_lead_to(batch):
     assert arguments.rows(one, (COUNT,), (NV,)).strides[0] == 0
     cube = batch[1][:540].reshape(20, 27, NV)
     assert np.shares_memory(arguments.rows(cube[:, ::-1][:, ::-1], (20, 27), (NV,)), cube)
+
+
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.parametrize("count", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_as_many_states_as_fit_in_memory_need_no_more(count):
+    """Results of the caller's are all that a batch writes to, and equal states have equal results wherever they are."""
+    robot = treesim.load("talos", base="floating")
+    rng = np.random.default_rng(0)
+    few = np.array([robot.random(rng) for _ in range(1000)], np.float32)
+    v, tau = rng.normal(size=(2, 1000, robot.nv)).astype(np.float32)
+    q, v, tau = (np.tile(x, (count // 1000, 1)) for x in (few, v, tau))
+    out = np.empty((count, robot.nv), np.float32)
+    treesim.forward_dynamics(robot, q[:600], v[:600], tau[:600], out=out[:600])  # compiles
+    tracemalloc.start()
+    try:
+        treesim.forward_dynamics(robot, q, v, tau, out=out)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+    assert (out.reshape(-1, 1000, robot.nv) == out[:1000]).all()
 
 
 @pytest.mark.parametrize("argument", [0, 1, 2])

@@ -4,14 +4,16 @@ An array is told by two strides: from one number of a state to its next, and fro
 state's numbers are neighbours, square blocks of as many numbers as there are lanes are transposed in registers; the
 last block overlaps the one before where the count does not divide. Where the states are neighbours, lanes are moved as
 they are; where all states share their numbers, these are spread over the lanes. Anything else goes number by number.
-Lanes beyond the last state hold that state too: they compute the same results, and write them to the same place.
+Results that stand in several places, as zeros and the halves of a symmetric matrix do, lie in the lanes' memory once;
+a list then says which of its vectors belongs to each number. Lanes beyond the last state hold that state too: they
+compute the same results, and write them to the same place.
 """
 
 from __future__ import annotations
 
 FUNCTION = """
 define internal void @{name}(ptr noalias %array, i64 %size, i64 %element, i64 %stride, i64 %group, i64 %last,
-                             ptr noalias %lanes) noinline nounwind {{
+                             ptr noalias %lanes{list}) noinline nounwind {{
 entry:
   %final = sub i64 %last, 1
 {rows}
@@ -41,7 +43,10 @@ vector:
   %c = phi i64 [ 0, %other ], [ %c.next, %vector ]
   %c.start = mul i64 %c, %element
   %column = getelementptr $NUMBER, ptr %row.0, i64 %c.start
-  %c.lanes = getelementptr $VECTOR, ptr %lanes, i64 %c
+{c_place}
+  %c.lanes = getelementptr $VECTOR, ptr %lanes, i64 %c.place
+  %c.ahead = getelementptr $VECTOR, ptr %column, i64 1
+  call void @llvm.prefetch.p0(ptr %c.ahead, i32 {writes}, i32 3, i32 1)
 {move}
   %c.next = add i64 %c, 1
   %c.more = icmp slt i64 %c.next, %size
@@ -49,7 +54,8 @@ vector:
 number:
   %n = phi i64 [ 0, %other ], [ %n.next, %number ]
   %n.start = mul i64 %n, %element
-  %n.lanes = mul i64 %n, {count}
+{n_place}
+  %n.lanes = mul i64 %n.place, {count}
 {copies}
   %n.next = add i64 %n, 1
   %n.more = icmp slt i64 %n.next, %size
@@ -64,11 +70,20 @@ ROW = """  %wanted.{l} = add i64 %group, {l}
   %start.{l} = mul i64 %state.{l}, %stride
   %row.{l} = getelementptr $NUMBER, ptr %array, i64 %start.{l}"""
 ROW_BLOCK = "  %from.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %at"
-LANE_BLOCK = """  %place.{l} = add i64 %at, {l}
+LANE_BLOCK = """  %number.{l} = add i64 %at, {l}
+{place}
   %to.{l} = getelementptr $VECTOR, ptr %lanes, i64 %place.{l}"""
 COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n.start
   %spot.{l} = add i64 %n.lanes, {l}
   %lane.{l} = getelementptr $NUMBER, ptr %lanes, i64 %spot.{l}"""
+# rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told
+AHEAD = """  %ahead.{l} = getelementptr $VECTOR, ptr %from.{l}, i64 8
+  call void @llvm.prefetch.p0(ptr %ahead.{l}, i32 1, i32 3, i32 1)"""
+# where the lanes of a number lie: in order, or as the list says
+IN_ORDER = "  %{place} = add i64 %{number}, 0"
+LISTED = """  %{place}.at = getelementptr i32, ptr %list, i64 %{number}
+  %{place}.entry = load i32, ptr %{place}.at
+  %{place} = zext i32 %{place}.entry to i64"""
 # what only gathering knows: numbers that all states share
 SPREAD = """  %shared = icmp eq i64 %stride, 0
   br i1 %shared, label %spread, label %not.shared
@@ -87,8 +102,12 @@ spread:
 
 
 def transfers(count: int) -> str:
-    """Return the text of @gather, arrays to lanes, and @scatter, back, for vectors of `count` numbers."""
-    return _function("gather", count) + _function("scatter", count)
+    """Return the text of @gather, arrays to lanes, @scatter, back, and @scatter_listed, back from where a list says.
+
+    count: numbers of a vector.
+    """
+    declaration = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
+    return declaration + "".join(_function(name, count) for name in ("gather", "scatter", "scatter_listed"))
 
 
 def _function(name: str, count: int) -> str:
@@ -96,7 +115,14 @@ def _function(name: str, count: int) -> str:
     gathers = name == "gather"
     source, target, one, other = ("from", "to", "one", "lane") if gathers else ("to", "from", "lane", "one")
     read, written = ("$UNIT", "$BYTES") if gathers else ("$BYTES", "$UNIT")  # alignments
-    places = [ROW_BLOCK.format(l=lane) + "\n" + LANE_BLOCK.format(l=lane) for lane in range(count)]
+    listed = name == "scatter_listed"
+    place = LISTED if listed else IN_ORDER
+    places = [
+        ROW_BLOCK.format(l=lane)
+        + "\n"
+        + LANE_BLOCK.format(l=lane, place=place.format(place=f"place.{lane}", number=f"number.{lane}"))
+        for lane in range(count)
+    ]
     loads = [f"  %v0.{lane} = load $VECTOR, ptr %{source}.{lane}, align {read}" for lane in range(count)]
     transposition, last = _transposition(count)
     stores = [f"  store $VECTOR {last}.{lane}, ptr %{target}.{lane}, align {written}" for lane in range(count)]
@@ -106,12 +132,16 @@ def _function(name: str, count: int) -> str:
         for lane in range(count)
     ]
     begin, end = ("%column", "%c.lanes") if gathers else ("%c.lanes", "%column")
+    if not gathers:
+        places += [AHEAD.format(l=lane) for lane in range(count)]
     move = f"  %c.x = load $VECTOR, ptr {begin}, align {read}\n  store $VECTOR %c.x, ptr {end}, align {written}"
     return FUNCTION.format(
-        name=name, count=count, top=count - 1, rows="\n".join(ROW.format(l=lane) for lane in range(count)),
+        name=name, count=count, writes=int(not gathers), top=count - 1,
+        rows="\n".join(ROW.format(l=lane) for lane in range(count)),
         first=SPREAD.format(count=count) if gathers else "  br label %not.shared",
         loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores), move=move,
-        copies="\n".join(copies),
+        copies="\n".join(copies), list=", ptr noalias %list" if listed else "",
+        c_place=place.format(place="c.place", number="c"), n_place=place.format(place="n.place", number="n"),
     )  # fmt: skip
 
 

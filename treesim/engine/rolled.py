@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from .lane_code import splat
 from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
-from .straight_line import Code, Lanes, operation_lines, sine_and_cosine_lines, wrapped
+from .straight_line import Code, Lanes, distinct, operation_lines, sine_and_cosine_lines, wrapped
 from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
@@ -95,13 +95,14 @@ def rolled(
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
+    traced, order = distinct(traced, fed_back)
     memory = Memory(traced, segments)
-    if (memory.slots + traced.inputs + sum(results)) * lanes.bytes >= MOST_BYTES:
+    if (memory.slots + traced.inputs + len(traced.results)) * lanes.bytes >= MOST_BYTES:
         raise UnsupportedError("the kernel's values take more than 2 GB")
     texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
     texts += [_program(segments, memory, lanes), *_lists(traced, segments.nodes, memory, lanes)]
     calls = "\n".join(f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill"))
-    return wrapped(texts, calls, memory.slots, sizes, results, lanes, fed_back, held)
+    return wrapped(texts, calls, memory.slots, sizes, results, order, lanes, fed_back, held)
 
 
 # ---- memory

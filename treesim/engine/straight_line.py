@@ -8,7 +8,7 @@ states from the caller's arrays, and scatters the results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .lane_code import HARNESS, JOB_WORDS, exponential, sincos, splat
 from .lane_transfers import transfers
@@ -18,6 +18,7 @@ CHUNK = 1500
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
+TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
 DECLARATIONS = """
 declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
@@ -71,9 +72,19 @@ def straight_line(
     are written after every `every` steps; the job's status is then 1 if a number is not finite. Every lane sees the
     same operations in the same order, so a state's result does not depend on where in the batch it stands.
     """
+    traced, order = distinct(traced, fed_back)
     chunks, slots = chunk_functions(traced, lanes)
     calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
-    return wrapped(chunks, calls, slots, sizes, results, lanes, fed_back, held)
+    return wrapped(chunks, calls, slots, sizes, results, order, lanes, fed_back, held)
+
+
+def distinct(traced: Trace, fed_back: int) -> tuple[Trace, list[int]]:
+    """Return the trace with each result once, and which of these stands in each place: mirrored entries and zeros of a
+    matrix then go through memory once. What is fed back stays in order."""
+    if fed_back:
+        return traced, list(range(len(traced.results)))
+    own = {node: k for k, node in enumerate(dict.fromkeys(traced.results))}
+    return traced._replace(results=list(own)), [own[node] for node in traced.results]
 
 
 def wrapped(
@@ -82,13 +93,16 @@ def wrapped(
     slots: int,
     sizes: Sequence[int],
     results: Sequence[int],
+    order: Sequence[int],
     lanes: Lanes,
     fed_back: int,
     held: int,
 ) -> Code:
     """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
-    %in through %tmp, of so many slots, to %out; the three follow one another in memory."""
-    inputs = _places(sizes)
+    %in through %tmp, of so many slots, to %out; the three follow one another in memory. order: which of the values at
+    %out stands in each place of the results."""
+    inputs, written = _places(sizes), max(order, default=-1) + 1
+    places, lists = _result_places(results, order)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
     text = HARNESS.format(
         inputs=sum(sizes),
@@ -96,14 +110,14 @@ def wrapped(
         calls=calls,
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
-        scatters=_transfers("scatter", "%out", _places(results), len(sizes), "%record"),
+        scatters=_transfers("scatter", "%out", places, len(sizes), "%record"),
         words=JOB_WORDS,
-        results=sum(results),
+        results=written,
         fed_back=sum(sizes[:fed_back]),
     )
     helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width)
-    text = "\n".join([DECLARATIONS, *helpers, *functions, text])
-    return Code(substituted(text, lanes), sum(sizes) + slots + sum(results))
+    text = "\n".join([DECLARATIONS, *helpers, *lists, *functions, text])
+    return Code(substituted(text, lanes), sum(sizes) + slots + written)
 
 
 def chunk_functions(traced: Trace, lanes: Lanes) -> tuple[list[str], int]:
@@ -152,28 +166,42 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
 
 
-def _transfers(function: str, buffer: str, places: Sequence[tuple[int, int]], array: int, step: str) -> str:
-    """Calls that move arrays, numbered from `array` on, between the caller's memory at a step and the lanes' buffer."""
+def _result_places(results: Sequence[int], order: Sequence[int]) -> tuple[list[tuple[int, Any]], list[str]]:
+    """Size of each result array, and the place of its first number if all lie in order, else its list; the lists."""
+    places: list[tuple[int, Any]] = []
+    lists = []
+    for k, (size, start) in enumerate(_places(results)):
+        own = list(order[start : start + size])
+        if own == [own[0] + j for j in range(size)]:
+            places.append((size, own[0] if own else 0))
+        else:
+            places.append((size, f"@list{k}"))
+            lists.append(f"@list{k} = internal constant [{size} x i32] [{', '.join(f'i32 {j}' for j in own)}]")
+    return places, lists
+
+
+def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], array: int, step: str) -> str:
+    """Calls that move arrays, numbered from `array` on, between the caller's memory at a step and the lanes' buffer.
+
+    places: size of each array, and where it begins in the buffer, or the name of the list of its numbers' places.
+    """
     lines = []
     for k, (size, start) in enumerate(places, start=array):
         name = f"%{function}{k}"
+        listed = isinstance(start, str)
         if size:
-            for word, kind, label in (
-                (0, "ptr", "array"),
-                (1, "i64", "element"),
-                (2, "i64", "state"),
-                (3, "i64", "step"),
-            ):
+            for word, (label, kind) in enumerate(TABLE_ROW):
                 lines += [
                     f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * k + word}",
                     f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
                 ]
             lines += [
-                f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {start}",
+                f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {0 if listed else start}",
                 f"  {name}.offset = mul i64 {name}.step, {step}",
                 f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
-                f"  call void @{function}(ptr {name}.here, i64 {size}, i64 {name}.element, i64 {name}.state, "
-                f"i64 %group, i64 %last, ptr {name}.lanes)",
+                f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, "
+                f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
+                f"ptr {name}.lanes{f', ptr {start}' if listed else ''})",
             ]
     return "\n".join(lines)
 
