@@ -219,7 +219,9 @@ WEIGHTS = np.random.default_rng(3).normal(size=(5, 9)), np.random.default_rng(4)
 
 def network(t, q, v, p, u):
     """A small network in NumPy's words."""
-    u[:] = 3 * np.tanh(WEIGHTS[1] @ np.tanh(WEIGHTS[0] @ np.concatenate([q, v, [t]]) + p))
+    u[:] = 3 * np.tanh(WEIGHTS[1] @ np.tanh(WEIGHTS[0] @ np.concatenate([q, v, [t]]) + p)) - np.sin(
+        t * np.ones(4) - t * q
+    ) / (2.0 + t)
 
 
 def limited(t, q, v, p, u):

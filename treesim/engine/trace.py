@@ -142,10 +142,15 @@ class Traced:
         return Traced(self.graph, self.graph.constant(value), value)
 
     def _other(self, other: Any) -> Traced:
-        return other if isinstance(other, Traced) else self.constant(float(other))
+        """The other operand as a number of the trace; arrays are left to NumPy, which takes them number by number."""
+        if isinstance(other, Traced):
+            return other
+        return NotImplemented if isinstance(other, np.ndarray) else self.constant(float(other))
 
     def __add__(self, other: Any) -> Traced:
         b = self._other(other)
+        if b is NotImplemented:
+            return b
         if self.value is not None and b.value is not None:
             return self.constant(self.value + b.value)
         if self.value == 0:
@@ -171,6 +176,8 @@ class Traced:
 
     def __sub__(self, other: Any) -> Traced:
         b = self._other(other)
+        if b is NotImplemented:
+            return b
         if b.value == 0:
             return self
         if self.value is not None and b.value is not None:
@@ -188,6 +195,8 @@ class Traced:
 
     def __mul__(self, other: Any) -> Traced:
         b = self._other(other)
+        if b is NotImplemented:
+            return b
         if self.value is not None and b.value is not None:
             return self.constant(self.value * b.value)
         for x, y in ((self, b), (b, self)):
@@ -207,6 +216,8 @@ class Traced:
 
     def __truediv__(self, other: Any) -> Traced:
         b = self._other(other)
+        if b is NotImplemented:
+            return b
         if b.value == 0:
             raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
         if b.value is not None:
