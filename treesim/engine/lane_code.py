@@ -145,19 +145,9 @@ declare $VECTOR @llvm.sin.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.cos.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.fabs.$SUFFIX($VECTOR)
 
-; both, as in trigonometry.sincos; where a lane is too large for the reduction to be exact, the C library's
+; both, as in trigonometry.sincos; of a lane that is too large for the reduction to be exact, the C library's, so that
+; no lane depends on its neighbours
 define internal {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR %x) noinline nounwind alignstack(64) {{
-  %size = call $VECTOR @llvm.fabs.$SUFFIX($VECTOR %x)
-  %large = fcmp ugt $VECTOR %size, {largest}
-  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %large)
-  br i1 %any, label %library, label %reduction
-library:
-  %sin.x = call $VECTOR @llvm.sin.$SUFFIX($VECTOR %x)
-  %cos.x = call $VECTOR @llvm.cos.$SUFFIX($VECTOR %x)
-  %pair.0 = insertvalue {{ $VECTOR, $VECTOR }} undef, $VECTOR %sin.x, 0
-  %pair.1 = insertvalue {{ $VECTOR, $VECTOR }} %pair.0, $VECTOR %cos.x, 1
-  ret {{ $VECTOR, $VECTOR }} %pair.1
-reduction:
   %scaled = fmul contract $VECTOR %x, {two_over_pi}
   %shifted = fadd contract $VECTOR %scaled, {round}  ; its last bits are the number of quarter turns
   %turns = fsub $VECTOR %shifted, {round}
@@ -193,6 +183,19 @@ reduction:
   %cos.bits = xor $BITS %second.bits, %cos.mask
   %sin.value = bitcast $BITS %sin.bits to $VECTOR
   %cos.value = bitcast $BITS %cos.bits to $VECTOR
+  %size = call $VECTOR @llvm.fabs.$SUFFIX($VECTOR %x)
+  %large = fcmp ugt $VECTOR %size, {largest}
+  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %large)
+  br i1 %any, label %library, label %done
+library:
+  %sin.x = call $VECTOR @llvm.sin.$SUFFIX($VECTOR %x)
+  %cos.x = call $VECTOR @llvm.cos.$SUFFIX($VECTOR %x)
+  %sin.mixed = select <$LANES x i1> %large, $VECTOR %sin.x, $VECTOR %sin.value
+  %cos.mixed = select <$LANES x i1> %large, $VECTOR %cos.x, $VECTOR %cos.value
+  %mixed.0 = insertvalue {{ $VECTOR, $VECTOR }} undef, $VECTOR %sin.mixed, 0
+  %mixed.1 = insertvalue {{ $VECTOR, $VECTOR }} %mixed.0, $VECTOR %cos.mixed, 1
+  ret {{ $VECTOR, $VECTOR }} %mixed.1
+done:
   %both.0 = insertvalue {{ $VECTOR, $VECTOR }} undef, $VECTOR %sin.value, 0
   %both.1 = insertvalue {{ $VECTOR, $VECTOR }} %both.0, $VECTOR %cos.value, 1
   ret {{ $VECTOR, $VECTOR }} %both.1
