@@ -16,7 +16,7 @@ from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.functions import energy
 from .dynamics.tables import constants_of
 from .engine.bound_entry import BoundEntry
-from .engine.evaluate import Argument, coerce
+from .engine.evaluate import Argument, coerce, specialised_first
 from .errors import ArgumentError, NonFiniteError, SingularInertiaError
 from .kernels.status import FINE
 from .model.quaternions import unit_quaternions
@@ -243,13 +243,12 @@ class _Recording:
         n = self.count
         q, v = self.q[:n], self.v[:n]
         try:
-            kinetic, potential = energy(self.robot, q, v, gravity)
-            total = kinetic + potential
+            total = sum(specialised_first(energy, self.robot, q, v, gravity))
         except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
             total = np.full(n, np.inf)
             for k in range(n):
                 try:
-                    total[k] = sum(energy(self.robot, q[k], v[k], gravity))
+                    total[k] = sum(specialised_first(energy, self.robot, q[k], v[k], gravity))
                 except NonFiniteError:
                     break
         return Trajectory.of(self.robot, self.t[:n], q, v, self.tau[:n], total, metadata)

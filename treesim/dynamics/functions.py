@@ -172,23 +172,23 @@ def mass_matrix(
     return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)], engine=engine, out=out)[0]
 
 
-def energy(robot: Tree, q: Any, v: Any, gravity: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto") -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
     Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
     """
-    out = _energy_and_momentum(robot, q, v, gravity)
+    out = _energy_and_momentum(robot, q, v, gravity, engine)
     return out[..., 0], out[..., 1]
 
 
-def momentum(robot: Tree, q: Any, v: Any) -> np.ndarray:
+def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
     """
-    return _energy_and_momentum(robot, q, v, None)[..., 2:]
+    return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]
 
 
-def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any) -> np.ndarray:
+def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
     arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
-    return evaluate(energy_states, constants_of(robot, gravity), arguments, [(8,)])[0]
+    return evaluate(energy_states, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

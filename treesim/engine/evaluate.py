@@ -25,7 +25,17 @@ from .arguments import (
 from .generic import compiled
 from .threads import over_threads
 
-__all__ = ["ENGINES", "Argument", "Runner", "coerce", "evaluate", "precision", "refuse_non_finite", "run_states"]
+__all__ = [
+    "ENGINES",
+    "Argument",
+    "Runner",
+    "coerce",
+    "evaluate",
+    "precision",
+    "refuse_non_finite",
+    "run_states",
+    "specialised_first",
+]
 
 ENGINES = ("auto", "generic", "specialized")
 STATES_PER_TASK = 128  # fewer states than this are not worth handing to another of Python's threads
@@ -86,6 +96,15 @@ def evaluate(
         if out is not None and not np.may_share_memory(found[0], out):
             out[...] = found[0].reshape(out.shape)
     return outputs
+
+
+def specialised_first(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return function(*arguments, engine="specialized"), or on engine "auto" where there is no such code: for what is
+    called only a few times in a process, since code made for one robot is compiled ten times sooner."""
+    try:
+        return function(*arguments, engine="specialized")
+    except UnsupportedError:
+        return function(*arguments)
 
 
 def run_states(
