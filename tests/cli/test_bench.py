@@ -80,7 +80,7 @@ def test_what_a_call_suffers_from_the_one_before_is_not_timed() -> None:
 
 
 def test_threads_are_set_for_a_while() -> None:
-    from treesim.engine.evaluate import thread_count
+    from treesim.engine.threads import thread_count
 
     before = thread_count()
     with on_threads(before + 3):

@@ -7,7 +7,7 @@ import treesim
 from treesim.cost import error_growth as growth
 from treesim.cost.expected_errors import COLUMNS, GROWTH, ILL_CONDITIONED, expected
 
-SAMPLES_DIFFER = 20.0  # one sample on either side, of chains that are alike but not the same
+SAMPLES_DIFFER = 30.0  # one sample on either side, of chains that are alike but not the same
 ROUND_OFF = 1e-15
 USELESS = 1e-5  # where a method was seen to err by more than this, refusing to answer is better
 BACKENDS = [name for name in treesim.available("dynamics") if name in COLUMNS]  # the others have no column
