@@ -17,11 +17,10 @@ START_COLUMNS = {
     "python": "python_s",
     "import": "import_s",
     "load": "load_s",
-    "first call": "first_call_s",
     "first step": "first_step_s",
+    "from start to first step": "to_first_step_s",
     "first batch": "first_batch_s",
-    "to first call": "to_first_call_s",
-    "to first step": "to_first_step_s",
+    "first plain call": "first_call_s",
 }
 
 
@@ -67,7 +66,9 @@ def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
     """Return the times of new processes. batch: what the first batch is."""
-    title = f"a new process, in seconds; calls and steps by the generic engine, {batch}"
+    title = (
+        f"a new process, in seconds: steps by code of the robot's own where there is some, {batch}, plain calls generic"
+    )
     table = _table(title, "machine code")
     for heading in (*START_COLUMNS, "peak [MiB]"):
         table.add_column(heading, justify="right")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -28,7 +29,7 @@ from .straight_line import Code, Lanes
 from .threads import thread_count, together
 from .trace import trace
 
-STATES = 512  # batches from this size on are worth specialised code
+STATES = 64  # batches from this size on are worth specialised code
 KEPT = 64  # codes in memory
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
@@ -36,6 +37,7 @@ SHARES = 8  # blocks for each thread: whoever comes late, or is held up, takes f
 LARGEST_BLOCK = 4096  # states
 
 _codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
+_tables: dict[int, tuple[weakref.ref[np.ndarray], bytes]] = {}
 _lock = threading.RLock()
 
 
@@ -197,7 +199,15 @@ def single_code(
 
 
 def _contents(value: Any) -> Any:
-    return value.tobytes() if isinstance(value, np.ndarray) else value
+    """What an array holds. A table that cannot be written to is read once: later calls find the same bytes, hashed."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.flags.writeable or value.base is not None:
+        return value.tobytes()
+    place = id(value)
+    if place not in _tables or _tables[place][0]() is not value:
+        _tables[place] = weakref.ref(value, lambda _: _tables.pop(place, None)), value.tobytes()
+    return _tables[place][1]
 
 
 def _make(
