@@ -1,6 +1,6 @@
 """Which form a kernel's code on lanes takes: straight-line, or rolled.
 
-Straight-line code is 5 to 40 % faster where it fits: every constant is folded, no offset is looked up. Rolled code is
+Straight-line code is 5 to 50 % faster where it fits: every constant is folded, no offset is looked up. Rolled code is
 compiled sooner, the more so the larger and the more regular the robot, and there is no limit to how large. The choice
 is made by counts of operations, not by clocks, and holds for good: the two forms round differently, and a result must
 depend on neither what was computed before nor how fast a machine is. For the same reason a robot's rolled code is not
@@ -21,7 +21,7 @@ from .trace import Graph, TooLongError, Trace, trace
 
 VARIABLE = "TREESIM_CODE"
 AUTO, STRAIGHT, ROLLED = "auto", "straight", "rolled"
-SHORT = 20_000  # operations whose straight-line code is compiled in less than half a second
+SHORT = 40_000  # operations whose straight-line code is compiled in about a second
 STRAIGHT_COST, ROLLED_COST = 24, 34  # us to write and compile an operation; of rolled code, one of its shapes
 WORTH = 2  # straight-line code may take so many times as long to compile
 IRREGULAR = 10_000  # operations of shapes, above which it is tried whether zeros make them differ
