@@ -167,6 +167,8 @@ def test_arguments_are_explained(robot: treesim.Tree) -> None:
         bound.forward_dynamics(q, v[:-1], x)
     with pytest.raises(ArgumentError, match="q must be an array of real numbers"):
         bound.mass_matrix("nonsense")
+    with pytest.raises(ArgumentError, match="tau must be an array of real numbers"):
+        bound.forward_dynamics(q, v, None)
     with pytest.raises(NonFiniteError, match=r"tau\[0\] is nan"):
         bound.forward_dynamics(q, v, x * np.nan)
     with pytest.raises(ArgumentError, match="out must be a writable array of float64"):
@@ -181,6 +183,8 @@ def test_arguments_are_explained(robot: treesim.Tree) -> None:
 
 def test_what_cannot_be_bound_is_refused() -> None:
     robot = ROBOTS["random"]()
+    with pytest.raises(ArgumentError, match="robot must be a Tree"):
+        treesim.Dynamics("simple_humanoid")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown engine 'jit'"):
         treesim.Dynamics(robot, engine="jit")
     with pytest.raises(ArgumentError, match="dtype must be float64 or float32"):

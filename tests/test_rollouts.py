@@ -333,6 +333,7 @@ def writing_nan(t, q, v, p, u):
     "policy, error, message",
     [
         (branching, treesim.UnsupportedError, "'branching' cannot be compiled: .*depends on .*less of treesim"),
+        (lambda t, q: None, treesim.ArgumentError, r"must take \(t, q, v, p, u\)"),
         (returning, treesim.ArgumentError, "'returning' must write to u and return nothing"),
         (writing_text, treesim.ArgumentError, r"writes 'fast' to u\[1\]"),
         (writing_nan, treesim.ArgumentError, r"writes nan to u\[1\]"),

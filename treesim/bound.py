@@ -52,6 +52,8 @@ class Dynamics:
         gravity: Any = None,
         armature: Any = None,
     ) -> None:
+        if not isinstance(robot, Tree):
+            raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
         self._gravity, self._armature = gravity, armature
         self._constants = constants_of(robot, gravity, armature)
@@ -171,13 +173,13 @@ class _Function:
         owner, number = self.owner, self.owner.dtype
         values = tuple(_converted(value, number) for value in values)
         given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
-        if f_ext is None and all(np.shape(value) == shape for _, value, shape in given):
+        if f_ext is None and all(np.shape(argument.value) == argument.shape for argument in given):
             result = np.empty(self.result, number)
             if self.call(*map(np.ascontiguousarray, values), result) == FINE:
                 return _delivered(result, out)
         if self.takes_forces:
             forces = kernel_wrenches(owner.robot, _converted(f_ext, number))
-            given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6)))
+            given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6), optional=True))
         bound = self._bound
         return evaluate(
             bound.entry, bound.constants, given, [self.result], self._explained, engine=owner.engine, out=out

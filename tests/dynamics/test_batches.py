@@ -108,7 +108,7 @@ def test_single_precision_and_integers_are_taken_as_numbers():
     assert np.array_equal(treesim.forward_dynamics(robot, q, ones, ones), expected)
 
 
-@pytest.mark.parametrize("wrong", ["abc", np.ones(7, dtype=complex), np.full(7, None)])
+@pytest.mark.parametrize("wrong", ["abc", np.ones(7, dtype=complex), np.full(7, None), None])
 def test_what_is_not_a_number_is_refused_by_name(wrong):
     with pytest.raises(ArgumentError, match="tau"):
         treesim.forward_dynamics(trees.tree("tree_1"), np.zeros(7), np.zeros(7), wrong)

@@ -90,7 +90,7 @@ class CompiledConstrained:
             Argument("q", problem.q, (robot.nq,)),
             Argument("v", problem.v, (robot.nv,)),
             Argument("tau", problem.tau, (robot.nv,)),
-            Argument("f_ext", kernel_wrenches(robot, problem.f_ext), (robot.n_bodies, 6)),
+            Argument("f_ext", kernel_wrenches(robot, problem.f_ext), (robot.n_bodies, 6), optional=True),
             Argument("target", problem.wanted, (m,)),
         )
         results = [(robot.nv,), (m,), (m,), ()]

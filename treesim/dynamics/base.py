@@ -101,7 +101,7 @@ class CompiledBackend:
             Argument("q", q, (robot.nq,)),
             Argument("v", v, (robot.nv,)),
             Argument("tau", tau, (robot.nv,)),
-            Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+            Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
         )
         return evaluate(
             type(self).entry,

@@ -54,7 +54,7 @@ def solve(
         Argument("q", q, (robot.nq,)),
         Argument("v", v, (robot.nv,)),
         Argument("tau", tau, (robot.nv,)),
-        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
     )
     limits = _limits(robot, tolerance, max_iterations)
     return _solve(robot, arguments, constants_of(robot, gravity, armature), limits, preconditioned, armature)
@@ -109,7 +109,9 @@ class ConjugateGradient(CompiledBackend):
     def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
         """Return the error of the worst state; for one that does not converge, with what all states reached."""
         shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
-        arguments = tuple(Argument(label, named.get(label), shape) for label, shape in shapes.items())
+        arguments = tuple(
+            Argument(label, named.get(label), shape, optional=label == "f_ext") for label, shape in shapes.items()
+        )
         limits = _limits(robot, TOLERANCE, None)
         solution = _solve(
             robot, arguments, constants_of(robot, gravity, armature), limits, self.preconditioned, armature

@@ -120,7 +120,7 @@ def lost_digits(
         return None
     sizes = {"q": robot.nq, "v": robot.nv, "tau": robot.nv}
     arguments = [Argument(label, named[label], (size,)) for label, size in sizes.items()]
-    arguments.append(Argument("f_ext", None, (robot.n_bodies, 6)))
+    arguments.append(Argument("f_ext", None, (robot.n_bodies, 6), optional=True))
     try:
         evaluate(forward_dynamics_states, constants, arguments, [(robot.nv,)])
     except NonFiniteError:

@@ -130,7 +130,7 @@ def inverse_dynamics(
         Argument("q", q, (robot.nq,)),
         Argument("v", v, (robot.nv,)),
         Argument("a", a, (robot.nv,)),
-        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6)),
+        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
     )
     constants = constants_of(robot, gravity, armature)
     return evaluate(entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]

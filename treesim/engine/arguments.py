@@ -14,11 +14,13 @@ Shape = tuple[int, ...]
 
 
 class Argument(NamedTuple):
-    """One array argument of a public function: its name, the value given, and the shape of one state."""
+    """One array argument of a public function: its name, the value given, the shape of one state, and whether it may
+    be None."""
 
     label: str
     value: Any
     shape: Shape
+    optional: bool = False
 
 
 def precision(*values: Any) -> type[np.floating]:
@@ -29,7 +31,7 @@ def precision(*values: Any) -> type[np.floating]:
 
 def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
     """Return the argument as an array of `number` whose last axes have the wanted shape, or raise ArgumentError."""
-    label, value, shape = argument
+    label, value, shape, _ = argument
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":

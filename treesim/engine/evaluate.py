@@ -74,7 +74,7 @@ def evaluate(
     """
     check_engine(engine)
     number = precision(*(a.value for a in arguments if a.value is not None))
-    arrays = [None if a.value is None else coerce(a, number) for a in arguments]
+    arrays = [None if a.value is None and a.optional else coerce(a, number) for a in arguments]
     batch = batch_shape(arguments, arrays)
     outputs = [] if out is None else [check_out(out, batch + results[0], number)]
     outputs += [np.empty(batch + shape, number) for shape in results[len(outputs) :]]

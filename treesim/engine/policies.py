@@ -7,6 +7,7 @@ out on lanes, inside the loop over steps, or on columns of NumPy's where there a
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,10 @@ class Policy:
         t, q, v, p = np.split(inputs, np.cumsum(self.sizes)[:-1])
         zero = Traced(self.graph, self.graph.constant(0.0), 0.0)
         u = np.full(nv, zero, dtype=object)
+        try:
+            inspect.signature(function).bind(t, q, v, p, u)
+        except TypeError as error:
+            raise ArgumentError(f"the policy {_name(function)} must take (t, q, v, p, u): {error}") from None
         try:
             returned = function(t[0], q, v, p, u)
         except UnsupportedError as error:
