@@ -46,9 +46,9 @@ def test_results_do_not_depend_on_threads_or_place_in_the_batch(rng, monkeypatch
     states = 3 * evaluation.STATES_PER_TASK + 5
     q = np.array([robot.random(rng) for _ in range(states)])
     v, tau = rng.normal(size=(2, states, robot.nv))
-    on_threads = treesim.forward_dynamics(robot, q, v, tau)
+    on_threads = treesim.forward_dynamics(robot, q, v, tau, engine="generic")
     monkeypatch.setattr(threads, "thread_count", lambda: 1)
-    on_one = treesim.forward_dynamics(robot, q, v, tau)
+    on_one = treesim.forward_dynamics(robot, q, v, tau, engine="generic")
     np.testing.assert_array_equal(on_threads, on_one)
     alone = np.array([treesim.forward_dynamics(robot, *state) for state in zip(q, v, tau, strict=True)])
     np.testing.assert_array_equal(alone, on_one)

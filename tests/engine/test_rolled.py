@@ -199,7 +199,7 @@ def form_of(robot, entry=forward_dynamics_states):
 
 @pytest.mark.nojit
 def test_short_kernels_are_straight_and_long_regular_ones_rolled(monkeypatch):
-    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(80)
+    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(200)
     assert [form_of(humanoid), form_of(chain)] == [False, True]
     monkeypatch.setenv(forms.VARIABLE, "rolled")
     assert form_of(humanoid)
