@@ -7,7 +7,8 @@ import treesim
 from treesim.cost import error_growth as growth
 from treesim.cost.expected_errors import COLUMNS, GROWTH, ILL_CONDITIONED, expected
 
-SAMPLES_DIFFER = 30.0  # one sample on either side, of chains that are alike but not the same
+SAMPLES_DIFFER = 20.0  # one sample on either side, of chains that are alike but not the same
+OF_ITS_OWN = {"constraint_force_grouped": 25.0}  # dense blocks: it stands in the serial method's column, and errs more
 ROUND_OFF = 1e-15
 USELESS = 1e-5  # where a method was seen to err by more than this, refusing to answer is better
 BACKENDS = [name for name in treesim.available("dynamics") if name in COLUMNS]  # the others have no column
@@ -19,7 +20,8 @@ def assert_as_expected(case, seen):
         if bound is None:
             continue
         try:
-            assert growth.error(case, backend) < SAMPLES_DIFFER * bound + 10 * ROUND_OFF, backend
+            times = OF_ITS_OWN.get(backend, SAMPLES_DIFFER)
+            assert growth.error(case, backend) < times * bound + 10 * ROUND_OFF, backend
         except treesim.AccuracyError:
             assert bound > USELESS, backend
 
