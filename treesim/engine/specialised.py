@@ -147,18 +147,19 @@ def batch_code(
     single: bool,
     fed_back: int = 0,
     held: int = 0,
+    form: str | None = None,
 ) -> BatchCode:
     """Return the code of an entry for given constants and sizes of one state's arrays.
 
     fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
-    change with the steps (see straight_line).
+    change with the steps (see straight_line). form: see `forms`, by default what $TREESIM_CODE asks for.
     Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no form there is.
     Cost: 0.1 to 1 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
     if not usable():
         refuse_unusable()
-    identity = (entry, single, fed_back, held, wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
+    identity = (entry, single, fed_back, held, form or wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
