@@ -20,8 +20,8 @@ Robots = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[ROBOT]...",
-        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Without any: every "
-        "backend on chains.",
+        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Without any: "
+        "every backend, on chains.",
         show_default=False,
     ),
 ]

@@ -107,7 +107,8 @@ def sensitivity(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.n
 def results(problem: Problem, form: str, number: type[np.floating] = np.float64) -> list[np.ndarray]:
     """Return the results (states, numbers) of a problem by "generic" code or one of SPECIALISED.
 
-    Raises UnsupportedError where there is no such code, NonFiniteError if a result is not finite. Cost: up to seconds for code that is not yet on the disk.
+    Raises UnsupportedError where there is no such code, NonFiniteError if a result is not finite. Cost: up to seconds
+    for code that is not yet on the disk.
     """
     inputs = tuple(x.astype(number) for x in problem.arguments)
     if form in LANES:
@@ -135,9 +136,7 @@ def _single_call(
     return lambda inputs, one: door(*(x for x in inputs if x.size), *one)
 
 
-def _on_lanes(
-    problem: Problem, form: str, inputs: Sequence[np.ndarray], number: type[np.floating]
-) -> list[np.ndarray]:
+def _on_lanes(problem: Problem, form: str, inputs: Sequence[np.ndarray], number: type[np.floating]) -> list[np.ndarray]:
     found = [np.empty((len(inputs[0]), size), number) for size in problem.sizes]
     sizes = [x.shape[1] for x in inputs]
     code = specialised.batch_code(

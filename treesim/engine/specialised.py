@@ -159,7 +159,8 @@ def batch_code(
     """
     if not usable():
         refuse_unusable()
-    identity = (entry, single, fed_back, held, form or wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
+    form = form or wanted()
+    identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
