@@ -68,7 +68,7 @@ def test_functions_agree_with_the_plain_ones(robot: treesim.Tree, engine: str, n
     q, v, x = state(robot, number)
     exact = both(bound, *(array.astype(float) for array in (q, v, x)))
     bound_results = both(bound, q, v, x)
-    tolerance = 2e-13 if number is np.float64 else 2e-3
+    tolerance = 1e-13 if number is np.float64 else 2e-3
     for name, (_, plain) in exact.items():
         mine = bound_results[name][0]
         assert mine.dtype == number, name

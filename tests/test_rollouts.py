@@ -60,8 +60,8 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     assert (found.diverged == -1).all()
     for b in (0, 7, 10):
         run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3)).run(0.02, q0[b], v0[b])
-        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-11
-        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-10
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-13
+        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-13
 
 
 def test_rollouts_towards_targets_are_simulations(engine):
@@ -254,8 +254,8 @@ def test_rollouts_under_a_policy_are_simulations_under_it(policy, engine):
     found = treesim.rollout(robot, q0, v0, policy, dt=2e-3, steps=30, parameters=p, engine=engine)
     for b in (0, 8, 18):
         run = treesim.Simulation(robot, dt=2e-3, controller=ByPolicy(policy, p[b], 2e-3)).run(0.06, q0[b], v0[b])
-        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-11
-        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-10
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-13
+        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-13
 
 
 def test_a_policy_is_what_its_controls_are_as_an_array(engine):
@@ -268,7 +268,7 @@ def test_a_policy_is_what_its_controls_are_as_an_array(engine):
     for b, k in np.ndindex(6, 25):
         pd_to_a_sine(k * 1e-3, before_q[b, k], before_v[b, k], p, controls[b, k])
     again = treesim.rollout(robot, q0, v0, controls, dt=1e-3, engine=engine)
-    assert trees.relative_error(again.q, found.q) < 1e-12
+    assert trees.relative_error(again.q, found.q) < 1e-13
 
 
 def test_a_policy_gives_targets_where_there_are_gains(engine):

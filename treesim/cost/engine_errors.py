@@ -77,6 +77,7 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     step = np.concatenate([[DT], np.zeros(4 * n), np.full(n, NO_LIMIT)])  # no gains, damping, friction, effort limits
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
     direct, solved = np.zeros(count), sensitivity(M, np.abs(tau) + np.abs(bias), a)
+    stepped = DT * solved * np.abs(a).max(axis=1) / np.abs(v + DT * a).max(axis=1)  # of v + DT qdd
     forward = (q, v, tau, nothing)
     acted = np.abs(np.einsum("sij,sj->si", M, a))
     return [
@@ -85,7 +86,7 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
         Problem("inverse dynamics", inverse_dynamics_states, tree, (q, v, a, nothing), (n,), direct),
         Problem("mass matrix", mass_matrix_states, tree, (q,), (n * n,), direct),
         Problem("Λ⁻¹", space, tasks, (q,), ((6 * len(frames)) ** 2,), direct),
-        Problem("rollout step", step_states, (*tree, step), (q, v, tau), (robot.nq, n), direct),
+        Problem("rollout step", step_states, (*tree, step), (q, v, tau), (robot.nq, n), stepped),
         Problem("M⁻¹x", inverse_mass_rows_states, tree, (q, tau - bias), (n,), sensitivity(M, acted, a)),
         Problem("aba", forward_dynamics_states, tree, forward, (n,), solved),
         Problem("rjk", forward_dynamics_rjk_states, tree, forward, (n,), solved),
@@ -160,13 +161,14 @@ def exact(problem: Problem, states: int) -> list[np.ndarray]:
 
 
 def apart(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the largest deviation (states,) of results from others, relative to the largest number of each result;
-    over as many states as both have."""
-    worst = np.zeros(min(len(found[0]), len(truth[0])))
+    """Return the largest deviation (states,) of results (states, ...) from others, relative to the largest number of
+    each result; over as many states as both have."""
+    states = min(len(found[0]), len(truth[0]))
+    worst = np.zeros(states)
     for x, y in zip(found, truth, strict=True):
-        scale = np.abs(y).max(axis=1, initial=0.0)[: len(worst)]
-        deviation = np.abs(x[: len(worst)] - y[: len(worst)]).max(axis=1, initial=0.0)
-        worst = np.maximum(worst, deviation / np.where(scale > 0, scale, 1.0))
+        value, true = (each[:states].reshape(states, -1) for each in (x, y))
+        scale = np.abs(true).max(axis=1, initial=0.0)
+        worst = np.maximum(worst, np.abs(value - true).max(axis=1, initial=0.0) / np.where(scale > 0, scale, 1.0))
     return worst
 
 
