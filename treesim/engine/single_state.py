@@ -29,7 +29,7 @@ from .fastcall import (
     TYPE,
     WRITEABLE,
 )
-from .lane_code import sincos
+from .lane_code import exponential, sincos
 from .straight_line import DECLARATIONS, Lanes, chunk_functions, substituted
 from .trace import COS, INPUT, SIN, Trace
 
@@ -161,9 +161,10 @@ def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape
         first_status=FIRST_STATUS, new_reference=NEW_REFERENCE,
     )  # fmt: skip
     own = substituted("\n".join([DECLARATIONS, *chunks]), one)
-    scalar_sincos = substituted(sincos(one.single), one) if "@sine_and_cosine" in own else ""
+    functions = {"@sine_and_cosine": sincos, "@exponential": exponential}
+    scalar = [substituted(text_of(one.single), one) for name, text_of in functions.items() if name in own]
     shared = substituted(DECLARATIONS + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide)
-    return _declared_once("\n".join([shared, own, scalar_sincos]))
+    return _declared_once("\n".join([shared, own, *scalar]))
 
 
 def _with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
