@@ -153,8 +153,10 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
 
     kind = rows[0]["kind"]
     title = TITLES[kind] + (f" of {', '.join(frames)}" if kind == "operational" else "")
-    table = Table("", title=f"{title}: formula, then our kernels' own count", title_justify="left")
-    headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "min [us]", "median [us]")
+    counts = "formula, our kernels' own count, that of their code specialised for the robot"
+    table = Table("", title=f"{title}: {counts}", title_justify="left")
+    times = ("min [us]", "median [us]")
+    headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "special.", "special. depth", *times)
     for heading in headings:
         table.add_column(heading, justify="right")
     table.add_column("formula's source, notes")
@@ -165,9 +167,12 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
 
 
 def _operations(row: dict[str, Any]) -> list[str]:
-    formula, counted = row["formula"], row["counted"]
+    formula, counted, specialised = row["formula"], row["counted"], row["specialised"]
     cells = ["-"] * 3 if formula is None else [str(formula[key]) for key in ("mul", "add", "div")]
-    return cells + (["-"] * 6 if counted is None else [str(count) for count in counted.values()])
+    cells += ["-"] * 6 if counted is None else [str(count) for count in counted.values()]
+    if specialised is None:
+        return [*cells, "-", "-"]
+    return [*cells, str(sum(specialised.values()) - specialised["depth"]), str(specialised["depth"])]
 
 
 def _times(row: dict[str, Any]) -> list[str]:
