@@ -55,18 +55,19 @@ step:
   %group.soon = select i1 %final.step, i64 %group.then, i64 %group
   %t.soon = select i1 %final.step, i64 0, i64 %t.next
 {gathers}
+  %arrived = getelementptr $VECTOR, ptr %in, i64 {arriving}
+  %residue.in = call i64 @residue_in(ptr %arrived)
+  %status.in = or i64 %status.before, %residue.in
 {calls}
   br i1 %due, label %keep, label %step.end
 keep:
-  %residue.in = call i64 @residue_in(ptr %in)
   %residue.out = call i64 @residue_out(ptr %out)
-  %residue = or i64 %residue.in, %residue.out
-  %status.kept = or i64 %status.before, %residue
+  %status.kept = or i64 %status.in, %residue.out
   %record.kept = add i64 %record, 1
 {scatters}
   br label %step.end
 step.end:
-  %status.step = phi i64 [ %status.before, %step ], [ %status.kept, %keep ]
+  %status.step = phi i64 [ %status.in, %step ], [ %status.kept, %keep ]
   %record.next = phi i64 [ %record, %step ], [ %record.kept, %keep ]
   call void @feed_back(ptr %in, ptr %out, i64 {fed_back})
   %t.more = icmp slt i64 %t.next, %steps

@@ -71,8 +71,9 @@ def straight_line(
     three strides, counted in numbers, for each array: from number to number, from state to state, from step to step.
     Without fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their
     arrays hold the states to start from; the next `held` inputs stay; all others hold an entry for each step. Results
-    are written after every `every` steps; the job's status is then 1 if a number is not finite. Every lane sees the
-    same operations in the same order, so a state's result does not depend on where in the batch it stands.
+    are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not finite.
+    Every lane sees the same operations in the same order, so a state's result does not depend on where in the batch it
+    stands.
     """
     traced, order = distinct(traced, fed_back)
     before, angles = with_turned_inputs(traced, 1)
@@ -132,6 +133,7 @@ def wrapped(
     expected = _expectations(sizes, first, results)
     text = HARNESS.format(
         inputs=sum(sizes),
+        arriving=sum(sizes[:first]),
         crossing=slots,
         calls="\n".join(_woven(calls, expected)),
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
@@ -140,7 +142,7 @@ def wrapped(
         words=JOB_WORDS,
         fed_back=sum(sizes[:fed_back]),
     )
-    residues = residue("residue_in", sum(sizes)), residue("residue_out", written)
+    residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", written)
     helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *residues
     text = "\n".join([DECLARATIONS, *helpers, *lists, *functions, text])
     return Code(substituted(text, lanes), sum(sizes) + slots + written)
