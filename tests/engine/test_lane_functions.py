@@ -8,7 +8,7 @@ import pytest
 from mpmath import cos, mpf, sin, workdps
 
 from treesim.engine import specialised
-from treesim.engine.lane_code import SINGLE_LARGEST
+from treesim.engine.lane_functions import SINGLE_LARGEST
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels import numbers
 from treesim.kernels.status import FINE, NOT_FINITE
