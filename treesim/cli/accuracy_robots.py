@@ -11,7 +11,7 @@ EXACT_STATES = 3  # on which exact digits are computed
 TABLES = (
     ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
     ("float64: errors against exact digits, generic and specialised code, relative", ("generic", "specialised")),
-    ("float32: specialised code from float64, relative", ("single",)),
+    ("float32: specialised code from float64 on the same numbers, relative", ("single",)),
 )
 
 

@@ -147,6 +147,11 @@ def _on_lanes(problem: Problem, form: str, inputs: Sequence[np.ndarray], number:
     return found
 
 
+def rounded(problem: Problem) -> Problem:
+    """Return the problem of arguments that float32 holds exactly: what remains is the error of the code."""
+    return problem._replace(arguments=tuple(x.astype(np.float32).astype(float) for x in problem.arguments))
+
+
 def exact(problem: Problem, states: int) -> list[np.ndarray]:
     """Return the results (states, numbers) on the first states, computed with 40 digits and rounded.
 
@@ -176,7 +181,7 @@ class Errors(NamedTuple):
     """The worst of all states, relative to the largest number of a result; None where there is no such code.
 
     apart: the specialised forms from the generic code. sensitivity: see Problem. generic, specialised: from exact
-    digits, the latter the worst form. single: the robot's code in float32, from the generic code.
+    digits, the latter the worst form. single: the robot's code in float32, from the generic code on the same numbers.
     """
 
     problem: str
@@ -198,7 +203,7 @@ def errors(problem: Problem, exact_states: int) -> Errors:
         float(problem.sensitivity.max()),
         float(apart(generic, truth).max()),
         _worst([apart(found, truth) for found in special]),
-        None if single is None else _worst([apart(single, generic)]),
+        None if single is None else _worst([apart(single, results(rounded(problem), GENERIC))]),
     )
 
 
