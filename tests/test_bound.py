@@ -49,6 +49,7 @@ def both(bound: treesim.Dynamics, q: np.ndarray, v: np.ndarray, x: np.ndarray) -
         "inverse_dynamics": (bound.inverse_dynamics(q, v, x), treesim.inverse_dynamics(robot, q, v, x)),
         "bias_forces": (bound.bias_forces(q, v), treesim.bias_forces(robot, q, v)),
         "mass_matrix": (bound.mass_matrix(q), treesim.mass_matrix(robot, q)),
+        "packed_mass_matrix": (bound.packed_mass_matrix(q), treesim.mass_matrix(robot, q, packed=True)),
         "solve_mass_matrix": (bound.solve_mass_matrix(q, x), treesim.solve_mass_matrix(robot, q, x)),
         "frame_jacobian": (
             bound.frame_jacobian(q, frame, "local"),
@@ -96,6 +97,9 @@ def test_results_go_where_they_are_wanted_even_over_an_argument(robot: treesim.T
     M = np.empty((robot.nv, robot.nv))
     assert bound.mass_matrix(q, out=M) is M
     assert np.array_equal(M, M.T)
+    packed = np.empty(robot.nnz)
+    assert bound.packed_mass_matrix(q, out=packed) is packed
+    assert np.array_equal(treesim.unpack_mass_matrix(robot, packed), M)
 
 
 def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None:
@@ -175,6 +179,8 @@ def test_arguments_are_explained(robot: treesim.Tree) -> None:
         bound.mass_matrix(q, out=np.empty((robot.nv, robot.nv), np.float32))
     with pytest.raises(ArgumentError, match=r"of float64 and shape \(\d+, \d+\), got float64 and shape"):
         bound.mass_matrix(q, out=np.empty((1, 1, 1)))
+    with pytest.raises(ArgumentError, match=rf"of float64 and shape \({robot.nnz},\), got float64 and shape"):
+        bound.packed_mass_matrix(q, out=np.empty(robot.nnz + 1))
     fixed = np.empty(robot.nv)
     fixed.setflags(write=False)
     with pytest.raises(ArgumentError, match="read-only"):
@@ -214,3 +220,4 @@ def test_a_robot_that_cannot_move_has_empty_results() -> None:
     nothing = np.empty(0)
     assert bound.forward_dynamics(nothing, nothing, nothing).shape == (0,)
     assert bound.mass_matrix(nothing).shape == (0, 0)
+    assert bound.packed_mass_matrix(nothing).shape == (0,)

@@ -86,13 +86,15 @@ class Dynamics:
         """Return the bias C (..., nv); see `treesim.bias_forces`."""
         return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
 
-    def mass_matrix(self, q: Any, out: Any = None, packed: bool = False) -> np.ndarray:
-        """Return M (..., nv, nv), or packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix`."""
-        if packed:
-            M = np.empty(self.robot.nnz, self.dtype) if out is None else out
-            return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
+    def mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+        """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
         M = np.empty(self._matrix, self.dtype) if out is None else out
         return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
+
+    def packed_mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+        """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
+        M = np.empty(self.robot.nnz, self.dtype) if out is None else out
+        return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
 
     def solve_mass_matrix(self, q: Any, x: Any, out: Any = None) -> np.ndarray:
         """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""

@@ -183,6 +183,9 @@ def test_batches_beside_other_engines(
         assert rows[call, "float64"]["error"] < 1e-10
     assert rows["rollout", "float64"]["times_faster_than"].keys() == {"MuJoCo"}
     assert rows["mass_matrix", "float64"]["times_faster_than"].keys() == {"Pinocchio"}
+    for call in ("mass_matrix, packed", "Dynamics.packed_mass_matrix, out="):
+        assert rows[call, "float64"]["times_faster_than"].keys() == {"Pinocchio"}
+        assert rows[call, "float64"]["error"] < 1e-14 < rows[call, "float32"]["error"] < 1e-5
     assert {(row["kernel"], row["threads"]) for row in result["arithmetic"]} >= {("ABA", 1), ("RNEA", 1), ("CRBA", 1)}
 
 

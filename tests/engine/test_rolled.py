@@ -13,7 +13,7 @@ from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics import body_poses_states
 from treesim.model import generators
@@ -26,10 +26,11 @@ FUNCTIONS = {
     "rjk": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, backend="rjk"),
     "rnea": lambda robot, q, v, a, tau, f: treesim.inverse_dynamics(robot, q, v, a, f_ext=f),
     "crba": lambda robot, q, v, a, tau, f: treesim.mass_matrix(robot, q),
+    "packed": lambda robot, q, v, a, tau, f: treesim.mass_matrix(robot, q, packed=True),
     "poses": lambda robot, q, v, a, tau, f: treesim.body_poses(robot, q),
 }
 DOUBLE_ERROR = {"ltdl": 1e-11}  # the condition of the mass matrix; 1e-12 for all others
-SINGLE_ERROR = {"aba": 1e-3, "ltdl": 2e-2, "rjk": 1e-3, "rnea": 2e-6, "crba": 2e-6, "poses": 2e-6}
+SINGLE_ERROR = {"aba": 1e-3, "ltdl": 2e-2, "rjk": 1e-3, "rnea": 2e-6, "crba": 2e-6, "packed": 2e-6, "poses": 2e-6}
 
 
 def states(robot, count):
@@ -115,6 +116,7 @@ def in_segments(entry, robot, fold_zeros=False):
     n = robot.nv
     sizes = {
         mass_matrix_states: ((robot.nq,), (n * n,)),
+        mass_matrix_packed_states: ((robot.nq,), (robot.nnz,)),
         body_poses_states: ((robot.nq,), (16 * (robot.n_bodies + 1),)),
     }.get(entry, ((robot.nq, n, n, 0), (n,)))
     traced = table_trace(entry, (robot.ints, robot.reals), *sizes, fold_zeros)
@@ -122,7 +124,9 @@ def in_segments(entry, robot, fold_zeros=False):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("entry", [forward_dynamics_states, mass_matrix_states, body_poses_states])
+@pytest.mark.parametrize(
+    "entry", [forward_dynamics_states, mass_matrix_states, mass_matrix_packed_states, body_poses_states]
+)
 @pytest.mark.parametrize("fold_zeros", [False, True])
 def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
     _, short = in_segments(entry, generators.chain(16), fold_zeros)

@@ -61,9 +61,10 @@ class Tree:
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
 
-    Attributes: n_bodies, nq, nv, nnz (entries of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology,
-    q_index and v_index (joint name -> slice), lower and upper (nq,), velocity_limit, effort_limit, damping, friction,
-    armature (nv,). All arrays are read-only. Raises ModelError naming the body, joint or frame that does not fit.
+    Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)),
+    dof_parent = (λe(1) ... λe(n)), topology, q_index and v_index (joint name -> slice), lower and upper (nq,),
+    velocity_limit, effort_limit, damping, friction, armature (nv,). All arrays are read-only. Raises ModelError naming
+    the body, joint or frame that does not fit.
     """
 
     def __init__(
