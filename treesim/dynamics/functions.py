@@ -11,7 +11,7 @@ import numpy as np
 from .. import plugins
 from ..engine.arguments import Argument, check_out
 from ..engine.evaluate import check_engine, evaluate
-from ..engine.fastcall import door
+from ..engine.fastcall import door, row_door
 from ..errors import ArgumentError, UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
@@ -169,8 +169,8 @@ def mass_matrix(
         raise _no_such_mass_matrix(method)
     shape = (robot.nnz,) if packed else (robot.nv, robot.nv)
     if armature is None and getattr(q, "ndim", 1) == 1 and engine == "auto" and out is None:
-        M = np.empty(shape)
-        if door(entry, 4)(robot.ints, robot.reals, q, M[None] if packed else M) == FINE:  # it takes a matrix
+        M, enter = np.empty(shape), row_door(entry) if packed else door(entry, 4)
+        if enter(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
     return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [shape], engine=engine, out=out)[0]

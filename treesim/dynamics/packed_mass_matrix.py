@@ -31,6 +31,8 @@ def unpack_mass_matrix(robot: Tree, packed: Any) -> np.ndarray:
     values = coerce(argument, precision(packed))
     refuse_non_finite((argument,), (values,))
     rows, columns = mass_matrix_pattern(robot)
-    M = np.zeros((*values.shape[:-1], robot.nv, robot.nv), values.dtype)
-    M[..., rows, columns] = M[..., columns, rows] = values
-    return M
+    place = np.full((robot.nv, robot.nv), robot.nnz)  # that of a zero behind the packed numbers
+    place[rows, columns] = place[columns, rows] = np.arange(robot.nnz)
+    with_zero = np.zeros((*values.shape[:-1], robot.nnz + 1), values.dtype)
+    with_zero[..., :-1] = values
+    return with_zero.take(place, axis=-1)
