@@ -176,7 +176,11 @@ class _Function:
 
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
         """Coerce, broadcast, run batches, or explain what cannot be computed."""
-        owner, number = self.owner, self.owner.dtype
+        owner, number, bound = self.owner, self.owner.dtype, self._bound
+        if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
+            result = np.empty((len(values[0]), *self.result), number) if out is None else out
+            if bound.batch(*values, result) == FINE:
+                return result
         values = tuple(_converted(value, number) for value in values)
         given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
         if f_ext is None and all(np.shape(argument.value) == argument.shape for argument in given):
@@ -186,7 +190,6 @@ class _Function:
         if self.takes_forces:
             forces = kernel_wrenches(owner.robot, _converted(f_ext, number))
             given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6), optional=True))
-        bound = self._bound
         return evaluate(
             bound.entry, bound.constants, given, [self.result], self._explained, engine=owner.engine, out=out
         )[0]

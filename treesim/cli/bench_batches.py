@@ -126,23 +126,28 @@ def _contender(
 
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
-    """Rollouts that keep every state, as the peers do, and ones that keep the last."""
+    """Rollouts that keep every state, as the peers do, in new arrays and in ones that are there, or only the last."""
     count, steps = motion.controls.shape[:2]
     found: list[Contender] = []
     for kind, number in KINDS.items():
         served = engine_of_batch(tree, specialised.STATES, number)  # rollouts take it whatever their number
         q, v, u = (x.astype(number) for x in motion[:3])
-        for name, every in (("rollout", 1), ("rollout, last state", steps)):
-            run = _rollout(tree, q, v, u, motion.dt, every)
-            does = "semi-implicit Euler; q and v of " + ("every step" if every == 1 else "the last step")
-            found.append(_contender(name, ROLLOUT, run, f"{does}, in new arrays", count * steps, kind, found, served))
+        kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
+        for name, every, out, what in (
+            ("rollout", 1, None, "every step, in new arrays"),
+            ("rollout, out=", 1, kept, "every step, in arrays of the caller's"),
+            ("rollout, last state", steps, None, "the last step, in new arrays"),
+        ):
+            run = _rollout(tree, q, v, u, dt=motion.dt, every=every, out=out)
+            does = f"semi-implicit Euler; q and v of {what}"
+            found.append(_contender(name, ROLLOUT, run, does, count * steps, kind, found, served))
     return found
 
 
-def _rollout(tree: Tree, q: np.ndarray, v: np.ndarray, u: np.ndarray, dt: float, every: int) -> Call:
+def _rollout(*arguments: Any, **settings: Any) -> Call:
     import treesim
 
-    return lambda: treesim.rollout(tree, q, v, u, dt=dt, every=every).q[:, -1]
+    return lambda: treesim.rollout(*arguments, **settings).q[:, -1]
 
 
 def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int) -> dict[str, float]:

@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
-from .fastcall import builtin, layout_is_known
+from .fastcall import address, builtin, layout_is_known
 from .forms import wanted, written
 from .generic import kernel_hash, runs_compiled
 from .single_state import single_state
@@ -33,7 +33,7 @@ STATES = 64  # batches from this size on are worth specialised code
 KEPT = 64  # codes in memory
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
-SHARES = 8  # blocks for each thread: whoever comes late, or is held up, takes fewer
+SHARES = 32  # blocks for each thread: whoever comes late, or is held up, takes fewer
 LARGEST_BLOCK = 4096  # states
 
 _codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
@@ -105,7 +105,7 @@ class BatchCode:
         for x in arrays:
             strides = x.strides
             words += [
-                x.__array_interface__["data"][0],
+                address(x),
                 strides[-1] // unit if x.shape[-1] > 1 else 1,
                 strides[0] // unit,
                 strides[1] // unit if x.ndim == 3 else 0,
