@@ -119,6 +119,37 @@ def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None
     )
 
 
+@needs_specialised
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: type[np.floating]) -> None:
+    """Dense arrays go straight to lanes, anything else by the plain functions' way: the same code, the same digits."""
+    bound = treesim.Dynamics(robot, dtype=number)
+    count = specialised.STATES + 3
+    rng = np.random.default_rng(2)
+    q = np.array([robot.random(rng) for _ in range(count)]).astype(number)
+    v, x = rng.standard_normal((2, count, robot.nv)).astype(number)
+    wanted = treesim.forward_dynamics(robot, q, v, x)
+    assert np.array_equal(bound.forward_dynamics(q, v, x), wanted)
+    out = np.empty_like(wanted)
+    assert bound.forward_dynamics(q, v, x, out=out) is out
+    assert np.array_equal(out, wanted)
+    read_only = q.copy()
+    read_only.setflags(write=False)
+    assert np.array_equal(bound.forward_dynamics(read_only, np.asfortranarray(v), x), wanted)
+    over = x.copy()
+    assert np.array_equal(bound.forward_dynamics(q, v, over, out=over), wanted)
+    assert np.array_equal(bound.mass_matrix(q), treesim.mass_matrix(robot, q))
+    with pytest.raises(ArgumentError, match="v has shape"):
+        bound.forward_dynamics(q, v[:, :0], x)
+    with pytest.raises(ArgumentError, match="batch axes do not fit"):
+        bound.forward_dynamics(q, v[1:], x)
+    with pytest.raises(ArgumentError, match="out must be"):
+        bound.forward_dynamics(q, v, x, out=np.empty((1, robot.nv), number))
+    x[5, 0] = np.nan
+    with pytest.raises(NonFiniteError, match=r"tau\[5, 0\]"):
+        bound.forward_dynamics(q, v, x)
+
+
 def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
     gravity, armature = (1.0, 2.0, 3.0), np.linspace(0.1, 1, robot.nv)
     bound = treesim.Dynamics(robot, gravity=gravity, armature=armature)
