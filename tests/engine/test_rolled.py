@@ -210,7 +210,7 @@ def test_short_kernels_are_straight_and_long_regular_ones_rolled(monkeypatch):
     monkeypatch.setenv(forms.VARIABLE, "straight")
     assert not form_of(chain)
     monkeypatch.setenv(forms.VARIABLE, "fast")
-    with pytest.raises(ArgumentError, match="auto, straight or rolled"):
+    with pytest.raises(ArgumentError, match="auto, straight, rolled or swap"):
         form_of(chain)
 
 
