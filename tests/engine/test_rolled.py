@@ -14,7 +14,7 @@ from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics import body_poses_states
 from treesim.model import generators
@@ -27,9 +27,10 @@ FUNCTIONS = {
     "rjk": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, backend="rjk"),
     "rnea": lambda robot, q, v, a, tau, f: treesim.inverse_dynamics(robot, q, v, a, f_ext=f),
     "crba": lambda robot, q, v, a, tau, f: treesim.mass_matrix(robot, q),
+    "packed": lambda robot, q, v, a, tau, f: treesim.mass_matrix(robot, q, packed=True),
     "poses": lambda robot, q, v, a, tau, f: treesim.body_poses(robot, q),
 }
-SINGLE_ERROR = {"aba": 1e-3, "ltdl": 2e-2, "rjk": 1e-3, "rnea": 2e-6, "crba": 2e-6, "poses": 2e-6}
+SINGLE_ERROR = {"aba": 1e-3, "ltdl": 2e-2, "rjk": 1e-3, "rnea": 2e-6, "crba": 2e-6, "packed": 2e-6, "poses": 2e-6}
 
 
 def states(robot, count):
@@ -123,6 +124,7 @@ def in_segments(entry, robot, fold_zeros=False):
     n = robot.nv
     sizes = {
         mass_matrix_states: ((robot.nq,), (n * n,)),
+        mass_matrix_packed_states: ((robot.nq,), (robot.nnz,)),
         body_poses_states: ((robot.nq,), (16 * (robot.n_bodies + 1),)),
     }.get(entry, ((robot.nq, n, n, 0), (n,)))
     traced = table_trace(entry, (robot.ints, robot.reals), *sizes, fold_zeros)
@@ -130,7 +132,9 @@ def in_segments(entry, robot, fold_zeros=False):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("entry", [forward_dynamics_states, mass_matrix_states, body_poses_states])
+@pytest.mark.parametrize(
+    "entry", [forward_dynamics_states, mass_matrix_states, mass_matrix_packed_states, body_poses_states]
+)
 @pytest.mark.parametrize("fold_zeros", [False, True])
 def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
     _, short = in_segments(entry, generators.chain(16), fold_zeros)
@@ -214,7 +218,7 @@ def test_short_kernels_are_straight_and_long_regular_ones_rolled(monkeypatch):
     monkeypatch.setenv(forms.VARIABLE, "straight")
     assert not form_of(chain)
     monkeypatch.setenv(forms.VARIABLE, "fast")
-    with pytest.raises(ArgumentError, match="auto, straight or rolled"):
+    with pytest.raises(ArgumentError, match="auto, straight, rolled or swap"):
         form_of(chain)
 
 

@@ -10,7 +10,7 @@ from tests import trees
 from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Graph, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.rnea import inverse_dynamics_states
 
 pytestmark = pytest.mark.nojit
@@ -50,6 +50,8 @@ def test_a_trace_computes_what_the_function_computes(name):
     assert trees.relative_error(values(inverse, np.concatenate([q, v, a])), expected) < 1e-13
     matrix = trace(mass_matrix_states, constants, (robot.nq,), (n * n,))
     assert trees.relative_error(values(matrix, q).reshape(n, n), treesim.mass_matrix(robot, q)) < 1e-14
+    packed = trace(mass_matrix_packed_states, constants, (robot.nq,), (robot.nnz,))
+    assert trees.relative_error(values(packed, q), treesim.mass_matrix(robot, q, packed=True)) < 1e-14
 
 
 def numbers(count):

@@ -14,7 +14,7 @@ import numpy as np
 from ..engine import specialised
 from ..engine.threads import thread_count
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .bench_calls import exact_references
@@ -90,7 +90,30 @@ def _ours(tree: Tree, states: States) -> list[Contender]:
             into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
             for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
                 found.append(_contender(label, quantity, call, does, count, kind, found, served))
+        found += _packed(tree, bound, q, kind, found)
     return found
+
+
+def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[Contender]) -> list[Contender]:
+    """The packed mass matrix, plain and bound; a few of double precision are unpacked for their error."""
+    import treesim
+
+    number, count = KINDS[kind], len(q)
+    served = engine_of_batch(tree, count, number, mass_matrix_packed_states, [tree.nq], [tree.nnz])
+    plain = partial(treesim.mass_matrix, tree, q, packed=True)
+    into = partial(bound.packed_mass_matrix, q, out=np.empty((count, tree.nnz), number))
+
+    def contender(name: str, call: Call, does: str) -> Contender:
+        told = f"what can differ from zero of the lower triangle; {does}"
+        packed = _contender(name, MASS, call, told, count, kind, others, served)
+        if kind == SINGLE:
+            return packed
+        return packed._replace(result=lambda: treesim.unpack_mass_matrix(tree, call()[:SAMPLE]))
+
+    return [
+        contender("mass_matrix, packed", plain, NEW),
+        contender("Dynamics.packed_mass_matrix, out=", into, INTO),
+    ]
 
 
 def _contender(

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from .arguments import Shape
 from .evaluate import check_engine, lanes_for
-from .fastcall import DOORS, MISFIT, door
+from .fastcall import DOORS, MISFIT, door, row_door
 from .specialised import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
@@ -91,7 +91,8 @@ class BoundEntry:
         arity = len(self.constants) + len(self.inputs) + len(self.results)
         if self.number is not np.float64 or len(self.constants) != 2 or arity not in DOORS or len(self.results) > 1:
             return _turned_down
-        enter, constants = door(self.entry, arity), self.constants
+        of_row = arity == 4 and len(self.results[0]) == 1
+        enter, constants = row_door(self.entry) if of_row else door(self.entry, arity), self.constants
         if not math.prod(self.inputs[-1]):
             return lambda *arrays: enter(*constants, *arrays[:-1], NOTHING, arrays[-1])
         return lambda *arrays: enter(*constants, *arrays)
