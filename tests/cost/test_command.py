@@ -90,7 +90,7 @@ def test_frames_can_be_chosen(pair):
 
 def test_robot_as_table(pair):
     text = run(pair, "--repeats", "0").stdout
-    assert "aba (advised)" in text and "specialised for the robot" in text
+    assert "aba (advised)" in text and "code specialised for this robot" in text
     assert "F05 Table 1" in text
     assert "advised for forward dynamics: aba: O(N)" in text
     assert "crba_ltdl, operations counted against the formula" in text

@@ -40,9 +40,13 @@ def show_robot(
     )
     console.print(f"D2 {facts['D2']}; mass matrix, where it can differ from zero:")
     console.print(picture(robot.topology.sparsity()), soft_wrap=True)
-    for kind in ("parts", "dynamics", "operational"):
+    kinds = ("parts", "dynamics", "operational")
+    for kind in kinds:
         if facts[kind]:
             console.print(_table(facts[kind], facts["frames"]))
+    traced = [row for kind in kinds for row in facts[kind] if row["specialised"] is not None]
+    if traced:
+        console.print(_specialised_table(traced))
     for purpose, advised in facts["advice"].items():
         console.print(f"advised for {purpose}: {advised['name']}: {advised['reason']}", soft_wrap=True)
     for note in facts["notes"]:
@@ -153,10 +157,8 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
 
     kind = rows[0]["kind"]
     title = TITLES[kind] + (f" of {', '.join(frames)}" if kind == "operational" else "")
-    counts = "formula, our kernels' own count, that of their code specialised for the robot"
-    table = Table("", title=f"{title}: {counts}", title_justify="left")
-    times = ("min [us]", "median [us]")
-    headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "special.", "special. depth", *times)
+    table = Table("", title=f"{title}: formula, then our kernels' own count", title_justify="left")
+    headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "min [us]", "median [us]")
     for heading in headings:
         table.add_column(heading, justify="right")
     table.add_column("formula's source, notes")
@@ -166,13 +168,26 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
     return table
 
 
+def _specialised_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """What has straight-line code: its operations, and how large a part of the kernel's own these are."""
+    from rich.table import Table
+
+    title = "code specialised for this robot: operations on every state, and the share of the above counts"
+    table = Table("", title=title, title_justify="left")
+    for heading in ("mul", "add", "div", "sqrt", "trig", "depth", "operations", "share"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        own, folded = (sum(row[key].values()) - row[key]["depth"] for key in ("counted", "specialised"))
+        share = f"{folded / own:.0%}" if own else "-"
+        name = f"{row['name']}, Λ⁻¹" if row["kind"] == "operational" else row["name"]
+        table.add_row(name, *map(str, row["specialised"].values()), str(folded), share)
+    return table
+
+
 def _operations(row: dict[str, Any]) -> list[str]:
-    formula, counted, specialised = row["formula"], row["counted"], row["specialised"]
+    formula, counted = row["formula"], row["counted"]
     cells = ["-"] * 3 if formula is None else [str(formula[key]) for key in ("mul", "add", "div")]
-    cells += ["-"] * 6 if counted is None else [str(count) for count in counted.values()]
-    if specialised is None:
-        return [*cells, "-", "-"]
-    return [*cells, str(sum(specialised.values()) - specialised["depth"]), str(specialised["depth"])]
+    return cells + (["-"] * 6 if counted is None else [str(count) for count in counted.values()])
 
 
 def _times(row: dict[str, Any]) -> list[str]:
