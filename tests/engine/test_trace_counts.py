@@ -87,9 +87,13 @@ def test_no_more_than_the_text_s_own_operations(seed):
     robot = trees.random_tree(seed, 5)
     pairs = [(counting.inertia_matrix(robot), specialised_counts.inertia_matrix(robot)),
              (counting.bias(robot), specialised_counts.bias(robot))]  # fmt: skip
-    for name in ("aba", "crba_ltdl", "rjk"):
+    for name in ("aba", "crba_ltdl", "crba_ltl", "rjk", "innovations", "explicit_inverse"):
         backend = get("dynamics", name)
         pairs.append((counting.forward_dynamics(robot, backend), specialised_counts.forward_dynamics(robot, backend)))
+    for name in ("ltdl", "ltl", "pv_osim"):
+        method, tip = get("operational", name), robot.body_names[-1:]
+        pairs.append((counting.inverse_inertia(robot, method, tip, "world"),
+                      specialised_counts.inverse_inertia(robot, method, tip, "world")))  # fmt: skip
     for text, folded in pairs:
         for kind in ("mul", "add", "div", "sqrt", "trig"):
             assert getattr(folded.operations, kind) <= getattr(text.operations, kind), kind
