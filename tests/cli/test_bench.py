@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import treesim as package
-from treesim.cli import bench_arithmetic, bench_batches, fma_peak
+from treesim.cli import bench_arithmetic, bench_batches, fma_peak, timing
 from treesim.cli.bench_arithmetic import operations
 from treesim.cli.bench_robot import bench_robot, random_states
 from treesim.cli.bench_start import first_results
@@ -88,9 +88,24 @@ def test_threads_are_set_for_a_while() -> None:
     assert thread_count() == before
 
 
-def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine() -> None:
+class Clock:
+    """A clock on which time passes only asleep."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(timing, "time", clock)
+
     def sleeper(seconds: float) -> Callable[[], np.ndarray]:
-        return lambda: time.sleep(seconds) or np.ones(1)  # type: ignore[func-returns-value]
+        return lambda: clock.sleep(seconds) or np.ones(1)  # type: ignore[func-returns-value]
 
     def contender(engine: str, name: str, seconds: float, states: int = 1) -> Contender:
         return Contender(engine, name, "sleep", sleeper(seconds), lambda: np.ones(1), "", states)
@@ -98,7 +113,7 @@ def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine() -> None:
     ours, *theirs = measured(
         [contender("treesim", "a", 1e-3), contender("b", "b1", 8e-3, 2), contender("b", "b2", 6e-3, 2)], 2, {}
     )
-    assert 4e-3 <= theirs[0]["min_s"] < 6e-3 and 3e-3 <= theirs[1]["min_s"] < 4e-3
+    assert [row["min_s"] for row in (ours, *theirs)] == pytest.approx([1e-3, 4e-3, 3e-3])
     assert ours["times_faster_than"] == {"b": theirs[1]["min_s"] / ours["min_s"]}
     assert ours["error"] is None and theirs[0]["error"] == 0.0
 
