@@ -15,7 +15,9 @@ from .spatial import Force, force_component, force_to_parent, rigid_add, rigid_c
 from .status import WRONG_SIZE, status_of
 from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
-LONGEST_LINE = 64  # a constant, so that compilers see that the components of F lie apart
+# a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
+SHORT_LINE = 32  # so many at most, its rows are made one after the other
+LONGEST_LINE = 64  # more belong to another line; a constant, so that compilers see that the components of F lie apart
 
 
 def put_packed(tree, H, k, j, value):
@@ -47,15 +49,16 @@ def add_to_parent(tree, i, inertia, X, Ic):
         put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
 
 
-def mass_matrix_body(tree, i, X, Ic, H, put):
-    """Rows of the degrees of freedom of joint i, one after the other."""
-    inertia = rigid_at(Ic, i)
-    add_to_parent(tree, i, inertia, X, Ic)
-    for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H, put)
+def mass_matrix_bodies(tree, first, last, X, Ic, H, put):
+    """Rows of the bodies first .. last, one after the other: the force of each stays in registers."""
+    for i in range(last, first - 1, -1):
+        inertia = rigid_at(Ic, i)
+        add_to_parent(tree, i, inertia, X, Ic)
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            mass_matrix_row(tree, i, k, rigid_column(inertia, tree.screw[k]), X, H, put)
 
 
-# ---- rows of a line: bodies numbered in a row, each the parent of the next, whose forces travel side by side
+# ---- rows of a line, whose forces travel side by side
 
 
 def goes_on(tree, first, last):
@@ -95,8 +98,9 @@ def start_rows(tree, i, end, X, Ic, F, H, put):
         put(tree, H, k, k, force_component(force, tree.screw[k]) + tree.armature[k])
 
 
-def mass_matrix_line(tree, first, last, X, Ic, F, H, put):
+def mass_matrix_line(tree, first, last, X, Ic, H, put):
     """Rows of the bodies first .. last of a line: their forces go to the base together, one more at every body."""
+    F = np.empty((6, LONGEST_LINE), X.dtype)
     end = begin = tree.v_start[last + 1]
     i = last
     while i > 0:
@@ -116,17 +120,16 @@ def mass_matrix(tree, q, X, Ic, H, put):
 
     Only entries on a path are written.
     """
-    F = np.empty((6, LONGEST_LINE), q.dtype)
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         put_rigid(Ic, i, body_inertia(tree, i))
     last = tree.n_bodies
     while last > 0:
         first = first_of_line(tree, last)
-        if first == last:
-            mass_matrix_body(tree, last, X, Ic, H, put)
+        if tree.v_start[last + 1] - tree.v_start[first] > SHORT_LINE:
+            mass_matrix_line(tree, first, last, X, Ic, H, put)
         else:
-            mass_matrix_line(tree, first, last, X, Ic, F, H, put)
+            mass_matrix_bodies(tree, first, last, X, Ic, H, put)
         last = first - 1
 
 

@@ -13,7 +13,7 @@ def ends_line(dof_parent, k):
 
 
 def eliminate(dof_parent, dof_depth, row_start, L, k, first):
-    """Row k leaves the rows of those of its ancestors that are not before `first`."""
+    """Row k leaves the rows of those of its ancestors that are not before `first`; return 1 / D_k."""
     row = row_start[k]
     D_inv = 1 / L[row + dof_depth[k]]
     i = dof_parent[k]
@@ -25,22 +25,28 @@ def eliminate(dof_parent, dof_depth, row_start, L, k, first):
             target[e] -= source[e] * a
         L[row + depth] = a
         i = dof_parent[i]
+    return D_inv
 
 
 def eliminate_line(dof_parent, dof_depth, row_start, L, k):
     """Rows k to k - 3 of a line leave the rows of their ancestors: first each other's, then, together, all others."""
-    for j in range(k, k - 3, -1):
-        eliminate(dof_parent, dof_depth, row_start, L, j, k - 3)
+    inverse_1 = eliminate(dof_parent, dof_depth, row_start, L, k, k - 3)
+    inverse_2 = eliminate(dof_parent, dof_depth, row_start, L, k - 1, k - 3)
+    inverse_3 = eliminate(dof_parent, dof_depth, row_start, L, k - 2, k - 3)
+    inverse_4 = eliminate(dof_parent, dof_depth, row_start, L, k - 3, k - 3)
     depth = dof_depth[k - 3]
     start_1, start_2, start_3, start_4 = row_start[k], row_start[k - 1], row_start[k - 2], row_start[k - 3]
-    D_1, D_2 = 1 / L[start_1 + depth + 3], 1 / L[start_2 + depth + 2]
-    D_3, D_4 = 1 / L[start_3 + depth + 1], 1 / L[start_4 + depth]
     row_1, row_2 = L[start_1 : start_1 + depth], L[start_2 : start_2 + depth]
     row_3, row_4 = L[start_3 : start_3 + depth], L[start_4 : start_4 + depth]
     i = dof_parent[k - 3]
     while i >= 0:
         start, depth = row_start[i], dof_depth[i]
-        a, b, c, d = row_1[depth] * D_1, row_2[depth] * D_2, row_3[depth] * D_3, row_4[depth] * D_4
+        a, b, c, d = (
+            row_1[depth] * inverse_1,
+            row_2[depth] * inverse_2,
+            row_3[depth] * inverse_3,
+            row_4[depth] * inverse_4,
+        )
         target = L[start : start + depth + 1]
         for e in range(depth + 1):
             target[e] = target[e] - row_1[e] * a - row_2[e] * b - row_3[e] * c - row_4[e] * d
