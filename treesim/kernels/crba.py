@@ -108,8 +108,9 @@ def mass_matrix_line(tree, first, last, X, Ic, H, put):
             start_rows(tree, i, end, X, Ic, F, H, put)
             begin = tree.v_start[i]
         for j in range(tree.v_start[i], tree.v_start[i + 1]):
+            component = F[tree.screw[j]]
             for c in range(end - max(begin, j + 1)):
-                put(tree, H, end - 1 - c, j, F[tree.screw[j], c])
+                put(tree, H, end - 1 - c, j, component[c])
         if tree.parent[i] > 0:
             columns_to_parent(body_transform_at(tree, X, i), F, end - begin)
         i = tree.parent[i]
