@@ -33,9 +33,9 @@ def eliminate_line(dof_parent, dof_depth, row_start, L, k):
     inverse_1 = eliminate(dof_parent, dof_depth, row_start, L, k, k - 3)
     inverse_2 = eliminate(dof_parent, dof_depth, row_start, L, k - 1, k - 3)
     inverse_3 = eliminate(dof_parent, dof_depth, row_start, L, k - 2, k - 3)
-    inverse_4 = eliminate(dof_parent, dof_depth, row_start, L, k - 3, k - 3)
     depth = dof_depth[k - 3]
     start_1, start_2, start_3, start_4 = row_start[k], row_start[k - 1], row_start[k - 2], row_start[k - 3]
+    inverse_4 = 1 / L[start_4 + depth]
     row_1, row_2 = L[start_1 : start_1 + depth], L[start_2 : start_2 + depth]
     row_3, row_4 = L[start_3 : start_3 + depth], L[start_4 : start_4 + depth]
     i = dof_parent[k - 3]
