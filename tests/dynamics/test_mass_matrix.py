@@ -36,10 +36,10 @@ def forked_line(first: int, fork: int, second: int) -> Tree:
     return Tree("forked_line", moved)
 
 
-@pytest.mark.parametrize("robot", [make.chain(100), forked_line(30, 4, 16)], ids=["chain_100", "forked_line"])
-def test_rows_of_long_lines_are_those_of_other_methods(robot):
+@pytest.mark.parametrize("robot", [make.chain(150), forked_line(30, 4, 16)], ids=["chain_150", "forked_line"])
+def test_rows_of_long_lines_are_those_of_another_method(robot):
     q = random_state(robot).q
-    assert relative_error(treesim.mass_matrix(robot, q), treesim.mass_matrix(robot, q, method="direct")) < 4 * EXACT
+    assert relative_error(treesim.mass_matrix(robot, q), treesim.mass_matrix(robot, q, method="direct")) < EXACT
 
 
 @pytest.mark.nojit

@@ -11,13 +11,14 @@ import numpy as np
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .kinematics import body_transform
 from .linear import Vector
+from .numbers import in_vectors
 from .spatial import Force, force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
 from .status import WRONG_SIZE, status_of
 from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
-SHORT_LINE = 32  # so many at most, its rows are made one after the other
-LONGEST_LINE = 64  # more belong to another line; a constant, so that compilers see that the components of F lie apart
+SHORT_LINE = 16  # so many at most, its rows are made one after the other
+LONGEST_LINE = 128  # more belong to another line; a constant, so that compilers see that the components of F lie apart
 
 
 def put_packed(tree, H, k, j, value):
@@ -119,7 +120,7 @@ def mass_matrix_line(tree, first, last, X, Ic, H, put):
 def mass_matrix(tree, q, X, Ic, H, put):
     """H at configuration q, written by `put`: transforms outward, composite inertias inward, each row along its path.
 
-    Only entries on a path are written.
+    Only entries on a path are written. Forces of a long line's rows go together where that makes vectors of them.
     """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
@@ -127,7 +128,7 @@ def mass_matrix(tree, q, X, Ic, H, put):
     last = tree.n_bodies
     while last > 0:
         first = first_of_line(tree, last)
-        if tree.v_start[last + 1] - tree.v_start[first] > SHORT_LINE:
+        if in_vectors() & (tree.v_start[last + 1] - tree.v_start[first] > SHORT_LINE):
             mass_matrix_line(tree, first, last, X, Ic, H, put)
         else:
             mass_matrix_bodies(tree, first, last, X, Ic, H, put)
