@@ -39,7 +39,8 @@ def forked_line(first: int, fork: int, second: int) -> Tree:
 @pytest.mark.parametrize("robot", [make.chain(150), forked_line(30, 4, 16)], ids=["chain_150", "forked_line"])
 def test_rows_of_long_lines_are_those_of_another_method(robot):
     q = random_state(robot).q
-    assert relative_error(treesim.mass_matrix(robot, q), treesim.mass_matrix(robot, q, method="direct")) < EXACT
+    direct = treesim.mass_matrix(robot, q, method="direct")
+    assert relative_error(treesim.mass_matrix(robot, q), direct) < 5e-15  # measured 3.6e-15: both sum over 150 bodies
 
 
 @pytest.mark.nojit
