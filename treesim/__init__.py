@@ -8,6 +8,7 @@ from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
 from .dynamics.schedules import schedule
 from .dynamics.solve import solve_mass_matrix
 from .errors import (
@@ -96,6 +97,7 @@ __all__ = [
     "ltdl",
     "ltl",
     "mass_matrix",
+    "mass_matrix_pattern",
     "momentum",
     "operational_space",
     "rollout",
@@ -103,4 +105,5 @@ __all__ = [
     "solve_mass_matrix",
     "sparse_jacobian",
     "to_urdf",
+    "unpack_mass_matrix",
 ]

@@ -15,7 +15,7 @@ from .engine.bound_entry import BoundEntry
 from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
 from .errors import ArgumentError, UnsupportedError
-from .kernels.crba import mass_matrix_states
+from .kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from .kernels.inverse_mass import inverse_mass_rows_states
 from .kernels.operational import jacobian_states
 from .kernels.rnea import inverse_dynamics_states
@@ -64,6 +64,7 @@ class Dynamics:
         self._forward = self._forward_function(q, v)
         self._inverse = self._function(inverse_dynamics_states, (q, v, a), self._vector, takes_forces=True)
         self._mass = self._function(mass_matrix_states, (q,), self._matrix)
+        self._packed_mass = self._function(mass_matrix_packed_states, (q,), (robot.nnz,))
         self._solve = self._function(inverse_mass_rows_states, (q, x), self._vector)
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
@@ -89,6 +90,11 @@ class Dynamics:
         """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
         M = np.empty(self._matrix, self.dtype) if out is None else out
         return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
+
+    def packed_mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+        """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
+        M = np.empty(self.robot.nnz, self.dtype) if out is None else out
+        return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
 
     def solve_mass_matrix(self, q: Any, x: Any, out: Any = None) -> np.ndarray:
         """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
@@ -170,7 +176,11 @@ class _Function:
 
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
         """Coerce, broadcast, run batches, or explain what cannot be computed."""
-        owner, number = self.owner, self.owner.dtype
+        owner, number, bound = self.owner, self.owner.dtype, self._bound
+        if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
+            result = np.empty((len(values[0]), *self.result), number) if out is None else out
+            if bound.batch(*values, result) == FINE:
+                return result
         values = tuple(_converted(value, number) for value in values)
         given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
         if f_ext is None and all(np.shape(argument.value) == argument.shape for argument in given):
@@ -180,7 +190,6 @@ class _Function:
         if self.takes_forces:
             forces = kernel_wrenches(owner.robot, _converted(f_ext, number))
             given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6), optional=True))
-        bound = self._bound
         return evaluate(
             bound.entry, bound.constants, given, [self.result], self._explained, engine=owner.engine, out=out
         )[0]

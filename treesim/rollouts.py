@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .engine.arguments import Argument, coerce, precision, refuse_non_finite
+from .engine.arguments import Argument, check_out, coerce, precision, refuse_non_finite
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
 from .engine.steps import run_policy, run_steps
@@ -33,7 +33,7 @@ class Rollouts:
     """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
 
     diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
-    q and v are memory-mapped files when they were asked for.
+    q and v are memory-mapped files, or the caller's arrays, when they were asked for.
     """
 
     t: np.ndarray
@@ -52,7 +52,7 @@ def rollout(
     kp: Any = 0.0,
     kd: Any = 0.0,
     every: int = 1,
-    out: str | Path | None = None,
+    out: str | Path | tuple[np.ndarray, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
     engine: str = "auto",
     parameters: Any = None,
@@ -66,8 +66,9 @@ def rollout(
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is not called at every step, but
     once, on symbols, and becomes part of the compiled code: it computes with + - * /, whole powers, NumPy's sin, cos,
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less of treesim.kernels.numbers, but cannot
-    branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: a file
-    name; q and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory.
+    branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: arrays
+    (q, v) for the results, apart from the arguments, which saves the time that fresh memory takes; or a file name: q
+    and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory.
     progress(done, total) is told of rollouts done.
     Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
     armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
@@ -91,9 +92,8 @@ def rollout(
     if not (isinstance(every, int) and 1 <= every <= max(steps, 1)):
         raise ArgumentError(f"every must be a number of steps between 1 and {steps}, got {every}")
     records = steps // every
-    results = [
-        _result(out, label, (count, records, size), number) for label, size in (("q", robot.nq), ("v", robot.nv))
-    ]
+    shapes = (count, records, robot.nq), (count, records, robot.nv)
+    results = [_result(out, k, shape, number, (q, v, u, p)) for k, shape in enumerate(shapes)]
     constants = (robot.ints, robot.reals, settings)
     size = max(1, CHUNK_BYTES // (max(1, records) * (robot.nq + robot.nv) * np.dtype(number).itemsize))
     finite = True
@@ -108,6 +108,8 @@ def rollout(
             finite &= run_policy(*entries, constants, given, policy, p[part], dt, written, steps, every, engine)
         if progress is not None:
             progress(part.stop, count)
+    if not finite:
+        refuse_non_finite([Argument("controls", controls, (robot.nv,))], [u if np.ndim(controls) == 3 else u[0]])
     t = dt * every * np.arange(1, records + 1)
     q, v = results
     return Rollouts(t, q, v, np.full(count, -1) if finite else _diverged(robot, q, v, t))
@@ -161,7 +163,7 @@ def _arrays(
         raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
-    refuse_non_finite(given, (q, v, u, p))
+    refuse_non_finite((given[0], given[1], given[3]), (q, v, p))  # controls are looked at as they are used
     q = unit_quaternions(robot, "q0", q)
     axes = ((q, 1), (v, 1), (u, 2), (p, 1))  # of one rollout
     sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}
@@ -171,10 +173,21 @@ def _arrays(
     return [np.broadcast_to(x, (count, *x.shape[x.ndim - own :])) for x, own in axes]
 
 
-def _result(out: str | Path | None, label: str, shape: tuple[int, ...], number: type[np.floating]) -> np.ndarray:
+def _result(
+    out: Any, k: int, shape: tuple[int, ...], number: type[np.floating], arguments: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Where q (k = 0) or v (k = 1) goes: fresh memory, a file, or the caller's array."""
     if out is None:
         return np.empty(shape, number)
-    path = Path(f"{out}_{label}.npy")
+    if not isinstance(out, str | Path):
+        if not (isinstance(out, tuple | list) and len(out) == 2):
+            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {type(out).__name__}")
+        given = check_out(out[k], shape, number)
+        others = [*arguments, *(x for x in out[:k])]
+        if not given.flags.aligned or any(np.may_share_memory(given, x) for x in others):
+            raise ArgumentError(f"out[{k}] must be aligned in memory, and share none with another argument")
+        return given
+    path = Path(f"{out}_{'qv'[k]}.npy")
     try:
         return np.lib.format.open_memmap(path, mode="w+", dtype=number, shape=shape)
     except OSError as error:

@@ -2,8 +2,14 @@
 
 import json
 
+import pytest
+from typer.testing import CliRunner
+
 import treesim
 from treesim.cli import accuracy
+from treesim.cli.accuracy_robots import TABLES, _cell
+from treesim.cli.main import app
+from treesim.engine import specialised
 
 
 def test_rows_hold_every_backend_and_what_is_expected():
@@ -24,3 +30,23 @@ def test_rows_hold_every_backend_and_what_is_expected():
 def test_cells_say_what_failed_and_what_was_expected():
     assert accuracy._cell({"error": None, "refined": None, "expected": 1e-9}) == "fails, fails (1e-09)"
     assert accuracy._cell({"error": 2e-12, "refined": 1e-16, "expected": None}) == "2e-12, 1e-16"
+
+
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+def test_robots_in_tables_and_as_json():
+    arguments = ["accuracy", "chain3", "double_pendulum", "--states", "5"]
+    facts = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert [(row["robot"], row["nv"]) for row in facts["robots"]] == [("chain3", 3), ("double_pendulum", 2)]
+    for row in facts["robots"]:
+        found = {entry["problem"]: entry for entry in row["errors"]}
+        assert {"body poses", "inverse dynamics", "mass matrix", "aba", "rjk", "crba_ltdl"} < set(found)
+        assert all(entry["apart"] < 1e-13 and entry["generic"] < 1e-13 for entry in found.values())
+        assert found["mass matrix"]["sensitivity"] == 0 < found["aba"]["sensitivity"] < 1e-12
+    text = CliRunner().invoke(app, arguments).stdout
+    assert "float64: engines apart" in text and "float32: specialised code" in text and "chain3 (3)" in text
+
+
+def test_cells_of_robots():
+    errors = {"apart": 1e-15, "sensitivity": 2e-13, "generic": 3e-15, "specialised": None, "single": None}
+    assert [_cell(errors, keys) for _, keys in TABLES] == ["1e-15 (2e-13)", "3e-15, -", "-"]
+    assert _cell({**errors, "sensitivity": 0.0}, TABLES[0][1]) == "1e-15"

@@ -23,6 +23,7 @@ FUNCTIONS = {
     "inverse_dynamics": lambda q, v, a, tau, f: treesim.inverse_dynamics(ROBOT, q, v, a, f_ext=f),
     "bias_forces": lambda q, v, a, tau, f: treesim.bias_forces(ROBOT, q, v, f_ext=f),
     "mass_matrix": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q),
+    "mass_matrix_packed": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q, packed=True),
     "mass_matrix_direct": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q, method="direct"),
     "mass_matrix_symmetry": lambda q, v, a, tau, f: treesim.mass_matrix(ROBOT, q, method="symmetry"),
     "inverse_dynamics_composite": lambda q, v, a, tau, f: treesim.inverse_dynamics(

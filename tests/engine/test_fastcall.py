@@ -10,7 +10,7 @@ from tests import trees
 from treesim.engine import fastcall
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.inverse_mass import inverse_mass_rows_states
 from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
 from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
@@ -57,6 +57,16 @@ def test_a_matrix_passes():
     M = np.empty((ROBOT.nv, ROBOT.nv))
     assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
     np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
+
+
+def test_a_result_in_a_row_passes_its_own_door_only():
+    M, packed = np.empty((ROBOT.nv, ROBOT.nv)), np.empty(ROBOT.nnz)
+    call = fastcall.row_door(mass_matrix_packed_states)
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
+    np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
+    assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
 
 
 def test_frames_and_rows_pass():

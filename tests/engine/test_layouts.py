@@ -125,6 +125,7 @@ def test_every_function_with_a_result_of_the_caller_s(batch, engine):
     calls = {
         "inverse_dynamics": (lambda **k: treesim.inverse_dynamics(ROBOT, q, v, a, **k), (NV,)),
         "mass_matrix": (lambda **k: treesim.mass_matrix(ROBOT, q, **k), (NV, NV)),
+        "packed": (lambda **k: treesim.mass_matrix(ROBOT, q, packed=True, **k), (ROBOT.nnz,)),
         "solve_mass_matrix": (lambda **k: treesim.solve_mass_matrix(ROBOT, q, a, **k), (NV,)),
         "auto": (lambda **k: treesim.forward_dynamics(ROBOT, q, v, a, backend="auto", **k), (NV,)),
         "refined": (lambda **k: treesim.forward_dynamics(ROBOT, q, v, a, refinements=1, **k), (NV,)),
@@ -170,6 +171,7 @@ def test_engines_are_told_by_name(batch):
         lambda **k: treesim.forward_dynamics(ROBOT, q[0], v[0], tau[0], backend="reference", **k),
         lambda **k: treesim.inverse_dynamics(ROBOT, q[0], v[0], tau[0], **k),
         lambda **k: treesim.mass_matrix(ROBOT, q[0], **k),
+        lambda **k: treesim.mass_matrix(ROBOT, q[0], packed=True, **k),
         lambda **k: treesim.solve_mass_matrix(ROBOT, q[0], v[0], **k),
         lambda **k: treesim.rollout(ROBOT, q[0], v[0], steps=1, **k),
     ):

@@ -1,5 +1,6 @@
 """Traces: what a kernel's text computes for one robot, folded, shared, and without what nothing needs."""
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -7,10 +8,10 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Graph, Traced, trace
+from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Functions, Graph, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.rnea import inverse_dynamics_states
 
 pytestmark = pytest.mark.nojit
@@ -50,6 +51,8 @@ def test_a_trace_computes_what_the_function_computes(name):
     assert trees.relative_error(values(inverse, np.concatenate([q, v, a])), expected) < 1e-13
     matrix = trace(mass_matrix_states, constants, (robot.nq,), (n * n,))
     assert trees.relative_error(values(matrix, q).reshape(n, n), treesim.mass_matrix(robot, q)) < 1e-14
+    packed = trace(mass_matrix_packed_states, constants, (robot.nq,), (robot.nnz,))
+    assert trees.relative_error(values(packed, q), treesim.mass_matrix(robot, q, packed=True)) < 1e-14
 
 
 def numbers(count):
@@ -72,6 +75,17 @@ def test_constants_are_folded_and_signs_swallowed():
     assert (x - x).value == 0
     assert (0 / x).value == 0
     assert operations(graph, x / 4.0) == {MUL: 1}
+
+
+def test_functions_of_constants_are_folded():
+    graph, (x,) = numbers(1)
+    two = x.constant(2.0)
+    assert [(f(two)).value for f in (Functions.sin, Functions.sqrt, Functions.exp)] == [
+        math.sin(2.0), math.sqrt(2.0), math.exp(2.0)
+    ]  # fmt: skip
+    assert Functions.maximum(two, 3.0).value == 3 and Functions.less(two, 3.0).value == 1
+    assert operations(graph, x / Functions.sqrt(two)) == {MUL: 1}
+    assert Functions.sqrt(-two).value is None and Functions.exp(1000 * two).value is None  # left to the processor
 
 
 def test_equal_expressions_are_one():

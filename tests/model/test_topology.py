@@ -55,6 +55,18 @@ def test_joints_without_freedom_are_skipped():
 
 
 @given(topologies())
+def test_a_row_of_the_packed_pattern_is_the_path_from_the_root(tree):
+    rows, columns = tree.packed_pattern()
+    assert rows.tolist() == sorted(rows.tolist())
+    for k in range(tree.n_dofs):
+        path = [k]
+        while tree.dof_parent[path[0]]:
+            path.insert(0, int(tree.dof_parent[path[0]]) - 1)
+        assert columns[rows == k].tolist() == path
+    assert len(rows) == len(columns) == tree.D1 + tree.n_dofs
+
+
+@given(topologies())
 def test_support_and_subtree_are_one_relation(tree):
     bodies = range(1, tree.n_bodies + 1)
     for i in bodies:

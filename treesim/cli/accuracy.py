@@ -1,4 +1,4 @@
-"""`treesim accuracy`: how the errors of every backend grow along chains, and on ill-conditioned ones."""
+"""`treesim accuracy`: errors of the engines on robots, and how those of every backend grow along chains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import TreesimError
-from .common import JsonOption, guarded, messages, output, print_json
+from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
     from ..cost.error_growth import Case
@@ -16,16 +16,37 @@ if TYPE_CHECKING:
 QUICK = (10, 100)
 
 
+Robots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ROBOT]...",
+        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Without any: "
+        "every backend, on chains.",
+        show_default=False,
+    ),
+]
+
+
 @guarded
 def accuracy(
+    robots: Robots = None,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    states: Annotated[int, typer.Option(min=1, help="Of robots: random states, on which engines are compared.")] = 64,
     quick: Annotated[bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure the relative errors of every backend on chains of up to 1000 bodies, force-driven and in prescribed
-    motion, and on chains with one light or heavy link; plain and after one step of refinement.
+    """Measure relative errors against exact digits, computed by the same kernels on 40 digits (needs mpmath).
 
-    Exact accelerations come from the same kernel on 40 digits (needs mpmath).
+    On ROBOT...: of every engine, kernel by kernel, and how far the engines are apart, beside what rounding the problem
+    once does to its exact result. Without: of every backend on chains of up to 1000 bodies, force-driven and in
+    prescribed motion, and on chains with one light or heavy link; plain and after one step of refinement.
     """
+    if robots:
+        from .accuracy_robots import show_robots
+
+        show_robots(robots, base, mimic, states, json)
+        return
     from ..cost.error_growth import LENGTHS
 
     with messages().status("computing ...") as status:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..engine.threads import thread_count
-from ..engine.trace import ADD, DIV, MUL, NEG, SUB, trace
+from ..engine.trace import trace
+from ..engine.trace_counts import operations as counts
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_states
@@ -21,8 +21,6 @@ from .fma_peak import peak
 from .peers.base import FORWARD, INVERSE, MASS
 from .timing import interleaved, on_threads
 
-NAMES = {ADD: "add", SUB: "add", MUL: "mul", DIV: "div"}
-
 
 def operations(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> dict[str, int]:
     """Return how many operations of each kind (add, mul, div, other) this robot's straight-line code does on one state;
@@ -31,10 +29,9 @@ def operations(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], resu
     An addition or subtraction is an add; square roots, comparisons, sines and cosines are other, each counted once,
     although a sine takes about twenty operations. Raises UnsupportedError if there is no such code.
     """
-    traced = trace(entry, (tree.ints, tree.reals), sizes, results)
-    kinds = [traced.graph.operation[node] for node in traced.graph.needed(traced.results)]
-    counted = Counter(NAMES.get(kind, "other") for kind in kinds if kind != NEG)
-    return {name: counted[name] for name in ("add", "mul", "div", "other")}
+    counted = counts(trace(entry, (tree.ints, tree.reals), sizes, results))
+    named = {name: counted[name] for name in ("add", "mul", "div")}
+    return {**named, "other": counted.total() - sum(named.values())}
 
 
 def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..engine import specialised
 from ..engine.threads import thread_count
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .bench_calls import exact_references
@@ -90,7 +90,30 @@ def _ours(tree: Tree, states: States) -> list[Contender]:
             into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
             for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
                 found.append(_contender(label, quantity, call, does, count, kind, found, served))
+        found += _packed(tree, bound, q, kind, found)
     return found
+
+
+def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[Contender]) -> list[Contender]:
+    """The packed mass matrix, plain and bound; a few of double precision are unpacked for their error."""
+    import treesim
+
+    number, count = KINDS[kind], len(q)
+    served = engine_of_batch(tree, count, number, mass_matrix_packed_states, [tree.nq], [tree.nnz])
+    plain = partial(treesim.mass_matrix, tree, q, packed=True)
+    into = partial(bound.packed_mass_matrix, q, out=np.empty((count, tree.nnz), number))
+
+    def contender(name: str, call: Call, does: str) -> Contender:
+        told = f"what can differ from zero of the lower triangle; {does}"
+        packed = _contender(name, MASS, call, told, count, kind, others, served)
+        if kind == SINGLE:
+            return packed
+        return packed._replace(result=lambda: treesim.unpack_mass_matrix(tree, call()[:SAMPLE]))
+
+    return [
+        contender("mass_matrix, packed", plain, NEW),
+        contender("Dynamics.packed_mass_matrix, out=", into, INTO),
+    ]
 
 
 def _contender(
@@ -103,23 +126,28 @@ def _contender(
 
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
-    """Rollouts that keep every state, as the peers do, and ones that keep the last."""
+    """Rollouts that keep every state, as the peers do, in new arrays and in ones that are there, or only the last."""
     count, steps = motion.controls.shape[:2]
     found: list[Contender] = []
     for kind, number in KINDS.items():
         served = engine_of_batch(tree, specialised.STATES, number)  # rollouts take it whatever their number
         q, v, u = (x.astype(number) for x in motion[:3])
-        for name, every in (("rollout", 1), ("rollout, last state", steps)):
-            run = _rollout(tree, q, v, u, motion.dt, every)
-            does = "semi-implicit Euler; q and v of " + ("every step" if every == 1 else "the last step")
-            found.append(_contender(name, ROLLOUT, run, f"{does}, in new arrays", count * steps, kind, found, served))
+        kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
+        for name, every, out, what in (
+            ("rollout", 1, None, "every step, in new arrays"),
+            ("rollout, out=", 1, kept, "every step, in arrays of the caller's"),
+            ("rollout, last state", steps, None, "the last step, in new arrays"),
+        ):
+            run = _rollout(tree, q, v, u, dt=motion.dt, every=every, out=out)
+            does = f"semi-implicit Euler; q and v of {what}"
+            found.append(_contender(name, ROLLOUT, run, does, count * steps, kind, found, served))
     return found
 
 
-def _rollout(tree: Tree, q: np.ndarray, v: np.ndarray, u: np.ndarray, dt: float, every: int) -> Call:
+def _rollout(*arguments: Any, **settings: Any) -> Call:
     import treesim
 
-    return lambda: treesim.rollout(tree, q, v, u, dt=dt, every=every).q[:, -1]
+    return lambda: treesim.rollout(*arguments, **settings).q[:, -1]
 
 
 def after_another(tree: Tree, peers: Sequence[Peer], states: States, rounds: int) -> dict[str, float]:

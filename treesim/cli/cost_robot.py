@@ -40,9 +40,13 @@ def show_robot(
     )
     console.print(f"D2 {facts['D2']}; mass matrix, where it can differ from zero:")
     console.print(picture(robot.topology.sparsity()), soft_wrap=True)
-    for kind in ("parts", "dynamics", "operational"):
+    kinds = ("parts", "dynamics", "operational")
+    for kind in kinds:
         if facts[kind]:
             console.print(_table(facts[kind], facts["frames"]))
+    traced = [row for kind in kinds for row in facts[kind] if row["specialised"] is not None]
+    if traced:
+        console.print(_specialised_table(traced))
     for purpose, advised in facts["advice"].items():
         console.print(f"advised for {purpose}: {advised['name']}: {advised['reason']}", soft_wrap=True)
     for note in facts["notes"]:
@@ -161,6 +165,22 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
     for row in rows:
         name = f"{row['name']} (advised)" if row["advised"] else row["name"]
         table.add_row(name, *_operations(row), *_times(row), "; ".join(filter(None, (row["source"], row["note"]))))
+    return table
+
+
+def _specialised_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """What has straight-line code: its operations, and how large a part of the kernel's own these are."""
+    from rich.table import Table
+
+    title = "code specialised for this robot: operations on every state, and the share of the above counts"
+    table = Table("", title=title, title_justify="left")
+    for heading in ("mul", "add", "div", "sqrt", "trig", "depth", "operations", "share"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        own, folded = (sum(row[key].values()) - row[key]["depth"] for key in ("counted", "specialised"))
+        share = f"{folded / own:.0%}" if own else "-"
+        name = f"{row['name']}, Λ⁻¹" if row["kind"] == "operational" else row["name"]
+        table.add_row(name, *map(str, row["specialised"].values()), str(folded), share)
     return table
 
 

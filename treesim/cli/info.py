@@ -75,6 +75,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
 
     full = robot.nv**2
     filled = 100.0 * facts["mass_matrix_nonzeros"] / full if full else 0.0
+    entries = f"{facts['mass_matrix_nonzeros']} of {full} entries can differ from zero ({filled:.0f} %)"
     table = Table(title=robot.name, show_header=False, title_justify="left")
     for label, value in (
         ("bodies N, joints", f"{robot.n_bodies}"),
@@ -83,7 +84,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("mass", f"{robot.mass:.6g} kg"),
         ("depth", f"{facts['depth']} joints from the base to the farthest body"),
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
-        ("mass matrix", f"{facts['mass_matrix_nonzeros']} of {full} entries can differ from zero ({filled:.0f} %)"),
+        ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
         ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
     ):

@@ -100,7 +100,14 @@ def exact_acceleration(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarra
 def exact_results(
     entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Return the result (*shape) of a kernel entry on one state, computed with 40 digits and rounded.
+    """Return the one result (*shape) of a kernel entry on one state, as `exact_arrays`."""
+    return exact_arrays(entry, constants, arguments, [shape])[0]
+
+
+def exact_arrays(
+    entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shapes: Sequence[tuple[int, ...]]
+) -> list[np.ndarray]:
+    """Return the results of a kernel entry on one state, arrays of these shapes, computed with 40 digits and rounded.
 
     Raises ArgumentError without mpmath. About 10 us per operation.
     """
@@ -110,8 +117,8 @@ def exact_results(
         raise ArgumentError("exact digits need mpmath: pip install 'treesim[accuracy]'") from None
     with workdps(DIGITS):
         number: Callable[[float], Any] = lambda x: mp.convert(mpf(x))  # noqa: E731
-        (result,) = run(entry, constants, arguments, [shape], number)
-        return np.array([float(x) for x in result.reshape(-1)]).reshape(shape)
+        found = run(entry, constants, arguments, shapes, number)
+        return [np.array([float(x) for x in one.reshape(-1)]).reshape(one.shape) for one in found]
 
 
 def relative_error(case: Case, qdd: np.ndarray) -> float:

@@ -35,7 +35,7 @@ def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
     factorize, apply = (compiled(kernel) for kernel in KERNELS[name])
     tree: Any = tree_tables(robot.ints, robot.reals)  # type: ignore[no-untyped-call]
     pattern = [np.array(table) for table in (tree.dof_parent, tree.dof_depth, tree.row_start)]
-    H = _packed(tree, mass_matrix(robot, q))
+    H = mass_matrix(robot, q, packed=True)
     L, x, right = H.copy(), np.empty(robot.nv), np.ones(robot.nv)
 
     def factor() -> np.ndarray:
@@ -69,14 +69,3 @@ def dense_factors(robot: Tree, q: Any) -> Factors:
 
     factor()
     return Factors(factor, solve)
-
-
-def _packed(tree: Any, H: np.ndarray) -> np.ndarray:
-    """H row by row along the tree's paths, root first."""
-    packed = np.empty(tree.nnz)
-    for k in range(tree.nv):
-        j = k
-        while j >= 0:
-            packed[tree.row_start[k] + tree.dof_depth[j]] = H[k, j]
-            j = tree.dof_parent[j]
-    return packed

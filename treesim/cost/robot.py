@@ -12,6 +12,7 @@ from ..model.tree import Tree
 from . import counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
+from . import specialised_counts as specialised
 from .counting import Count
 from .operations import Operations
 
@@ -28,7 +29,8 @@ class Entry(NamedTuple):
     """One algorithm on one robot.
 
     kind: "part", "dynamics" or "operational". formula: the published count, None where there is none, and `source`
-    then says why. counted: that of our kernel, None where there is none, and `note` then says why.
+    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialised: that of
+    its straight-line code for this robot, None where there is none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Entry(NamedTuple):
     formula: Operations | None
     source: str
     counted: Count | None
+    specialised: Count | None = None
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,6 +54,7 @@ class Entry(NamedTuple):
             "formula": formula,
             "source": self.source,
             "counted": None if self.counted is None else self.counted.as_dict(),
+            "specialised": None if self.specialised is None else self.specialised.as_dict(),
             "note": self.note,
         }
 
@@ -70,7 +74,11 @@ def parts(robot: Tree) -> list[Entry]:
         ("ltl", f05.ltl_factorization(tree), "F05 Table 1", ltl.factorize, ""),
         ("ltl solve", f05.ltl_back_substitution(tree), "F05 Table 1", ltl.solve, ""),
     ]
-    return [Entry(name, "part", formula, source, count, note) for name, formula, source, count, note in listed]
+    traced = {"mass_matrix": specialised.inertia_matrix(robot), "bias_forces": specialised.bias(robot)}
+    return [
+        Entry(name, "part", formula, source, count, traced.get(name), note)
+        for name, formula, source, count, note in listed
+    ]
 
 
 def dynamics(robot: Tree) -> list[Entry]:
@@ -84,7 +92,12 @@ def dynamics(robot: Tree) -> list[Entry]:
         "crba_ltl": (f05.forward_dynamics_ltl(tree), "F05 section 6, Table 1"),
         "reference": (f05.forward_dynamics_dense(tree), "F05 section 6, dense Table 1"),
     }
-    return _entries("dynamics", formulas, lambda backend: counting.forward_dynamics(robot, backend))
+    return _entries(
+        "dynamics",
+        formulas,
+        lambda backend: counting.forward_dynamics(robot, backend),
+        lambda backend: specialised.forward_dynamics(robot, backend),
+    )
 
 
 def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
@@ -104,16 +117,27 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, blocks), "F10 eq. 39, 40"),
     }
-    return _entries("operational", formulas, lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE))
+    return _entries(
+        "operational",
+        formulas,
+        lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE),
+        lambda method: specialised.inverse_inertia(robot, method, frames, REFERENCE),
+    )
 
 
-def _entries(kind: str, formulas: Formulas, count: Callable[[Any], Count | None]) -> list[Entry]:
+def _entries(
+    kind: str,
+    formulas: Formulas,
+    count: Callable[[Any], Count | None],
+    count_specialised: Callable[[Any], Count | None],
+) -> list[Entry]:
     entries = []
     for name in plugins.available(kind):
         if name != AUTO:
             formula, source = formulas.get(name, (None, UNPUBLISHED))
-            counted, note = _counted(count, plugins.get(kind, name))
-            entries.append(Entry(name, kind, formula, source, counted, note))
+            implementation = plugins.get(kind, name)
+            counted, note = _counted(count, implementation)
+            entries.append(Entry(name, kind, formula, source, counted, count_specialised(implementation), note))
     return entries
 
 

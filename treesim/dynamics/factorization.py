@@ -106,22 +106,13 @@ class Factorization:
         if len(outside):
             i, j = (int(k) + 1 for k in outside[0])
             raise ArgumentError(f"H[{i}, {j}] (counting from 1) is not zero, but {i} and {j} lie on no common path")
-        packed = np.zeros(int((self._depth + 1).sum()))
-        for k in range(n):
-            j = k
-            while j >= 0:
-                packed[self._start[k] + self._depth[j]] = matrix[k, j]
-                j = int(self._parent[j])
+        packed: np.ndarray = matrix[self._tree.packed_pattern()]
         return packed
 
     def _unpack(self) -> np.ndarray:
         n = len(self._parent)
         matrix = np.zeros((n, n))
-        for k in range(n):
-            j = k
-            while j >= 0:
-                matrix[k, j] = self._packed[self._start[k] + self._depth[j]]
-                j = int(self._parent[j])
+        matrix[self._tree.packed_pattern()] = self._packed
         return matrix
 
     def _diagonal(self) -> np.ndarray:

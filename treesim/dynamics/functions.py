@@ -11,10 +11,10 @@ import numpy as np
 from .. import plugins
 from ..engine.arguments import Argument, check_out
 from ..engine.evaluate import check_engine, evaluate
-from ..engine.fastcall import door
+from ..engine.fastcall import door, row_door
 from ..errors import ArgumentError, UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from ..kernels.kinematics import energy_states
 from ..kernels.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
@@ -33,6 +33,7 @@ MASS_MATRIX = {
     "direct": mass_matrix_direct_states,
     "symmetry": mass_matrix_symmetric_states,
 }
+PACKED_MASS_MATRIX = {"crba": mass_matrix_packed_states}
 
 
 def forward_dynamics(
@@ -151,25 +152,34 @@ def mass_matrix(
     method: str = "crba",
     engine: str = "auto",
     out: np.ndarray | None = None,
+    packed: bool = False,
 ) -> np.ndarray:
-    """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths.
+    """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
 
     q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
     (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
     inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more. engine, out:
     as in `forward_dynamics`; large batches are bound by the memory they are written to, which `out` saves asking for.
-    Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine).
+    packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
+    (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
+    Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
     """
-    entry = MASS_MATRIX.get(method)
+    entry = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
     if entry is None:
-        raise unknown_name("method of the mass matrix", method, MASS_MATRIX)
-    nv = robot.nv
+        raise _no_such_mass_matrix(method)
+    shape = (robot.nnz,) if packed else (robot.nv, robot.nv)
     if armature is None and getattr(q, "ndim", 1) == 1 and engine == "auto" and out is None:
-        M = np.empty((nv, nv))
-        if door(entry, 4)(robot.ints, robot.reals, q, M) == FINE:
+        M, enter = np.empty(shape), row_door(entry) if packed else door(entry, 4)
+        if enter(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
-    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [(nv, nv)], engine=engine, out=out)[0]
+    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [shape], engine=engine, out=out)[0]
+
+
+def _no_such_mass_matrix(method: str) -> Exception:
+    if method in MASS_MATRIX:
+        return UnsupportedError(f"method {method!r} writes full matrices only: packed=True needs method='crba'")
+    return unknown_name("method of the mass matrix", method, MASS_MATRIX)
 
 
 def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto") -> tuple[np.ndarray, np.ndarray]:

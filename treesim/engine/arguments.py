@@ -49,8 +49,8 @@ def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | Non
     """Return the leading axes of all arguments, broadcast against each other, or raise ArgumentError."""
     pairs = [(a, x) for a, x in zip(arguments, arrays, strict=True) if x is not None]
     shapes = [x.shape[: x.ndim - len(a.shape)] for a, x in pairs]
-    if not any(shapes):
-        return ()
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -84,13 +84,15 @@ def result_rows(out: np.ndarray, batch: Shape, shape: Shape, arrays: Sequence[np
 
 def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
     """Return `out`, or raise ArgumentError if a result of that shape and dtype cannot be written to it."""
-    wanted = f"out must be a writable array of {np.dtype(number)} and shape {shape}"
+    fault = None
     if not isinstance(out, np.ndarray):
-        raise ArgumentError(f"{wanted}, got {type(out).__name__}")
-    if out.dtype != number or out.shape != shape:
-        raise ArgumentError(f"{wanted}, got {out.dtype} and shape {out.shape}")
-    if not out.flags.writeable or any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
-        raise ArgumentError(f"{wanted}; it is read-only, or some of its numbers share their place")
+        fault = f", got {type(out).__name__}"
+    elif out.dtype != number or out.shape != shape:
+        fault = f", got {out.dtype} and shape {out.shape}"
+    elif not out.flags.writeable or any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
+        fault = "; it is read-only, or some of its numbers share their place"
+    if fault is not None:
+        raise ArgumentError(f"out must be a writable array of {np.dtype(number)} and shape {shape}{fault}")
     return out
 
 

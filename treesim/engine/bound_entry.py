@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from .arguments import Shape
-from .evaluate import check_engine
-from .fastcall import DOORS, MISFIT, door
-from .specialised import single_code
+from .evaluate import check_engine, lanes_for
+from .fastcall import DOORS, MISFIT, door, row_door
+from .specialised import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
 
@@ -22,7 +22,8 @@ class BoundEntry:
 
     inputs, results: shapes of one state's arrays. `call` takes aligned, C-contiguous arrays of these shapes and of
     `number` only, and answers everything else with MISFIT, having done nothing. engine: as in `treesim.Dynamics`; the
-    code is made, or found on the disk, at the first call, which may raise UnsupportedError for "specialized".
+    code is made, or found on the disk, at the first call, which may raise UnsupportedError for "specialized". `batch`
+    does the same for arrays of many states.
     """
 
     def __init__(
@@ -39,6 +40,35 @@ class BoundEntry:
         self.inputs, self.results = tuple(inputs), tuple(results)
         self.number, self.engine = number, engine
         self.call: Callable[..., int] = self._first_call
+        self._lanes: BatchCode | None = None
+        self._shapes = [shape for shape in (*self.inputs, *self.results) if math.prod(shape)]
+
+    def batch(self, *arrays: Any) -> int:
+        """Return the status of a batch: arrays (states, *shape) as `call` takes them, which share no memory, of enough
+        states to be worth lanes; or MISFIT, having done nothing."""
+        count = len(arrays[0]) if isinstance(arrays[0], np.ndarray) and arrays[0].ndim else 0
+        if count < STATES or self.engine == "generic" or not self._fit(arrays, count):
+            return MISFIT
+        if self._lanes is None:
+            self._lanes = self._lane_code()
+        rows = iter(arrays)
+        every = (next(rows) if math.prod(shape) else np.empty((count, 0)) for shape in (*self.inputs, *self.results))
+        return MISFIT if self._lanes is None else self._lanes.run([x.reshape(count, -1) for x in every], count)
+
+    def _fit(self, arrays: Sequence[Any], count: int) -> bool:
+        """Whether arrays are dense, of the right number type and shape, and the last, the result, lies apart."""
+        return (
+            len(arrays) == len(self._shapes)
+            and all(
+                type(x) is np.ndarray and x.dtype == self.number and x.shape == (count, *shape) and x.flags.carray
+                for x, shape in zip(arrays, self._shapes, strict=True)
+            )
+            and not any(np.may_share_memory(arrays[-1], x) for x in arrays[:-1])
+        )
+
+    def _lane_code(self) -> BatchCode | None:
+        sizes, results = ([math.prod(shape) for shape in group] for group in (self.inputs, self.results))
+        return lanes_for(self.entry, self.constants, sizes, results, self.number, self.engine)
 
     def _first_call(self, *arrays: Any) -> int:
         """Find the code, and stay out of the way from then on."""
@@ -61,7 +91,8 @@ class BoundEntry:
         arity = len(self.constants) + len(self.inputs) + len(self.results)
         if self.number is not np.float64 or len(self.constants) != 2 or arity not in DOORS or len(self.results) > 1:
             return _turned_down
-        enter, constants = door(self.entry, arity), self.constants
+        of_row = arity == 4 and len(self.results[0]) == 1
+        enter, constants = row_door(self.entry) if of_row else door(self.entry, arity), self.constants
         if not math.prod(self.inputs[-1]):
             return lambda *arrays: enter(*constants, *arrays[:-1], NOTHING, arrays[-1])
         return lambda *arrays: enter(*constants, *arrays)

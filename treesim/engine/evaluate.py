@@ -144,7 +144,7 @@ def lanes_for(
     results: Sequence[int],
     number: Any,
     engine: str,
-    **steps: int,
+    **steps: Any,
 ) -> specialised.BatchCode | None:
     """Return an entry's code on lanes, or None if it has none and the engine "specialized" is not insisted on."""
     try:

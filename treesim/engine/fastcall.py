@@ -85,12 +85,22 @@ def numbers(words):
 
 def door_4(me, arguments, count):
     """(ints, reals, q, result), the result a matrix."""
+    return of_configuration(me, arguments, count, 2)
+
+
+def door_4_row(me, arguments, count):
+    """(ints, reals, q, result), the result a row of numbers."""
+    return of_configuration(me, arguments, count, 1)
+
+
+def of_configuration(me, arguments, count, dimensions):
+    """(ints, reals, q, result), the result of so many dimensions."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
     if count != 4:
         return boxed(known, MISFIT)
     given = words_at(arguments, 4)
     a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
-    if not (is_reals(c, known, 1) and is_reals(d, known, 2)):
+    if not (is_reals(c, known, 1) and is_reals(d, known, dimensions)):
         return boxed(known, MISFIT)
     return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d)))
 
@@ -159,9 +169,20 @@ def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
     It returns the entry's status, or MISFIT for arguments it does not take; tables must be a robot's and its frames'.
     Where kernels run as plain Python, or numpy's layout is not the known one, every call is a MISFIT.
     """
+    return _opened(kernel_entry, DOORS[arity])
+
+
+@lru_cache(maxsize=64)
+def row_door(kernel_entry: Callable[..., int]) -> Callable[..., int]:
+    """Return what `door` does, for an entry (ints, reals, q, result) whose result is a row of numbers, not a matrix."""
+    return _opened(kernel_entry, door_4_row)
+
+
+def _opened(kernel_entry: Callable[..., int], function: Any) -> Callable[..., int]:
+    """The built-in function of one of the doors above."""
     if not (runs_compiled() and layout_is_known()):
         return lambda *arguments: MISFIT
-    code = _compile_door(kernel_entry, arity)
+    code = _compile_door(kernel_entry, function)
     return builtin(kernel_entry.__name__, code.address, np.float64, code)
 
 
@@ -177,14 +198,14 @@ def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Ca
     return make(ctypes.addressof(method), known, None)
 
 
-def _compile_door(kernel_entry: Any, arity: int) -> Any:
+def _compile_door(kernel_entry: Any, function: Any) -> Any:
     import numba
 
     words, reals = _memory_readers()
     replaced = {"words_at": words, "reals_at": reals, "entry": compiled(kernel_entry)}
     signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
     label = f"{kernel_entry.__module__.rpartition('.')[2]}_{kernel_entry.__name__}"
-    return compile_callback(DOORS[arity], replaced, f"door_of_{label}", signature)
+    return compile_callback(function, replaced, f"door_of_{label}", signature)
 
 
 @lru_cache(maxsize=1)
@@ -225,3 +246,10 @@ def layout_is_known() -> bool:
         if found != expected or words[FLAGS] & BEHAVED != BEHAVED:
             return False
     return True
+
+
+def address(array: np.ndarray) -> int:
+    """Return where an array's numbers begin. Cost 0.1 us, an eighth of what numpy's own ways take."""
+    if layout_is_known():
+        return int(ctypes.c_int64.from_address(id(array) + 8 * DATA).value)
+    return int(array.ctypes.data)

@@ -101,7 +101,7 @@ def rolled(
         raise UnsupportedError("the kernel's values take more than 2 GB")
     texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
     texts += [_program(segments, memory, lanes), *_lists(traced, segments.nodes, memory, lanes)]
-    calls = "\n".join(f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill"))
+    calls = [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
     return wrapped(texts, calls, memory.slots, sizes, results, order, lanes, fed_back, held)
 
 

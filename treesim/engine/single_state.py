@@ -29,9 +29,9 @@ from .fastcall import (
     TYPE,
     WRITEABLE,
 )
-from .lane_code import sincos
-from .straight_line import DECLARATIONS, Lanes, chunk_functions, substituted
-from .trace import COS, INPUT, SIN, Trace
+from .lane_functions import exponential, sincos
+from .straight_line import DECLARATIONS, Lanes, chunk_functions, substituted, with_turned_inputs
+from .trace import Trace
 
 Shape = tuple[int, ...]
 
@@ -138,7 +138,7 @@ CHECK = """argument{k}:
 def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes) -> str:
     """Return the IR of a function `door` for one state of a trace; wide: the processor's vectors."""
     one = Lanes(wide.single, 1)
-    before, angles = _with_turned_inputs(traced, wide.width)
+    before, angles = with_turned_inputs(traced, wide.width)
     chunks, slots = chunk_functions(before, one)
     shapes = [shape for shape in inputs if math.prod(shape)]
     buffer = 0 if len(results) == 1 else sum(map(math.prod, results))  # a single result is written in its place
@@ -161,26 +161,10 @@ def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape
         first_status=FIRST_STATUS, new_reference=NEW_REFERENCE,
     )  # fmt: skip
     own = substituted("\n".join([DECLARATIONS, *chunks]), one)
-    scalar_sincos = substituted(sincos(one.single), one) if "@sine_and_cosine" in own else ""
+    functions = {"@sine_and_cosine": sincos, "@exponential": exponential}
+    scalar = [substituted(text_of(one.single), one) for name, text_of in functions.items() if name in own]
     shared = substituted(DECLARATIONS + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide)
-    return _declared_once("\n".join([shared, own, scalar_sincos]))
-
-
-def _with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
-    """The same trace with sines and cosines of inputs as further inputs, and these angles.
-
-    Behind the inputs lie, for each group of `width` angles, their sines and then their cosines.
-    """
-    graph = traced.graph
-    needed = graph.needed(traced.results)
-    turned = [k for k in needed if graph.operation[k] in (SIN, COS) and graph.operation[graph.first[k]] == INPUT]
-    angles = sorted({graph.first[graph.first[k]] for k in turned})
-    place = {angle: traced.inputs + 2 * width * (j // width) + j % width for j, angle in enumerate(angles)}
-    changed = graph.copy()
-    for k in turned:
-        angle = graph.first[graph.first[k]]
-        changed.operation[k], changed.first[k] = INPUT, place[angle] + width * (graph.operation[k] == COS)
-    return Trace(changed, traced.results, traced.inputs), angles
+    return _declared_once("\n".join([shared, own, *scalar]))
 
 
 def _turns(angles: Sequence[int], wide: Lanes) -> str:

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -21,8 +22,8 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
-from .fastcall import builtin, layout_is_known
-from .forms import wanted, written
+from .fastcall import address, builtin, layout_is_known
+from .forms import ROLLED, STRAIGHT, SWAP, wanted, written
 from .generic import kernel_hash, runs_compiled
 from .single_state import single_state
 from .straight_line import Code, Lanes
@@ -33,7 +34,7 @@ STATES = 64  # batches from this size on are worth specialised code
 KEPT = 64  # codes in memory
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
-SHARES = 8  # blocks for each thread: whoever comes late, or is held up, takes fewer
+SHARES = 32  # blocks for each thread: whoever comes late, or is held up, takes fewer
 LARGEST_BLOCK = 4096  # states
 
 _codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
@@ -79,23 +80,27 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
+    def become(self, better: BatchCode) -> None:
+        """Run other code of the same kernel from the next call on; calls at work finish with what they began with."""
+        self._loaded = better._loaded
+
     def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
         """Work on all states of arrays (count, numbers) or (count, steps, numbers); return FINE, or NOT_FINITE.
 
         Arrays of the right number type are read and written in place, whatever their strides; inputs may have strides
         of 0. Which thread takes which states changes no result.
         """
-        width = self.lanes.width
+        loaded, width = self._loaded, self.lanes.width
         groups = -(-count // width)
         least = 1 if steps > 1 else LEAST // width  # groups that are worth another thread
         threads = max(1, min(thread_count(), groups // least))
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
-        size = -(-self._loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
+        size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
         job = Job(
             0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), ctypes.addressof(table)
         )
-        together(self._loaded.share, ctypes.addressof(job), threads)
+        together(loaded.share, ctypes.addressof(job), threads)
         return NOT_FINITE if job.status else FINE
 
     def _table(self, arrays: Sequence[np.ndarray]) -> Any:
@@ -105,7 +110,7 @@ class BatchCode:
         for x in arrays:
             strides = x.strides
             words += [
-                x.__array_interface__["data"][0],
+                address(x),
                 strides[-1] // unit if x.shape[-1] > 1 else 1,
                 strides[0] // unit,
                 strides[1] // unit if x.ndim == 3 else 0,
@@ -147,18 +152,20 @@ def batch_code(
     single: bool,
     fed_back: int = 0,
     held: int = 0,
+    form: str | None = None,
 ) -> BatchCode:
     """Return the code of an entry for given constants and sizes of one state's arrays.
 
     fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
-    change with the steps (see straight_line).
+    change with the steps (see straight_line). form: see `forms`, by default what $TREESIM_CODE asks for.
     Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no form there is.
     Cost: 0.1 to 1 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
     if not usable():
         refuse_unusable()
-    identity = (entry, single, fed_back, held, wanted(), tuple(sizes), tuple(results), *map(_contents, constants))
+    form = form or wanted()
+    identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
     with _lock:
         if identity not in _codes:
             _codes[identity] = _make(entry, constants, sizes, results, identity)
@@ -217,15 +224,32 @@ def _make(
     results: Sequence[int],
     identity: tuple[Any, ...],
 ) -> BatchCode | str:
-    _, single, fed_back, held, form, *_ = identity
+    _, single, fed_back, held, form, *others = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
-    key = repr((name, kernel_hash(), width, *identity[1:])).encode()
 
-    def write() -> Code:
-        return written(form, entry, constants, sizes, results, width, fed_back, held)
+    def made(form: str) -> BatchCode:
+        key = repr((name, kernel_hash(), width, single, fed_back, held, form, *others)).encode()
+
+        def write() -> Code:
+            return written(form, entry, constants, sizes, results, width, fed_back, held)
+
+        return BatchCode(machine_code.load(name, key, write), width)
 
     try:
-        return BatchCode(machine_code.load(name, key, write), width)
+        return _exchanged(made) if form == SWAP else made(form)
     except UnsupportedError as error:
         return str(error)
+
+
+def _exchanged(made: Callable[[str], BatchCode]) -> BatchCode:
+    """Rolled code, which becomes straight-line code, if there is any, when a thread of its own has made that."""
+    code = made(ROLLED)
+
+    def exchange() -> None:
+        with suppress(UnsupportedError):
+            code.become(made(STRAIGHT))
+
+    # a thread that the interpreter waits for: a compiler must not be caught at work when a process ends
+    threading.Thread(target=exchange, name="treesim compiler").start()
+    return code

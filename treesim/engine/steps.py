@@ -1,7 +1,8 @@
 """Many steps of many states in compiled code: each state is carried from step to step, and written now and then.
 
 Results (count, records, n) hold the states after every `every` steps; they may lie in files, and nothing else is as
-large. A state that is not finite stays in the results. Every function returns whether all of them are finite.
+large. A state that is not finite stays in the results. Every function returns whether all of them, and the controls
+given, are finite; the states and parameters given must be.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def run_steps(
         code = lanes_for(entry, constants, inputs, sizes, results[0].dtype, engine, fed_back=len(sizes))
     if code is not None:
         return code.run([*states, controls, *results], count, steps, every) == 0
-    return _one_by_one(
+    fine = bool(np.isfinite(controls).all())
+    return fine & _one_by_one(
         entry, constants, states, lambda first, last, step, now: controls[first:last, step], results, steps, every
     )
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .lane_code import HARNESS, JOB_WORDS, exponential, sincos, splat
+from .lane_code import HARNESS, JOB_WORDS, residue, splat
+from .lane_functions import exponential, sincos, turn
 from .lane_transfers import transfers
 from .trace import ADD, ARITY, CONSTANT, COS, DIV, EXP, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
 
 CHUNK = 1500
+EXPECTED = 200  # numbers of a state's array that are asked for ahead
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
@@ -69,13 +71,37 @@ def straight_line(
     three strides, counted in numbers, for each array: from number to number, from state to state, from step to step.
     Without fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their
     arrays hold the states to start from; the next `held` inputs stay; all others hold an entry for each step. Results
-    are written after every `every` steps; the job's status is then 1 if a number is not finite. Every lane sees the
-    same operations in the same order, so a state's result does not depend on where in the batch it stands.
+    are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not finite.
+    Every lane sees the same operations in the same order, so a state's result does not depend on where in the batch it
+    stands.
     """
     traced, order = distinct(traced, fed_back)
-    chunks, slots = chunk_functions(traced, lanes)
-    calls = "\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr %out)" for k in range(len(chunks)))
-    return wrapped(chunks, calls, slots, sizes, results, order, lanes, fed_back, held)
+    before, angles = with_turned_inputs(traced, 1)
+    chunks, slots = chunk_functions(before, lanes)
+    turned = 2 * len(angles)
+    calls = [
+        f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}\n  call void @turn(ptr %in)",
+        *(f"  call void @chunk{k}(ptr %in, ptr %slots, ptr %out)" for k in range(len(chunks))),
+    ]
+    functions = [turn(angles, traced.inputs, lanes.single), *chunks]
+    return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held)
+
+
+def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
+    """The same trace with sines and cosines of inputs as further inputs, and these angles.
+
+    Behind the inputs lie, for each group of `width` angles, their sines and then their cosines.
+    """
+    graph = traced.graph
+    needed = graph.needed(traced.results)
+    turned = [k for k in needed if graph.operation[k] in (SIN, COS) and graph.operation[graph.first[k]] == INPUT]
+    angles = sorted({graph.first[graph.first[k]] for k in turned})
+    place = {angle: traced.inputs + 2 * width * (j // width) + j % width for j, angle in enumerate(angles)}
+    changed = graph.copy()
+    for k in turned:
+        angle = graph.first[graph.first[k]]
+        changed.operation[k], changed.first[k] = INPUT, place[angle] + width * (graph.operation[k] == COS)
+    return Trace(changed, traced.results, traced.inputs), angles
 
 
 def distinct(traced: Trace, fed_back: int) -> tuple[Trace, list[int]]:
@@ -89,7 +115,7 @@ def distinct(traced: Trace, fed_back: int) -> tuple[Trace, list[int]]:
 
 def wrapped(
     functions: Sequence[str],
-    calls: str,
+    calls: Sequence[str],
     slots: int,
     sizes: Sequence[int],
     results: Sequence[int],
@@ -104,18 +130,20 @@ def wrapped(
     inputs, written = _places(sizes), max(order, default=-1) + 1
     places, lists = _result_places(results, order)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
+    expected = _expectations(sizes, first, results)
     text = HARNESS.format(
         inputs=sum(sizes),
+        arriving=sum(sizes[:first]),
         crossing=slots,
-        calls=calls,
+        calls="\n".join(_woven(calls, expected)),
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
         scatters=_transfers("scatter", "%out", places, len(sizes), "%record"),
         words=JOB_WORDS,
-        results=written,
         fed_back=sum(sizes[:fed_back]),
     )
-    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width)
+    residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", written)
+    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *residues
     text = "\n".join([DECLARATIONS, *helpers, *lists, *functions, text])
     return Code(substituted(text, lanes), sum(sizes) + slots + written)
 
@@ -190,20 +218,52 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
         name = f"%{function}{k}"
         listed = isinstance(start, str)
         if size:
-            for word, (label, kind) in enumerate(TABLE_ROW):
-                lines += [
-                    f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * k + word}",
-                    f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
-                ]
             lines += [
+                *_array_lines(name, k, step),
                 f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {0 if listed else start}",
-                f"  {name}.offset = mul i64 {name}.step, {step}",
-                f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
                 f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, "
                 f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
                 f"ptr {name}.lanes{f', ptr {start}' if listed else ''})",
             ]
     return "\n".join(lines)
+
+
+def _array_lines(name: str, array: int, step: str) -> list[str]:
+    """Lines that read an array's row of the table, and make {name}.here its address at a step."""
+    lines = []
+    for word, (label, kind) in enumerate(TABLE_ROW):
+        lines += [
+            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * array + word}",
+            f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
+        ]
+    return [
+        *lines,
+        f"  {name}.offset = mul i64 {name}.step, {step}",
+        f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
+    ]
+
+
+def _expectations(sizes: Sequence[int], first: int, results: Sequence[int]) -> list[str]:
+    """Texts that ask for the memory of one array each: of the inputs that change with the steps, numbered from `first`
+    on, what is gathered next; of the results, what this step writes. Larger ones would drive out what is at work."""
+    soon = [("expect", k, size, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
+    due = [("expect_to_write", k, size, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
+    texts = []
+    for function, k, size, step, group in soon + due:
+        if 0 < size <= EXPECTED:
+            name = f"%{function}{k}"
+            call = f"i64 {size}, i64 {name}.element, i64 {name}.state, i64 {group}, i64 %last"
+            lines = [*_array_lines(name, k, step), f"  call void @{function}(ptr {name}.here, {call})"]
+            texts.append("\n".join(lines))
+    return texts
+
+
+def _woven(calls: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The calls with the others spread evenly before them: memory answers only a few requests at a time."""
+    woven, edges = [], [len(others) * k // len(calls) for k in range(len(calls) + 1)]
+    for call, here, there in zip(calls, edges, edges[1:], strict=False):
+        woven += [*others[here:there], call]
+    return woven
 
 
 class _Writer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,22 +21,9 @@ from ..kernels.status import FINE
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
 INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(15)
 ARITY = {
-    INPUT: 0,
-    CONSTANT: 0,
-    TABLE: 0,
-    ADD: 2,
-    SUB: 2,
-    MUL: 2,
-    DIV: 2,
-    NEG: 1,
-    SQRT: 1,
-    SIN: 1,
-    COS: 1,
-    MAX: 2,
-    MIN: 2,
-    LESS: 2,
-    EXP: 1,
-}
+    INPUT: 0, CONSTANT: 0, TABLE: 0, ADD: 2, SUB: 2, MUL: 2, DIV: 2, NEG: 1, SQRT: 1, SIN: 1, COS: 1,
+    MAX: 2, MIN: 2, LESS: 2, EXP: 1,
+}  # fmt: skip
 COMMUTATIVE = frozenset((ADD, MUL))
 EVALUATED: dict[int, Callable[..., float]] = {
     ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
@@ -299,22 +287,22 @@ class Functions:
     @staticmethod
     def sin(x: Traced) -> Traced:
         """Sine."""
-        return x.made(SIN)
+        return _of_one(SIN, x)
 
     @staticmethod
     def cos(x: Traced) -> Traced:
         """Cosine."""
-        return x.made(COS)
+        return _of_one(COS, x)
 
     @staticmethod
     def sqrt(x: Traced) -> Traced:
         """Square root."""
-        return x.made(SQRT)
+        return _of_one(SQRT, x)
 
     @staticmethod
     def exp(x: Traced) -> Traced:
         """Exponential function."""
-        return x.made(EXP)
+        return _of_one(EXP, x)
 
     @staticmethod
     def tanh(x: Traced) -> Traced:
@@ -325,17 +313,17 @@ class Functions:
     @staticmethod
     def maximum(x: Any, y: Any) -> Traced:
         """The larger of two numbers."""
-        return _compared(MAX, x, y, max)
+        return _compared(MAX, x, y)
 
     @staticmethod
     def minimum(x: Any, y: Any) -> Traced:
         """The smaller of two numbers."""
-        return _compared(MIN, x, y, min)
+        return _compared(MIN, x, y)
 
     @staticmethod
     def less(x: Any, y: Any) -> Traced:
         """1 if x < y, else 0."""
-        return _compared(LESS, x, y, lambda a, b: float(a < b))
+        return _compared(LESS, x, y)
 
     @staticmethod
     def atan2(y: Traced, x: Traced) -> Traced:
@@ -343,12 +331,20 @@ class Functions:
         raise data_dependent()
 
 
-def _compared(operation: int, x: Any, y: Any, known: Callable[[float, float], float]) -> Traced:
+def _of_one(operation: int, x: Traced) -> Traced:
+    """An operation on one number: of a known one its value, unless there is none, which is left to the processor."""
+    if x.value is not None:
+        with suppress(ValueError, OverflowError):
+            return x.constant(EVALUATED[operation](x.value))
+    return x.made(operation)
+
+
+def _compared(operation: int, x: Any, y: Any) -> Traced:
     """An operation on two numbers, at least one of them traced."""
     one = x if isinstance(x, Traced) else y
     first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
     if first.value is not None and second.value is not None:
-        return one.constant(known(first.value, second.value))
+        return one.constant(EVALUATED[operation](first.value, second.value))
     return first.made(operation, second)
 
 

@@ -25,9 +25,10 @@ from .spatial import (
     force_sub,
     force_to_parent,
     motion_add,
+    motion_component,
     motion_to_child,
+    motion_with_component,
     unit_cross,
-    unit_scaled_add,
     velocity_force,
     with_component,
 )
@@ -62,6 +63,17 @@ def eliminate_screw(IA, pA, screw, armature, tau):
     Ia = articulated_with_column(articulated_downdate(IA, U, G), screw, force_scale(G, armature))
     pa = with_component(force_add(pA, force_scale(U, nu)), screw, tau - armature * nu)
     return U, D_inv, nu, Ia, pa
+
+
+def release_screw(a, U, D_inv, nu, screw, armature):
+    """Move one screw: qdd, and a, the acceleration before it, with S qdd (RBDA eq. 7.45; J91 eq. 46).
+
+    With G = U D^-1, qdd = nu - G' a and S' G = 1 - D^-1 rho; so S' (a + S qdd) = nu - (G - S)' a, which is written so,
+    as without a rotor it asks for nothing of a along S.
+    """
+    G = with_component(force_scale(U, D_inv), screw, -armature * D_inv)  # G - S
+    beyond = nu - force_dot(G, a)
+    return beyond - motion_component(a, screw), motion_with_component(a, screw, beyond)
 
 
 def velocity_product(tree, i, velocity, v):
@@ -111,8 +123,7 @@ def accelerate_outward(tree, X, C, U, D_inv, nu, qdd, A):
         Xi = body_transform_at(tree, X, i)
         a = motion_add(motion_to_child(Xi, motion_at(A, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            qdd[k] = nu[k] - D_inv[k] * force_dot(force_at(U, k), a)  # qdd = D^-1 (u - U' a')
-            a = unit_scaled_add(a, tree.screw[k], qdd[k])
+            qdd[k], a = release_screw(a, force_at(U, k), D_inv[k], nu[k], tree.screw[k], tree.armature[k])
         put_motion(A, i, a)
 
 

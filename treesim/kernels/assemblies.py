@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .aba import eliminate_screw, velocity_product
+from .aba import eliminate_screw, release_screw, velocity_product
 from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .assembly_tables import (
     HANG,
@@ -61,12 +61,10 @@ from .spatial import (
     articulated_apply,
     articulated_to_parent,
     force_add,
-    force_dot,
     force_sub,
     force_to_parent,
     motion_add,
     motion_to_child,
-    unit_scaled_add,
     velocity_force,
 )
 from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
@@ -258,7 +256,7 @@ def acceleration_of_raked(tree, m, k, p):
     a = motion_add(motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)), motion_at(m.c, k))
     for j in range(tree.v_start[k], tree.v_start[k + 1]):
         s = tree.screw[j]
-        a = unit_scaled_add(a, s, m.F0[k, s] - m.w[k, s] * force_dot(force_at(m.G1[k], s), a))
+        _, a = release_screw(a, force_at(m.G1[k], s), m.w[k, s], m.F0[k, s], s, tree.armature[j])
     put_motion(m.A, k, a)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .aba import eliminate_screw
+from .aba import eliminate_screw, release_screw
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .blocks import SIX, factorize
 from .constraint_force import (
@@ -36,12 +36,10 @@ from .spatial import (
     articulated_apply,
     articulated_to_parent,
     force_add,
-    force_dot,
     force_sub,
     force_to_parent,
     motion_add,
     motion_to_child,
-    unit_scaled_add,
 )
 from .status import FINE, WRONG_SIZE, status_of
 from .tables import (
@@ -100,8 +98,9 @@ def move_branch(tree, w, branches, i, qdd):
     a = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i]))
     a = motion_add(a, motion_at(w.c, i))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        qdd[k] = branches.nu[k] - branches.D_inv[k] * force_dot(force_at(branches.U, k), a)
-        a = unit_scaled_add(a, tree.screw[k], qdd[k])
+        qdd[k], a = release_screw(
+            a, force_at(branches.U, k), branches.D_inv[k], branches.nu[k], tree.screw[k], tree.armature[k]
+        )
     put_motion(w.a, i, a)
 
 

@@ -148,3 +148,17 @@ def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: 
     for s in range(count):
         mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nv * nv : (s + 1) * nv * nv], put_full)
     return status_of(q)  # the model is finite, so M is as finite as q; q is shorter
+
+
+def mass_matrix_packed_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
+    """The packed mass matrix of each state: M (count, nnz), of which every number is written."""
+    tree = tree_tables(ints, reals)
+    nq, nnz, B = tree.nq, tree.nnz, tree.n_bodies + 1
+    count = q.size // nq
+    if count < 1 or q.size != count * nq or M.size != count * nnz:
+        return WRONG_SIZE
+    body = np.empty((B, 22), q.dtype)
+    X, Ic = body[:, 0:12], body[:, 12:22]
+    for s in range(count):
+        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nnz : (s + 1) * nnz], put_packed)
+    return status_of(q)  # the model is finite, so M is as finite as q; q is shorter

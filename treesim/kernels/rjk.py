@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .aba import eliminate_screw
+from .aba import eliminate_screw, release_screw
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .bias_first import forward_dynamics_states
 from .blocks import transform, transform_rows
@@ -25,11 +25,9 @@ from .spatial import (
     articulated_to_parent,
     force_add,
     force_component,
-    force_dot,
     force_scale,
     force_to_parent,
     motion_to_child,
-    unit_scaled_add,
 )
 from .tables import (
     articulated_at,
@@ -86,8 +84,7 @@ def articulated_solve(tree, X, U, D_inv, x, Z, A):
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, X, i), motion_at(A, tree.parent[i]))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            x[k] = x[k] - D_inv[k] * force_dot(force_at(U, k), a)  # nu - G' a+
-            a = unit_scaled_add(a, tree.screw[k], x[k])
+            x[k], a = release_screw(a, force_at(U, k), D_inv[k], x[k], tree.screw[k], tree.armature[k])  # nu - G' a+
         put_motion(A, i, a)
 
 

@@ -180,6 +180,17 @@ def force_component(f, k):
     return f.f.z
 
 
+def motion_component(m, k):
+    """e_k' m."""
+    return force_component(Force(m.ang, m.lin), k)
+
+
+def motion_with_component(m, k, x):
+    """A motion with x in the place of its component k."""
+    changed = with_component(Force(m.ang, m.lin), k, x)
+    return Motion(changed.n, changed.f)
+
+
 # ---- rigid-body inertias
 
 

@@ -118,12 +118,20 @@ class Topology:
     def sparsity(self) -> np.ndarray:
         """Return the (n, n) boolean pattern of the mass matrix: H_ij may differ from 0 only along a path."""
         pattern = np.zeros((self.n_dofs, self.n_dofs), dtype=bool)
-        for i in range(self.n_dofs):
-            j = i + 1
-            while j:
-                pattern[i, j - 1] = pattern[j - 1, i] = True
-                j = int(self.dof_parent[j - 1])
+        rows, columns = self.packed_pattern()
+        pattern[rows, columns] = pattern[columns, rows] = True
         return pattern
+
+    def packed_pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and column, as indices from 0, of each entry of a packed mass matrix (D1 + n,): in row k those of
+        k's ancestors, root first, and k itself."""
+        depth = self.dof_depth
+        rows = np.repeat(np.arange(self.n_dofs), depth)
+        start, columns = np.cumsum(depth) - depth, rows.copy()
+        for k, p in enumerate((self.dof_parent - 1).tolist()):
+            if p >= 0:  # k's ancestors are the entries of its parent's row
+                columns[start[k] : start[k] + depth[p]] = columns[start[p] : start[p] + depth[p]]
+        return rows, columns
 
 
 def _depths(parent: np.ndarray) -> np.ndarray:

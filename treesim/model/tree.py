@@ -61,9 +61,10 @@ class Tree:
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
 
-    Attributes: n_bodies, nq, nv, mass [kg], parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology,
-    q_index and v_index (joint name -> slice), lower and upper (nq,), velocity_limit, effort_limit, damping, friction,
-    armature (nv,). All arrays are read-only. Raises ModelError naming the body, joint or frame that does not fit.
+    Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)),
+    dof_parent = (λe(1) ... λe(n)), topology, q_index and v_index (joint name -> slice), lower and upper (nq,),
+    velocity_limit, effort_limit, damping, friction, armature (nv,). All arrays are read-only. Raises ModelError naming
+    the body, joint or frame that does not fit.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Tree:
         q_ends = np.cumsum([0] + [joint.nq for joint in joints])
         v_ends = np.cumsum([0] + [joint.nv for joint in joints])
         self.nq, self.nv = int(q_ends[-1]), int(v_ends[-1])
+        self.nnz = int(self.topology.dof_depth.sum())
         self.q_index = _slices(self.joint_names, q_ends)
         self.v_index = _slices(self.joint_names, v_ends)
         self.frames: Mapping[str, Frame] = MappingProxyType(self._all_frames(frames))

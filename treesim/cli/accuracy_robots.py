@@ -1,0 +1,67 @@
+"""`treesim accuracy ROBOT...`: how far every engine's results are from exact digits and from each other's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .common import messages, output, print_json
+
+EXACT_STATES = 3  # on which exact digits are computed
+TABLES = (
+    ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
+    ("float64: errors against exact digits, generic and specialised code, relative", ("generic", "specialised")),
+    ("float32: specialised code from float64 on the same numbers, relative", ("single",)),
+)
+
+
+def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int, json: bool) -> None:
+    """Print the errors on robots, as tables or as JSON."""
+    notes: list[str] = []
+    with messages().status("computing ...") as status:
+        rows = list(robot_rows(names, base, mimic, states, notes, lambda text: status.update(f"computing: {text} ...")))
+    if json:
+        print_json({"base": base, "states": states, "robots": rows, "notes": notes})
+        return
+    for title, keys in TABLES:
+        _print(title, keys, rows)
+    output().print(
+        f"The worst of {states} random states on the {base} base, of {EXACT_STATES} for exact digits; forces of "
+        "accelerations of order one.",
+        soft_wrap=True,
+    )
+    for note in dict.fromkeys(notes):
+        output().print(f"note: {note}", soft_wrap=True)
+
+
+def robot_rows(
+    names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
+) -> Iterator[dict[str, Any]]:
+    """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`)."""
+    from ..cost.engine_errors import errors, problems
+    from .bench_robot import bench_robot
+
+    for name in names:
+        tree = bench_robot(name, base, mimic, notes).tree
+        found = []
+        for problem in problems(tree, states):
+            tell(f"{name}, {problem.name}")
+            found.append(errors(problem, min(states, EXACT_STATES))._asdict())
+        yield {"robot": name, "nv": tree.nv, "errors": found}
+
+
+def _print(title: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """A table of kernels over robots: of one kind of error, or of two."""
+    from rich.table import Table
+
+    shown = Table("", *(f"{row['robot']} ({row['nv']})" for row in rows), title=title, title_justify="left")
+    for k, first in enumerate(rows[0]["errors"]):
+        shown.add_row(first["problem"], *(_cell(row["errors"][k], keys) for row in rows))
+    output().print(shown)
+
+
+def _cell(errors: dict[str, Any], keys: Sequence[str]) -> str:
+    first, *second = ("-" if errors[key] is None else f"{errors[key]:.0e}" for key in keys)
+    if keys[1:] == ("sensitivity",):
+        return f"{first} ({second[0]})" if errors["sensitivity"] else first
+    return ", ".join((first, *second))

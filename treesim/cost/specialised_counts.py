@@ -1,0 +1,63 @@
+"""Exact operation counts of code specialised for a robot: those of a kernel's trace, and its critical path.
+
+Beyond what `counting` leaves out (operations with constants 0, 1 and -1) a trace shares equal subexpressions and drops
+what no result needs. The machine code does just these operations on every state (`engine.straight_line`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dynamics.base import CompiledBackend, DynamicsBackend
+from ..engine.trace import Trace, trace
+from ..engine.trace_counts import depth, operations
+from ..errors import UnsupportedError
+from ..kernels.crba import mass_matrix_states
+from ..kernels.rnea import inverse_dynamics_states
+from ..model.tree import Tree
+from ..operational.base import CompiledMethod, OperationalMethod
+from .counting import NO_FORCES, Count
+from .operations import Operations
+
+
+def of_trace(traced: Trace) -> Count:
+    """Return the count of a trace without exponentials and comparisons, of which no formula speaks."""
+    return Count(Operations(**operations(traced)), depth(traced))
+
+
+def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
+    """Return the count of a backend; None for one that has no straight-line code."""
+    if not isinstance(backend, CompiledBackend):
+        return None
+    sizes = (robot.nq, robot.nv, robot.nv, 0)
+    return _of_entry(type(backend).entry, backend.constants(robot), sizes, robot.nv)
+
+
+def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: str) -> Count | None:
+    """Return the count of Λ⁻¹ of `frames` by a method; None for one that has no straight-line code."""
+    if not isinstance(method, CompiledMethod):
+        return None
+    constants = method.constants(robot, frames, reference)
+    return _of_entry(type(method).entry, constants, (robot.nq,), (6 * len(frames)) ** 2)
+
+
+def inertia_matrix(robot: Tree) -> Count | None:
+    """Return the count of the mass matrix (CRBA); None for a robot that is too large for straight-line code."""
+    return _of_entry(mass_matrix_states, (robot.ints, robot.reals), (robot.nq,), robot.nv**2)
+
+
+def bias(robot: Tree) -> Count | None:
+    """Return the count of the bias force (RNEA, at rest accelerations); None for a robot that is too large."""
+
+    def at_rest(ints: Any, reals: Any, q: Any, v: Any, tau: Any) -> int:
+        return inverse_dynamics_states(ints, reals, q, v, 0.0 * v, NO_FORCES, tau)
+
+    return _of_entry(at_rest, (robot.ints, robot.reals), (robot.nq, robot.nv), robot.nv)
+
+
+def _of_entry(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], result: int) -> Count | None:
+    try:
+        return of_trace(trace(entry, constants, sizes, (result,)))
+    except UnsupportedError:
+        return None

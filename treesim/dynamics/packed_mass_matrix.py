@@ -1,0 +1,38 @@
+"""Where the numbers of a packed mass matrix stand: its pattern, and the full matrix again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.arguments import Argument, coerce, precision, refuse_non_finite
+from ..model.tree import Tree
+
+
+def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the column (nnz,) of each number of a packed mass matrix.
+
+    The numbers are M's lower triangle in compressed sparse rows: row k holds M_kj for the ancestors j of degree of
+    freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 3). So
+    `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
+    packs a full matrix. Fresh arrays; O(nnz).
+    """
+    return robot.topology.packed_pattern()
+
+
+def unpack_mass_matrix(robot: Tree, packed: Any) -> np.ndarray:
+    """Return the full, symmetric mass matrix (..., nv, nv) of a packed one (..., nnz), float32 if that is.
+
+    For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),
+    NonFiniteError. O(nv^2).
+    """
+    argument = Argument("packed", packed, (robot.nnz,))
+    values = coerce(argument, precision(packed))
+    refuse_non_finite((argument,), (values,))
+    rows, columns = mass_matrix_pattern(robot)
+    place = np.full((robot.nv, robot.nv), robot.nnz)  # that of a zero behind the packed numbers
+    place[rows, columns] = place[columns, rows] = np.arange(robot.nnz)
+    with_zero = np.zeros((*values.shape[:-1], robot.nnz + 1), values.dtype)
+    with_zero[..., :-1] = values
+    return with_zero.take(place, axis=-1)

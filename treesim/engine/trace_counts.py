@@ -1,0 +1,37 @@
+"""What a trace costs: its operations by kind, and its critical path.
+
+These are the operations that straight-line code of the robot does on one state: constants are folded, equal
+subexpressions shared, and what no result needs is left out. Signs cost nothing: processors add and subtract alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .trace import ADD, ARITY, COS, DIV, EXP, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
+
+KINDS = {
+    ADD: "add", SUB: "add", MUL: "mul", DIV: "div", SQRT: "sqrt", SIN: "trig", COS: "trig", EXP: "exp",
+    MAX: "compare", MIN: "compare", LESS: "compare",
+}  # fmt: skip
+
+
+def operations(traced: Trace) -> Counter[str]:
+    """Return how many operations of each kind (add, mul, div, sqrt, trig, exp, compare) the results take.
+
+    Subtractions are adds; a sine or cosine is one trig, although it takes about twenty operations. O(operations).
+    """
+    graph = traced.graph
+    kinds = (graph.operation[node] for node in graph.needed(traced.results))
+    return Counter(KINDS[kind] for kind in kinds if kind != NEG)
+
+
+def depth(traced: Trace) -> int:
+    """Return the length of the critical path: the most operations that wait for one another. O(operations)."""
+    graph = traced.graph
+    level: dict[int, int] = {}  # of each node: the operations on the longest path to it; inputs and constants have none
+    for node in graph.needed(traced.results):
+        kind = graph.operation[node]
+        sources = (graph.first[node], graph.second[node])[: ARITY[kind]]
+        level[node] = max(level.get(source, 0) for source in sources) + (kind != NEG)
+    return max((level.get(node, 0) for node in traced.results), default=0)
