@@ -44,6 +44,21 @@ def test_ltl_and_ltdl_rebuild_the_matrix_within_its_pattern(tree, seed):
 
 
 @both
+def test_rows_of_a_line_that_go_together_give_what_they_give_one_by_one(factorize):
+    """Two chains numbered one after the other are lines; numbered by turns, the same chains are none."""
+    chain = np.arange(11)
+    lines = np.concatenate([chain, np.where(chain > 0, chain + 11, 0)])
+    turns = np.maximum(np.arange(22) - 1, 0)
+    by_turns = np.stack([chain, chain + 11], axis=1).reshape(-1)  # which row of the lines is row k by turns
+    rng, x = np.random.default_rng(0), np.arange(22.0)
+    L = np.kron(np.eye(2), np.tril(rng.uniform(-1, 1, (11, 11)))) + 2 * np.eye(22)
+    H = L.T @ L
+    together, single = factorize(lines, H), factorize(turns, H[np.ix_(by_turns, by_turns)])
+    assert np.allclose(together.L[np.ix_(by_turns, by_turns)], single.L, rtol=1e-13, atol=1e-15)
+    assert np.allclose(together.solve(x)[by_turns], single.solve(x[by_turns]), rtol=1e-13)
+
+
+@both
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_products_and_solves_are_those_of_the_dense_factor(factorize, tree, seed):
     H = random_member(tree, seed)

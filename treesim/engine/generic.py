@@ -43,6 +43,14 @@ def less(x, y):  # type: ignore[no-untyped-def]
     return 1.0 if x < y else 0.0
 
 
+def in_vectors() -> bool:
+    """Return that loops over neighbouring numbers become vector instructions."""
+    return True
+
+
+OWN: dict[str, Callable[..., Any]] = {"sincos": sincos, "less": less, "in_vectors": in_vectors}  # math has none
+
+
 def compiled(entry: Callable[..., int]) -> Callable[..., int]:
     """Return the machine code of a kernel entry, compiling it and all it calls on first use.
 
@@ -131,7 +139,7 @@ def _compile_part(function: Any) -> Any:
     import numba
 
     if function.__module__ == f"{KERNELS}.numbers":
-        return MATH.get(function.__name__) or _compile_part({"sincos": sincos, "less": less}[function.__name__])
+        return MATH.get(function.__name__) or _compile_part(OWN[function.__name__])
     if function not in _compiled:
         flags = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}.get(function.__module__, FAST)
         # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster

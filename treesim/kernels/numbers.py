@@ -14,6 +14,11 @@ def _library(x: Any) -> Any:
     return getattr(x, "context", math)
 
 
+def in_vectors():
+    """Whether loops over neighbouring numbers become vector instructions: true of the generic engine's compiler."""
+    return False
+
+
 def sin(x):
     """Sine."""
     return _library(x).sin(x)
