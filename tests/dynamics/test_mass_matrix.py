@@ -12,6 +12,7 @@ from treesim import Body, Tree
 from treesim.dynamics.functions import MASS_MATRIX
 from treesim.engine.python import Tally, run
 from treesim.errors import NonFiniteError, UnknownNameError
+from treesim.kernels import crba
 from treesim.model import generators as make
 
 EXACT = 2e-15
@@ -41,6 +42,19 @@ def test_rows_of_long_lines_are_those_of_another_method(robot):
     q = random_state(robot).q
     direct = treesim.mass_matrix(robot, q, method="direct")
     assert relative_error(treesim.mass_matrix(robot, q), direct) < 5e-15  # measured 3.6e-15: both sum over 150 bodies
+
+
+@pytest.mark.nojit
+def test_rows_that_go_together_are_rows_one_by_one(monkeypatch):
+    """In the interpreter, where nothing makes vectors: the same sums in the same order, so the same digits."""
+    robot = forked_line(20, 4, 17)
+    q = random_state(robot, 3).q
+    results = []
+    for together in (False, True):
+        monkeypatch.setattr(crba, "in_vectors", lambda together=together: together)
+        shape = [(robot.nv, robot.nv)]
+        results += run(crba.mass_matrix_states, (robot.ints, robot.reals), (q,), shape, float)
+    assert np.array_equal(*results)
 
 
 @pytest.mark.nojit
