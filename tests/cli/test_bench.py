@@ -14,7 +14,7 @@ import pytest
 
 import treesim as package
 from treesim.cli import bench_arithmetic, bench_batches, fma_peak, timing
-from treesim.cli.bench_arithmetic import operations
+from treesim.cli.bench_arithmetic import arithmetic
 from treesim.cli.bench_robot import bench_robot, random_states
 from treesim.cli.bench_start import first_results
 from treesim.cli.contenders import Contender, Motion, measured
@@ -202,6 +202,7 @@ def test_batches_beside_other_engines(
         assert rows[call, "float64"]["times_faster_than"].keys() == {"Pinocchio"}
         assert rows[call, "float64"]["error"] < 1e-14 < rows[call, "float32"]["error"] < 1e-5
     assert {(row["kernel"], row["threads"]) for row in result["arithmetic"]} >= {("ABA", 1), ("RNEA", 1), ("CRBA", 1)}
+    assert all(0 < row["share"] < row["allowed"] < 1 for row in result["arithmetic"])
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
@@ -225,8 +226,9 @@ def test_operations_are_those_of_the_code() -> None:
         x[0] * x[3]  # which no result needs
         return FINE
 
-    counted = operations(entry, generators.chain(1), [4], [2])
-    assert counted == {"add": 1, "mul": 1, "div": 1, "other": 1}
+    found = arithmetic(entry, generators.chain(1), [4], [2])
+    assert found.operations == {"add": 1, "mul": 1, "div": 1, "other": 1}
+    assert found.allowed == 4 / (2 * 3)  # the product and the sum are one instruction
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -10,7 +10,7 @@ from tests import trees
 from treesim.cost import counting, specialised_counts
 from treesim.engine.straight_line import Lanes, chunk_functions
 from treesim.engine.trace import INPUT, SIN, Graph, Trace, Traced, trace
-from treesim.engine.trace_counts import depth, operations
+from treesim.engine.trace_counts import depth, fused, operations
 from treesim.kernels import numbers
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_states
@@ -59,6 +59,17 @@ def test_what_costs_nothing():
     assert counts(shared) == ({"mul": 2}, 2)
     signs = of_expression(lambda a, b: [-(a * b) + (-a)], 2)
     assert counts(signs) == ({"mul": 1, "add": 1}, 2)
+
+
+def test_a_product_joins_the_sum_that_alone_uses_it():
+    def joined(function, inputs):
+        return fused(of_expression(function, inputs))
+
+    assert joined(lambda a, b, c: [a * b + c, c - a * b * c], 3) == 1  # a b is used twice, a b c once
+    assert joined(lambda a, b, c, d: [a * b + c * d], 4) == 1  # one of the two
+    assert joined(lambda a, b, c: [(a * b + c) * a], 3) == 1
+    assert joined(lambda a, b, c: [a * b + c, a * b], 3) == 0  # the product is a result too
+    assert joined(lambda a, b: [a * b, a + b], 2) == 0
 
 
 def test_the_critical_path_is_that_of_a_sum_s_shape():

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.threads import thread_count
 from ..engine.trace import trace
+from ..engine.trace_counts import fused
 from ..engine.trace_counts import operations as counts
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_packed_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .bench_batches import KINDS, PAUSE, TURN
@@ -22,21 +23,31 @@ from .peers.base import FORWARD, INVERSE, MASS
 from .timing import interleaved, on_threads
 
 
-def operations(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> dict[str, int]:
-    """Return how many operations of each kind (add, mul, div, other) this robot's straight-line code does on one state;
-    rolled code does some more, with constants that the other folds.
+class Arithmetic(NamedTuple):
+    """A kernel's operations of each kind (add, mul, div, other), and the share of the peak that their mix allows."""
+
+    operations: dict[str, int]
+    allowed: float
+
+
+def arithmetic(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> Arithmetic:
+    """Return what this robot's straight-line code does on one state; rolled code does some more, with constants that
+    the other folds.
 
     An addition or subtraction is an add; square roots, comparisons, sines and cosines are other, each counted once,
-    although a sine takes about twenty operations. Raises UnsupportedError if there is no such code.
+    although a sine takes about twenty operations. The peak is two operations in every instruction; a multiplication
+    shares one with the addition that alone uses it. Raises UnsupportedError if there is no such code.
     """
-    counted = counts(trace(entry, (tree.ints, tree.reals), sizes, results))
+    traced = trace(entry, (tree.ints, tree.reals), sizes, results)
+    counted = counts(traced)
     named = {name: counted[name] for name in ("add", "mul", "div")}
-    return {**named, "other": counted.total() - sum(named.values())}
+    named["other"] = counted.total() - sum(named.values())
+    return Arithmetic(named, counted.total() / (2 * (counted.total() - fused(traced))))
 
 
 def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -> list[dict[str, Any]]:
-    """Return a row for each of ABA, RNEA and CRBA, number type, and one and all threads: operations per state, seconds
-    per state, operations per second, the processor's peak, and the share of it."""
+    """Return a row for each of ABA, RNEA and CRBA (packed), number type, and one and all threads: operations per state,
+    seconds per state, operations per second, the processor's peak, the share of it, and what the mix allows."""
     threads = list(dict.fromkeys((1, thread_count())))
     peaks = {(kind, n): peak(kind == SINGLE, n) for kind in KINDS for n in threads}
     calls = {(quantity, kind, n): call for kind in KINDS for n in threads
@@ -44,13 +55,14 @@ def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -
     labels = {key: str(key) for key in calls}
     timings = interleaved({labels[key]: call for key, call in calls.items()}, rounds, TURN, PAUSE)
     rows = []
-    for quantity, (name, counted) in _counts(tree, notes).items():
+    for quantity, (name, found) in _counts(tree, notes).items():
         for kind, n in peaks:
             seconds = 1e-6 * timings[labels[quantity, kind, n]].min_us / len(states.q)
-            rate = sum(counted.values()) / seconds
+            rate = sum(found.operations.values()) / seconds
             rows.append({
-                "kernel": name, "quantity": quantity, "numbers": kind, "threads": n, "operations": counted,
+                "kernel": name, "quantity": quantity, "numbers": kind, "threads": n, "operations": found.operations,
                 "min_s": seconds, "per_s": rate, "peak_per_s": peaks[kind, n], "share": rate / peaks[kind, n],
+                "allowed": found.allowed,
             })  # fmt: skip
     return rows
 
@@ -59,34 +71,34 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
     import treesim
 
     q, v, a, tau = (x.astype(number) for x in states)
+    bound, moved, packed = treesim.Dynamics(tree, dtype=number), np.empty_like(v), np.empty((len(q), tree.nnz), number)
 
-    def forward() -> None:
-        with on_threads(threads):
-            treesim.forward_dynamics(tree, q, v, tau)
+    def on(call: Callable[..., Any], *arguments: np.ndarray, out: np.ndarray) -> Callable[[], None]:
+        def run() -> None:
+            with on_threads(threads):
+                call(*arguments, out=out)
 
-    def inverse() -> None:
-        with on_threads(threads):
-            treesim.inverse_dynamics(tree, q, v, a)
+        return run
 
-    def mass() -> None:
-        with on_threads(threads):
-            treesim.mass_matrix(tree, q)
-
-    return {FORWARD: forward, INVERSE: inverse, MASS: mass}
+    return {
+        FORWARD: on(bound.forward_dynamics, q, v, tau, out=moved),
+        INVERSE: on(bound.inverse_dynamics, q, v, a, out=moved),
+        MASS: on(bound.packed_mass_matrix, q, out=packed),
+    }
 
 
-def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, int]]]:
-    """By quantity: the kernel's name and its operations; nothing, and a note, without specialised code."""
+def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, Arithmetic]]:
+    """By quantity: the kernel's name and its arithmetic; nothing, and a note, without specialised code."""
     nq, nv = tree.nq, tree.nv
     entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
         FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),
         INVERSE: ("RNEA", inverse_dynamics_states, [nq, nv, nv, 0], [nv]),
-        MASS: ("CRBA", mass_matrix_states, [nq], [nv * nv]),
+        MASS: ("CRBA", mass_matrix_packed_states, [nq], [tree.nnz]),
     }
     found = {}
     for quantity, (name, entry, sizes, results) in entries.items():
         try:
-            found[quantity] = (name, operations(entry, tree, sizes, results))
+            found[quantity] = (name, arithmetic(entry, tree, sizes, results))
         except UnsupportedError as error:
             notes.append(f"operations of {name} are not counted: {error}")
     return found

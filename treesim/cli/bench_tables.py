@@ -52,15 +52,16 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
 
 
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the arithmetic of batches: operations, rate, peak."""
+    """Return the arithmetic of batches: operations, rate, peak, and the share of the peak that their mix allows."""
     table = _table("arithmetic of batches, beside independent multiply-adds on the widest vectors", "kernel", "numbers")
-    for heading in ("threads", "add", "mul", "div", "other", "ns per state", "10⁹/s", "peak 10⁹/s", "of the peak"):
+    for heading in ("threads", "add", "mul", "div", "other", "ns per state", "10⁹/s", "peak 10⁹/s", "of it", "allowed"):
         table.add_column(heading, justify="right")
     for row in rows:
         counted = [str(count) for count in row["operations"].values()]
         rates = [f"{1e-9 * row[key]:.1f}" for key in ("per_s", "peak_per_s")]
-        cells = [str(row["threads"]), *counted, f"{1e9 * row['min_s']:.0f}", *rates, f"{100 * row['share']:.0f} %"]
-        table.add_row(row["kernel"], row["numbers"], *cells)
+        cells = [str(row["threads"]), *counted, f"{1e9 * row['min_s']:.0f}", *rates]
+        shares = [f"{100 * row[key]:.0f} %" for key in ("share", "allowed")]
+        table.add_row(row["kernel"], row["numbers"], *cells, *shares)
     return table
 
 

@@ -1,4 +1,4 @@
-"""What a trace costs: its operations by kind, and its critical path.
+"""What a trace costs: its operations by kind, which of them share an instruction, and its critical path.
 
 These are the operations that straight-line code of the robot does on one state: constants are folded, equal
 subexpressions shared, and what no result needs is left out. Signs cost nothing: processors add and subtract alike.
@@ -26,12 +26,28 @@ def operations(traced: Trace) -> Counter[str]:
     return Counter(KINDS[kind] for kind in kinds if kind != NEG)
 
 
+def fused(traced: Trace) -> int:
+    """Return how many multiplications go into one instruction with the addition that alone uses them. O(operations)."""
+    graph = traced.graph
+    needed = graph.needed(traced.results)
+    uses = Counter(source for node in needed for source in _sources(traced, node)) + Counter(traced.results)
+
+    def joins(node: int) -> bool:
+        return graph.operation[node] == MUL and uses[node] == 1
+
+    additions = (node for node in needed if graph.operation[node] in (ADD, SUB))
+    return sum(any(joins(source) for source in _sources(traced, node)) for node in additions)
+
+
+def _sources(traced: Trace, node: int) -> tuple[int, ...]:
+    graph = traced.graph
+    return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
+
+
 def depth(traced: Trace) -> int:
     """Return the length of the critical path: the most operations that wait for one another. O(operations)."""
     graph = traced.graph
     level: dict[int, int] = {}  # of each node: the operations on the longest path to it; inputs and constants have none
     for node in graph.needed(traced.results):
-        kind = graph.operation[node]
-        sources = (graph.first[node], graph.second[node])[: ARITY[kind]]
-        level[node] = max(level.get(source, 0) for source in sources) + (kind != NEG)
+        level[node] = max(level.get(source, 0) for source in _sources(traced, node)) + (graph.operation[node] != NEG)
     return max((level.get(node, 0) for node in traced.results), default=0)
