@@ -76,7 +76,8 @@ LANE_BLOCK = """  %number.{l} = add i64 %at, {l}
 COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n.start
   %spot.{l} = add i64 %n.lanes, {l}
   %lane.{l} = getelementptr $NUMBER, ptr %lanes, i64 %spot.{l}"""
-# rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told
+# rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told, but not of
+# more lines than a core can wait for
 AHEAD = """  %ahead.{l} = getelementptr $VECTOR, ptr %from.{l}, i64 2
   call void @llvm.prefetch.p0(ptr %ahead.{l}, i32 1, i32 3, i32 1)"""
 # where the lanes of a number lie: in order, or as the list says
