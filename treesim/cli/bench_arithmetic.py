@@ -42,7 +42,8 @@ def arithmetic(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], resu
     counted = counts(traced)
     named = {name: counted[name] for name in ("add", "mul", "div")}
     named["other"] = counted.total() - sum(named.values())
-    return Arithmetic(named, counted.total() / (2 * (counted.total() - fused(traced))))
+    instructions = counted.total() - fused(traced)
+    return Arithmetic(named, counted.total() / (2 * instructions) if instructions else 1.0)
 
 
 def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -> list[dict[str, Any]]:

@@ -54,7 +54,8 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the arithmetic of batches: operations, rate, peak, and the share of the peak that their mix allows."""
     table = _table("arithmetic of batches, beside independent multiply-adds on the widest vectors", "kernel", "numbers")
-    for heading in ("threads", "add", "mul", "div", "other", "ns per state", "10⁹/s", "peak 10⁹/s", "of it", "allowed"):
+    counts, times = ("threads", "add", "mul", "div", "other"), ("ns per state", "10⁹/s", "peak 10⁹/s")
+    for heading in (*counts, *times, "of the peak", "mix allows"):
         table.add_column(heading, justify="right")
     for row in rows:
         counted = [str(count) for count in row["operations"].values()]

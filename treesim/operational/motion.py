@@ -14,6 +14,8 @@ from ..kernels.frame_motion import NUMBERS, frame_motions_states
 from ..model.tree import Tree
 from .frames import frame_tables, reference_code
 
+ACCELERATION = slice(18, 24)  # of a frame, among a kernel's numbers of it
+
 
 class FrameMotion(NamedTuple):
     """Poses and motions of frames along the world's axes: rotation (..., 3, 3), position (..., 3), and velocity and
@@ -40,7 +42,7 @@ def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) ->
 def as_motion(rows: np.ndarray) -> FrameMotion:
     """Return a kernel's rows (..., k, 24) of frames as poses and motions."""
     rotation = rows[..., :9].reshape(*rows.shape[:-1], 3, 3)
-    return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., 18:24])
+    return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION])
 
 
 def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..kernels.operational_space import rows_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from .frames import frame_codes
-from .motion import FrameMotion, as_motion, massive
+from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 RTOL = 1e-9
@@ -110,8 +110,15 @@ def operational_space(
         inverse = _symmetric(T @ inverse @ transposed(T))
     inertia, rank = invert_on_range(inverse, rtol)
     jbar = X @ inertia
-    bias = velocity_terms - _apply(transposed(X), "bias", bias_forces(robot, q, v, f_ext, gravity))
-    return OperationalSpace(J, inverse, inertia, rank, jbar, np.eye(robot.nv) - jbar @ J, bias, X)
+    bias = velocity_terms - (bias_forces(robot, q, v, f_ext, gravity)[..., None, :] @ X)[..., 0, :]
+    return OperationalSpace(J, inverse, inertia, rank, jbar, _identity_minus(jbar @ J), bias, X)
+
+
+def _identity_minus(product: np.ndarray) -> np.ndarray:
+    """1 - P of square matrices P (..., n, n), dense in memory, in their place."""
+    np.negative(product, out=product)
+    product.reshape(*product.shape[:-2], -1)[..., :: product.shape[-1] + 1] += 1
+    return product
 
 
 def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray, Any]:
@@ -142,11 +149,23 @@ def _inverse_if_full(C: np.ndarray, rtol: float) -> np.ndarray | None:
     """The inverse of C, if it is so small that no eigenvalue of C can be below rtol of the largest, in any state:
     eigenvalues of C are at most m, its diagonal being 1, those of its inverse at most m times its largest entry."""
     try:
-        inverse = np.linalg.inv(C)
+        inverse = _inverse(C) if C.ndim == 2 and C.size else np.linalg.inv(C)
     except np.linalg.LinAlgError:
         return None
     largest = np.abs(inverse).max(initial=0.0)
     return inverse if largest * C.shape[-1] ** 2 * rtol < 1 else None
+
+
+def _inverse(C: np.ndarray) -> np.ndarray:
+    """The inverse of one small matrix that is not empty, by the routines behind `np.linalg.inv`, which takes ten times
+    as long to reach them; like that, raises LinAlgError for a singular one."""
+    from scipy.linalg.lapack import dgetrf, dgetri  # loaded here, since that takes 0.1 s
+
+    factors, pivots, info = dgetrf(C)
+    if info > 0:
+        raise np.linalg.LinAlgError("singular matrix")
+    inverse: np.ndarray = dgetri(factors, pivots)[0]
+    return inverse
 
 
 def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]:
@@ -171,10 +190,11 @@ def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _BaseRows(NamedTuple):
-    """What all tasks are combinations of: six rows a frame and, last, three of the centre of mass if wanted."""
+    """What all tasks are combinations of: six rows a frame and, last, three of the centre of mass if wanted; rows of
+    motions as `as_motion` takes them."""
 
     frames: tuple[str, ...]
-    motion: FrameMotion
+    motions: np.ndarray
     J: np.ndarray
     X: np.ndarray
 
@@ -192,9 +212,9 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code; what fails there is explained below
         motions, J, X = (np.empty(shape) for shape in shapes)
         if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
-            return _BaseRows(frames, as_motion(motions), J, X)
+            return _BaseRows(frames, motions, J, X)
     motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
-    return _BaseRows(frames, as_motion(motions), J, X)
+    return _BaseRows(frames, motions, J, X)
 
 
 def _inverse_inertia(robot: Tree, q: np.ndarray, base: _BaseRows, method: str) -> np.ndarray:
@@ -213,10 +233,10 @@ def _combined(
     base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
     """T (..., m, base rows), or None for the identity; J = T times the base's, X = H^-1 J', and Jdot v (..., m)."""
-    motion, batch = base.motion, base.J.shape[:-2]
+    batch, width = base.J.shape[:-2], base.J.shape[-2]
     if _are_the_base(base, tasks, reference):
-        return None, base.J, base.X, motion.acceleration.reshape(*batch, base.J.shape[-2])
-    width = base.J.shape[-2]
+        return None, base.J, base.X, base.motions[..., ACCELERATION].reshape(*batch, width)
+    motion = as_motion(base.motions)
     blocks, terms = [np.zeros((*batch, 0, width))], [np.zeros((*batch, 0))]
     for task in tasks:
         block = np.zeros((*batch, task.count, width))

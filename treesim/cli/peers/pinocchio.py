@@ -146,8 +146,8 @@ class PinocchioPeer:
         return single._replace(name=f"{single.name} / {threads}", result=results, does=does, states=threads)
 
     def _transposed(self, call: Any) -> Any:
-        """One column a state, to one row a state in treesim's order."""
-        return lambda: self.vector(call().T[:SAMPLE])
+        """One column a state, or just numbers where a state has one, to one row a state in treesim's order."""
+        return lambda: self.vector(np.atleast_2d(call()).T[:SAMPLE])
 
     def rollouts(self, motion: Motion, threads: int) -> list[Contender]:
         """Return none: Pinocchio has no rollouts."""
