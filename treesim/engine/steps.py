@@ -45,10 +45,16 @@ def run_steps(
         code = lanes_for(entry, constants, inputs, sizes, results[0].dtype, engine, fed_back=len(sizes))
     if code is not None:
         return code.run([*states, controls, *results], count, steps, every) == 0
-    fine = bool(np.isfinite(controls).all())
-    return fine & _one_by_one(
+    finite = _one_by_one(
         entry, constants, states, lambda first, last, step, now: controls[first:last, step], results, steps, every
     )
+    return finite and _all_finite(controls)
+
+
+def _all_finite(array: np.ndarray) -> bool:
+    """Whether all numbers are finite, with memory for one entry of the first axis; what is repeated is seen once."""
+    own = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+    return all(bool(np.isfinite(entry).all()) for entry in own)
 
 
 def run_policy(
