@@ -183,7 +183,7 @@ def _result(
         if not (isinstance(out, tuple | list) and len(out) == 2):
             raise ArgumentError(f"out must be a file name or two arrays (q, v), got {type(out).__name__}")
         given = check_out(out[k], shape, number)
-        others = [*arguments, *(x for x in out[:k])]
+        others = [*arguments, *out[:k]]
         if not given.flags.aligned or any(np.may_share_memory(given, x) for x in others):
             raise ArgumentError(f"out[{k}] must be aligned in memory, and share none with another argument")
         return given
