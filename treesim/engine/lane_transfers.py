@@ -102,48 +102,14 @@ spread:
   br i1 %s.more, label %spread, label %end"""
 
 
-# rows that will be moved soon are asked for while the processor computes; it foresees only some of them by itself
-EXPECT = """
-define internal void @{name}(ptr noalias %array, i64 %size, i64 %element, i64 %stride, i64 %group,
-                             i64 %last) noinline nounwind {{
-entry:
-  %final = sub i64 %last, 1
-{rows}
-  %by.rows = icmp eq i64 %element, 1
-  %apart = icmp ne i64 %stride, 0
-  %wanted = and i1 %by.rows, %apart
-  br i1 %wanted, label %line, label %end
-line:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %line ]
-{fetches}
-  %k.next = add i64 %k, {count}
-  %k.more = icmp slt i64 %k.next, %size
-  br i1 %k.more, label %line, label %end
-end:
-  ret void
-}}
-"""
-FETCH = """  %line.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %k
-  call void @llvm.prefetch.p0(ptr %line.{l}, i32 {writes}, i32 3, i32 1)"""
-
-
 def transfers(count: int) -> str:
-    """Return the text of @gather, arrays to lanes, @scatter, back, and @scatter_listed, back from where a list says;
-    of @expect and @expect_to_write, which ask for the rows of a group that will be moved soon.
+    """Return the text of @gather, arrays to lanes, @scatter, back, and @scatter_listed, back from where a list says.
 
     count: numbers of a vector.
     """
     declaration = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
     moves = [_function(name, count) for name in ("gather", "scatter", "scatter_listed")]
-    return "".join([declaration, *moves, _expectation("expect", count, 0), _expectation("expect_to_write", count, 1)])
-
-
-def _expectation(name: str, count: int, writes: int) -> str:
-    lanes = range(count)
-    return EXPECT.format(
-        name=name, count=count, rows="\n".join(ROW.format(l=lane) for lane in lanes),
-        fetches="\n".join(FETCH.format(l=lane, writes=writes) for lane in lanes),
-    )  # fmt: skip
+    return "".join([declaration, *moves])
 
 
 def _function(name: str, count: int) -> str:

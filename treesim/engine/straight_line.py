@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 from .lane_code import HARNESS, JOB_WORDS, residue, splat
 from .lane_functions import exponential, sincos, turn
 from .lane_transfers import transfers
+from .requests import Asked, Requests, array_lines
 from .trace import ADD, ARITY, CONSTANT, COS, DIV, EXP, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
 
 CHUNK = 1500
-EXPECTED = 200  # numbers of a state's array that are asked for ahead
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
-TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
 DECLARATIONS = """
 declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
@@ -77,14 +76,25 @@ def straight_line(
     """
     traced, order = distinct(traced, fed_back)
     before, angles = with_turned_inputs(traced, 1)
-    chunks, slots = chunk_functions(before, lanes)
+    asked = requests(sizes, results, lanes, fed_back, held)
+    chunks, slots = chunk_functions(before, lanes, asked)
     turned = 2 * len(angles)
     calls = [
-        f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}\n  call void @turn(ptr %in)",
+        f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}",
+        f"  %table = getelementptr $VECTOR, ptr %slots, i64 0\n{asked.table_lines()}\n  call void @turn(ptr %in)",
         *(f"  call void @chunk{k}(ptr %in, ptr %slots, ptr %out)" for k in range(len(chunks))),
     ]
     functions = [turn(angles, traced.inputs, lanes.single), *chunks]
     return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held)
+
+
+def requests(sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int, held: int) -> Requests:
+    """What a kernel's code asks for while it computes: of the inputs that change with the steps, what is gathered next;
+    of the results, what this step writes."""
+    first = fed_back + held if fed_back else 0
+    soon = [Asked(k, size, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
+    due = [Asked(k, size, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
+    return Requests(soon + due, lanes.width, lanes.bytes // lanes.width)
 
 
 def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
@@ -130,12 +140,11 @@ def wrapped(
     inputs, written = _places(sizes), max(order, default=-1) + 1
     places, lists = _result_places(results, order)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
-    expected = _expectations(sizes, first, results)
     text = HARNESS.format(
         inputs=sum(sizes),
         arriving=sum(sizes[:first]),
         crossing=slots,
-        calls="\n".join(_woven(calls, expected)),
+        calls="\n".join(calls),
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
         scatters=_transfers("scatter", "%out", places, len(sizes), "%record"),
@@ -148,10 +157,11 @@ def wrapped(
     return Code(substituted(text, lanes), sum(sizes) + slots + written)
 
 
-def chunk_functions(traced: Trace, lanes: Lanes) -> tuple[list[str], int]:
+def chunk_functions(traced: Trace, lanes: Lanes, asked: Requests | None = None) -> tuple[list[str], int]:
     """Return the IR of functions chunk0, chunk1, ... (ptr in, ptr tmp, ptr out) that in turn do what a trace does, and
-    the number of vectors of tmp; texts for `substituted`, which need DECLARATIONS and `lane_code.sincos`."""
-    writer = _Writer(traced, lanes)
+    the number of vectors of tmp, which begin with the table of what is asked for; texts for `substituted`, which need
+    DECLARATIONS and `lane_code.sincos`."""
+    writer = _Writer(traced, lanes, asked or Requests([], lanes.width, 1))
     return writer.chunks(), writer.slots
 
 
@@ -219,7 +229,7 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
         listed = isinstance(start, str)
         if size:
             lines += [
-                *_array_lines(name, k, step),
+                *array_lines(name, k, step),
                 f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {0 if listed else start}",
                 f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, "
                 f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
@@ -228,50 +238,13 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
     return "\n".join(lines)
 
 
-def _array_lines(name: str, array: int, step: str) -> list[str]:
-    """Lines that read an array's row of the table, and make {name}.here its address at a step."""
-    lines = []
-    for word, (label, kind) in enumerate(TABLE_ROW):
-        lines += [
-            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * array + word}",
-            f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
-        ]
-    return [
-        *lines,
-        f"  {name}.offset = mul i64 {name}.step, {step}",
-        f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
-    ]
-
-
-def _expectations(sizes: Sequence[int], first: int, results: Sequence[int]) -> list[str]:
-    """Texts that ask for the memory of one array each: of the inputs that change with the steps, numbered from `first`
-    on, what is gathered next; of the results, what this step writes. Larger ones would drive out what is at work."""
-    soon = [("expect", k, size, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
-    due = [("expect_to_write", k, size, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
-    texts = []
-    for function, k, size, step, group in soon + due:
-        if 0 < size <= EXPECTED:
-            name = f"%{function}{k}"
-            call = f"i64 {size}, i64 {name}.element, i64 {name}.state, i64 {group}, i64 %last"
-            lines = [*_array_lines(name, k, step), f"  call void @{function}(ptr {name}.here, {call})"]
-            texts.append("\n".join(lines))
-    return texts
-
-
-def _woven(calls: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The calls with the others spread evenly before them: memory answers only a few requests at a time."""
-    woven, edges = [], [len(others) * k // len(calls) for k in range(len(calls) + 1)]
-    for call, here, there in zip(calls, edges, edges[1:], strict=False):
-        woven += [*others[here:there], call]
-    return woven
-
-
 class _Writer:
     """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
 
-    def __init__(self, traced: Trace, lanes: Lanes) -> None:
-        self.graph, self.lanes = traced.graph, lanes
+    def __init__(self, traced: Trace, lanes: Lanes, asked: Requests) -> None:
+        self.graph, self.lanes, self.asked = traced.graph, lanes, asked
         self.order = traced.graph.needed(traced.results)
+        self.asks = {self.order[k]: request for k, request in asked.spread(len(self.order)).items()}
         self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
         self.wanted: dict[int, list[int]] = {}  # result places of a node
         for place, node in enumerate(traced.results):
@@ -281,7 +254,7 @@ class _Writer:
             for source in self._sources(node):
                 self.last_use[source] = self.chunk_of[node]
         self.slot: dict[int, int] = {}
-        self.slots = 0
+        self.slots = asked.vectors
 
     def _sources(self, node: int) -> tuple[int, ...]:
         graph = self.graph
@@ -297,9 +270,11 @@ class _Writer:
         return texts
 
     def _chunk(self, k: int, nodes: list[int], free: list[int]) -> str:
-        self.lines: list[str] = []
+        self.lines: list[str] = ["  %table = getelementptr $VECTOR, ptr %tmp, i64 0"]
         self.here: dict[int, str] = {}
         for node in nodes:
+            if node in self.asks:
+                self.lines += self.asked.lines(f"%ask{node}", self.asks[node])
             if node not in self.here:
                 self._operation(node)
             if self.last_use.get(node, k) > k:

@@ -1,0 +1,125 @@
+"""LLVM IR that asks for memory while the processor computes: for what a group of states writes, and the next one reads.
+
+A core can wait for some dozens of cache lines, and memory answers one in about eight cycles; a loop that only moves
+numbers waits for it, and requests in a row hold up what stands behind them. So they are spread over the operations. An
+array's lines are told by two strides, in bytes: where a state's numbers are neighbours, from one state to the next and
+by cache lines along the state; where the states are, from number to number. What has another order is asked for in
+vain, which does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+EVERY = 24  # operations for one request: more would hold up the operations' own loads
+LINE = 64  # bytes of a cache line
+TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
+POINTERS = """{array}
+  {n}.first.number = mul i64 {group}, {n}.state
+  {n}.first = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.number
+  {n}.by.rows = icmp eq i64 {n}.element, 1
+  {n}.apart = select i1 {n}.by.rows, i64 {n}.state, i64 {n}.element
+  {n}.columns = mul i64 {n}.element, {bytes}
+  {n}.along = select i1 {n}.by.rows, i64 {line}, i64 {n}.columns
+  {n}.along.at = getelementptr i64, ptr %table, i64 {along}
+  store i64 {n}.along, ptr {n}.along.at"""
+POINTER = """  {n}.start.{l} = mul i64 {n}.apart, {l}
+  {n}.lane.{l} = getelementptr $NUMBER, ptr {n}.first, i64 {n}.start.{l}
+  {n}.lane.{l}.at = getelementptr ptr, ptr %table, i64 {place}
+  store ptr {n}.lane.{l}, ptr {n}.lane.{l}.at"""
+
+
+class Request(NamedTuple):
+    """One cache line: of which array, of those asked for; from the start of which lane; how many steps along."""
+
+    array: int
+    lane: int
+    along: int
+
+
+class Asked(NamedTuple):
+    """An array that is asked for: its number, and the names of the step and the group whose numbers are wanted."""
+
+    number: int
+    size: int
+    step: str
+    group: str
+
+
+class Requests:
+    """The requests of one kernel, those of small arrays first: they are needed whole.
+
+    They need a table, of 8 bytes for each place: for each array and lane the address to start from, then for each array
+    the stride along.
+    """
+
+    def __init__(self, asked: Sequence[Asked], lanes: int, unit: int) -> None:
+        self._lanes, self._unit = lanes, unit
+        self._asked = sorted((a for a in asked if a.size), key=lambda a: a.size)
+        self._all = [
+            Request(k, lane, along)
+            for k, array in enumerate(self._asked)
+            for along in range(-(-array.size * unit // LINE))
+            for lane in range(lanes)
+        ]
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of memory that the table takes."""
+        return -(-len(self._asked) * (self._lanes + 1) * 8 // (self._lanes * self._unit))
+
+    def table_lines(self) -> str:
+        """Return the lines that fill the table at %table."""
+        return "\n".join(self._pointers(k, array) for k, array in enumerate(self._asked))
+
+    def _pointers(self, k: int, asked: Asked) -> str:
+        name = f"%ask{asked.number}"
+        lines = [
+            POINTERS.format(
+                n=name, array="\n".join(array_lines(name, asked.number, asked.step)), group=asked.group,
+                bytes=self._lanes * self._unit, line=LINE, along=self._along_place(k),
+            )
+        ]  # fmt: skip
+        lanes = range(self._lanes)
+        return "\n".join([*lines, *(POINTER.format(n=name, l=lane, place=k * self._lanes + lane) for lane in lanes)])
+
+    def _along_place(self, array: int) -> int:
+        return len(self._asked) * self._lanes + array
+
+    def spread(self, operations: int) -> dict[int, Request]:
+        """Return before which operation each request stands, spread evenly; no more than one for EVERY of them."""
+        taken = self._all[: operations // EVERY]
+        return {k * operations // len(taken): request for k, request in enumerate(taken)}
+
+    def places(self, request: Request) -> tuple[int, int]:
+        """Return the places in the table of a request's start and of its stride along."""
+        return request.array * self._lanes + request.lane, self._along_place(request.array)
+
+    def lines(self, name: str, request: Request) -> list[str]:
+        """Return the lines that ask for a cache line, with the table at %table; `name` begins all new names."""
+        start, along = self.places(request)
+        return [
+            f"  {name}.from.at = getelementptr ptr, ptr %table, i64 {start}",
+            f"  {name}.from = load ptr, ptr {name}.from.at",
+            f"  {name}.along.at = getelementptr i64, ptr %table, i64 {along}",
+            f"  {name}.along = load i64, ptr {name}.along.at",
+            f"  {name}.offset = mul i64 {name}.along, {request.along}",
+            f"  {name}.line = getelementptr i8, ptr {name}.from, i64 {name}.offset",
+            f"  call void @llvm.prefetch.p0(ptr {name}.line, i32 0, i32 2, i32 1)",
+        ]
+
+
+def array_lines(name: str, array: int, step: str) -> list[str]:
+    """Return the lines that read an array's row of %tables, and make {name}.here its address at a step."""
+    lines = []
+    for word, (label, kind) in enumerate(TABLE_ROW):
+        lines += [
+            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * array + word}",
+            f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
+        ]
+    return [
+        *lines,
+        f"  {name}.offset = mul i64 {name}.step, {step}",
+        f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
+    ]
