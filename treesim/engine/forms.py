@@ -23,7 +23,7 @@ from .trace import Graph, TooLongError, Trace, trace
 VARIABLE = "TREESIM_CODE"
 AUTO, STRAIGHT, ROLLED, SWAP = "auto", "straight", "rolled", "swap"
 FORMS = (AUTO, STRAIGHT, ROLLED, SWAP)
-SHORT = 40_000  # operations whose straight-line code is compiled in about a second
+SHORT = 100_000  # operations whose straight-line code is compiled in about two seconds
 STRAIGHT_COST, ROLLED_COST = 24, 34  # us to write and compile an operation; of rolled code, one of its shapes
 WORTH = 2  # straight-line code may take so many times as long to compile
 IRREGULAR = 10_000  # operations of shapes, above which it is tried whether zeros make them differ

@@ -1,10 +1,11 @@
 """LLVM IR that asks for memory while the processor computes: for what a group of states writes, and the next one reads.
 
-A core can wait for some dozens of cache lines, and memory answers one in about eight cycles; a loop that only moves
-numbers waits for it, and requests in a row hold up what stands behind them. So they are spread over the operations. An
-array's lines are told by two strides, in bytes: where a state's numbers are neighbours, from one state to the next and
-by cache lines along the state; where the states are, from number to number. What has another order is asked for in
-vain, which does no harm.
+Memory answers a core with a cache line in eight cycles, some dozens of requests may wait, and those in a row hold up
+what stands behind them. So requests are spread over the operations. Every lane has an address in each array from where
+it goes along in equal steps: where a state's numbers are neighbours, from the state's first number by cache lines;
+where the states are neighbours, from one of the first numbers of all states by as many numbers as there are lanes. What
+lies at the start has mostly been reached by the row or group before, so lines are asked for by their last byte. An
+array in another order is asked for in vain, which does no harm: a request never fails.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ LINE = 64  # bytes of a cache line
 TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
 POINTERS = """{array}
   {n}.first.number = mul i64 {group}, {n}.state
-  {n}.first = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.number
+  {n}.first.new = add i64 {n}.first.number, {new}
+  {n}.first = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.new
   {n}.by.rows = icmp eq i64 {n}.element, 1
   {n}.apart = select i1 {n}.by.rows, i64 {n}.state, i64 {n}.element
   {n}.columns = mul i64 {n}.element, {bytes}
@@ -31,7 +33,7 @@ POINTER = """  {n}.start.{l} = mul i64 {n}.apart, {l}
 
 
 class Request(NamedTuple):
-    """One cache line: of which array, of those asked for; from the start of which lane; how many steps along."""
+    """One cache line: of which array, of those asked for; from the start of which lane; how many steps along it."""
 
     array: int
     lane: int
@@ -39,22 +41,24 @@ class Request(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """An array that is asked for: its number, and the names of the step and the group whose numbers are wanted."""
+    """An array that is asked for: its number, whether to write, the names of the step and the group that are wanted."""
 
     number: int
     size: int
+    writes: bool
     step: str
     group: str
 
 
 class Requests:
-    """The requests of one kernel, those of small arrays first: they are needed whole.
+    """The requests of one kernel, of small arrays first: they are needed whole.
 
     They need a table, of 8 bytes for each place: for each array and lane the address to start from, then for each array
-    the stride along.
+    the step along.
     """
 
     def __init__(self, asked: Sequence[Asked], lanes: int, unit: int) -> None:
+        """lanes: numbers of a vector. unit: bytes of a number."""
         self._lanes, self._unit = lanes, unit
         self._asked = sorted((a for a in asked if a.size), key=lambda a: a.size)
         self._all = [
@@ -78,7 +82,7 @@ class Requests:
         lines = [
             POINTERS.format(
                 n=name, array="\n".join(array_lines(name, asked.number, asked.step)), group=asked.group,
-                bytes=self._lanes * self._unit, line=LINE, along=self._along_place(k),
+                bytes=self._lanes * self._unit, line=LINE, new=LINE // self._unit - 1, along=self._along_place(k),
             )
         ]  # fmt: skip
         lanes = range(self._lanes)
@@ -92,21 +96,29 @@ class Requests:
         taken = self._all[: operations // EVERY]
         return {k * operations // len(taken): request for k, request in enumerate(taken)}
 
-    def places(self, request: Request) -> tuple[int, int]:
-        """Return the places in the table of a request's start and of its stride along."""
-        return request.array * self._lanes + request.lane, self._along_place(request.array)
+    def _places(self, request: Request) -> tuple[int, int, int]:
+        """Places in the table of a request's start and of its step along, and how many steps."""
+        return request.array * self._lanes + request.lane, self._along_place(request.array), request.along
+
+    def places(self, operations: int, parts: int) -> list[tuple[int, int, int]]:
+        """Return requests for each of `parts` equal parts of a program, part after part: places in the table of start
+        and step along, and how many steps. Too few are repeated."""
+        each = max(1, min(operations // (EVERY * parts), -(-len(self._all) // parts)))
+        taken = self._all[: each * parts] or [Request(0, 0, 0)]
+        return [self._places(taken[k * len(taken) // (each * parts)]) for k in range(each * parts)]
 
     def lines(self, name: str, request: Request) -> list[str]:
         """Return the lines that ask for a cache line, with the table at %table; `name` begins all new names."""
-        start, along = self.places(request)
+        start, stride, along = self._places(request)
+        writes = int(self._asked[request.array].writes)
         return [
             f"  {name}.from.at = getelementptr ptr, ptr %table, i64 {start}",
             f"  {name}.from = load ptr, ptr {name}.from.at",
-            f"  {name}.along.at = getelementptr i64, ptr %table, i64 {along}",
+            f"  {name}.along.at = getelementptr i64, ptr %table, i64 {stride}",
             f"  {name}.along = load i64, ptr {name}.along.at",
-            f"  {name}.offset = mul i64 {name}.along, {request.along}",
+            f"  {name}.offset = mul i64 {name}.along, {along}",
             f"  {name}.line = getelementptr i8, ptr {name}.from, i64 {name}.offset",
-            f"  call void @llvm.prefetch.p0(ptr {name}.line, i32 0, i32 2, i32 1)",
+            f"  call void @llvm.prefetch.p0(ptr {name}.line, i32 {writes}, i32 3, i32 1)",
         ]
 
 

@@ -14,24 +14,31 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from .lane_code import splat
+from .requests import Requests
 from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
-from .straight_line import Code, Lanes, distinct, operation_lines, sine_and_cosine_lines, wrapped
+from .straight_line import Code, Lanes, distinct, operation_lines, results_asked, sine_and_cosine_lines, wrapped
 from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
 MOST_BYTES = 2**31  # what offsets of 32 bits reach
 
 PROGRAM = """
+%request = type {{ i32, i32, i32 }}
 @records = internal constant [{size} x i8] {records}, align 64
 @steps = internal constant [{count} x ptr] [{steps}]
+@requests = internal constant [{requests} x %request] [{listed}]
 
 define internal void @program(ptr %memory) noinline nounwind {{
 entry:
+  %table = getelementptr $VECTOR, ptr %memory, i64 {table}
   %end = getelementptr i8, ptr @records, i64 {size}
   %some = icmp ne i64 {size}, 0
   br i1 %some, label %segment, label %done
 segment:
   %record = phi ptr [ @records, %entry ], [ %next, %segment ]
+  %request = phi ptr [ @requests, %entry ], [ %request.next, %segment ]
+{asked}
+  %request.next = getelementptr %request, ptr %request, i64 {each}
   %number = load i32, ptr %record, align 8
   %length.at = getelementptr i8, ptr %record, i64 4
   %length = load i32, ptr %length.at, align 4
@@ -47,6 +54,20 @@ done:
   ret void
 }}
 """
+# what a segment asks for: places in the table of a line's start and of the stride along, and how many steps along
+REQUEST = """  %asked.{k} = getelementptr %request, ptr %request, i64 {k}
+  %parts.{k} = load %request, ptr %asked.{k}
+  %from.place.{k} = extractvalue %request %parts.{k}, 0
+  %from.at.{k} = getelementptr ptr, ptr %table, i32 %from.place.{k}
+  %from.{k} = load ptr, ptr %from.at.{k}
+  %stride.place.{k} = extractvalue %request %parts.{k}, 1
+  %stride.at.{k} = getelementptr i64, ptr %table, i32 %stride.place.{k}
+  %stride.{k} = load i64, ptr %stride.at.{k}
+  %along.{k} = extractvalue %request %parts.{k}, 2
+  %along.wide.{k} = zext i32 %along.{k} to i64
+  %offset.{k} = mul i64 %stride.{k}, %along.wide.{k}
+  %line.{k} = getelementptr i8, ptr %from.{k}, i64 %offset.{k}
+  call void @llvm.prefetch.p0(ptr %line.{k}, i32 1, i32 3, i32 1)"""
 # results that no segment writes: to each of `count` places, what the loop's middle makes of its number in the list
 LIST = """
 @{name}.list = internal constant [{size} x i8] {data}, align 64
@@ -96,12 +117,14 @@ def rolled(
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
     traced, order = distinct(traced, fed_back)
-    memory = Memory(traced, segments)
+    asked = Requests(results_asked(sizes, results), lanes.width, lanes.bytes // lanes.width)
+    memory = Memory(traced, segments, asked.vectors)
     if (memory.slots + traced.inputs + len(traced.results)) * lanes.bytes >= MOST_BYTES:
         raise UnsupportedError("the kernel's values take more than 2 GB")
     texts = [_Step(k, shape, segments.nodes.values, lanes).text() for k, shape in enumerate(segments.shapes)]
-    texts += [_program(segments, memory, lanes), *_lists(traced, segments.nodes, memory, lanes)]
-    calls = [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
+    texts += [_program(segments, memory, lanes, asked), *_lists(traced, segments.nodes, memory, lanes)]
+    calls = [f"  %table = getelementptr $VECTOR, ptr %in, i64 {memory.table}\n{asked.table_lines()}"]
+    calls += [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
     return wrapped(texts, calls, memory.slots, sizes, results, order, lanes, fed_back, held)
 
 
@@ -109,14 +132,16 @@ def rolled(
 
 
 class Memory:
-    """Where values lie: the inputs, a slot that is only written to, slots of values that cross, the results.
+    """Where values lie: the inputs, the table of requests, a slot that is only written to, slots of values that cross,
+    the results.
 
     of_node: the slot of each node, -1 for those that have none. No segment writes to a slot that it reads.
     """
 
-    def __init__(self, traced: Trace, segments: Segments) -> None:
+    def __init__(self, traced: Trace, segments: Segments, table: int) -> None:
         nodes, order = segments.nodes, segments.order
-        self.inputs = self.unread = traced.inputs
+        self.inputs = self.table = traced.inputs
+        self.unread = self.table + table
         own, first = np.unique(np.array(traced.results, dtype=np.int64), return_index=True)
         computed = nodes.operation[own] > TABLE
         is_result = np.zeros(len(nodes.operation), dtype=bool)
@@ -127,7 +152,7 @@ class Memory:
         places = np.flatnonzero(segments.crossing & ~is_result[order])
         slots, count = _reused_slots(segments, places)
         self.of_node[order[places]] = self.unread + 1 + slots
-        self.slots = 1 + count
+        self.slots = table + 1 + count
         self.out = self.inputs + self.slots
         self.of_node[own[computed]] = self.out + first[computed]
 
@@ -171,7 +196,7 @@ def _record(shape: Shape, unit: int) -> _Record:
     return _Record(entries, -(-(entries + unit * (len(shape.externals) - taken)) // 8) * 8)
 
 
-def _program(segments: Segments, memory: Memory, lanes: Lanes) -> str:
+def _program(segments: Segments, memory: Memory, lanes: Lanes, asked: Requests) -> str:
     """The loop over all records."""
     layouts = [_record(shape, lanes.bytes // lanes.width) for shape in segments.shapes]
     sizes = np.zeros(len(segments.starts) - 1, dtype=np.int64)
@@ -184,7 +209,15 @@ def _program(segments: Segments, memory: Memory, lanes: Lanes) -> str:
     for k, (shape, layout) in enumerate(zip(segments.shapes, layouts, strict=True)):
         content = _contents(segments, memory, lanes, k, layout)
         records[starts[shape.segments][:, None] + np.arange(layout.size)] = content
+    parts = max(1, len(sizes))
+    places = asked.places(len(segments.order), parts)
+    each = len(places) // parts
     return PROGRAM.format(
+        requests=len(places),
+        listed=", ".join(f"%request {{ i32 {a}, i32 {b}, i32 {c} }}" for a, b, c in places),
+        asked="\n".join(REQUEST.format(k=k) for k in range(each)),
+        each=each,
+        table=memory.table,
         size=len(records),
         records=_literal(records.tobytes()),
         count=len(layouts),

@@ -76,7 +76,9 @@ def straight_line(
     """
     traced, order = distinct(traced, fed_back)
     before, angles = with_turned_inputs(traced, 1)
-    asked = requests(sizes, results, lanes, fed_back, held)
+    first = fed_back + held if fed_back else 0
+    soon = [Asked(k, size, False, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
+    asked = Requests(soon + results_asked(sizes, results), lanes.width, lanes.bytes // lanes.width)
     chunks, slots = chunk_functions(before, lanes, asked)
     turned = 2 * len(angles)
     calls = [
@@ -88,13 +90,9 @@ def straight_line(
     return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held)
 
 
-def requests(sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int, held: int) -> Requests:
-    """What a kernel's code asks for while it computes: of the inputs that change with the steps, what is gathered next;
-    of the results, what this step writes."""
-    first = fed_back + held if fed_back else 0
-    soon = [Asked(k, size, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
-    due = [Asked(k, size, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
-    return Requests(soon + due, lanes.width, lanes.bytes // lanes.width)
+def results_asked(sizes: Sequence[int], results: Sequence[int]) -> list[Asked]:
+    """Return what is to be asked for before the results of a step are written; sizes: of the inputs."""
+    return [Asked(k, size, True, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
 
 
 def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:

@@ -1,0 +1,89 @@
+"""What code on lanes asks for ahead: every cache line of a group, in time, and not too many at once."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from treesim.engine import machine_code, specialised
+from treesim.engine.requests import EVERY, LINE, Asked, Requests
+from treesim.engine.straight_line import Code, substituted
+
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+
+TABLE = """
+define void @share(ptr %table, ptr %tables, i64 %group, i64 %t) {{
+{lines}
+  ret void
+}}
+"""
+SIZES = 1, 7, 35, 300
+
+
+def requests(sizes, lanes):
+    asked = [Asked(k, size, False, "%t", "%group") for k, size in enumerate(sizes)]
+    return Requests(asked, lanes.width, lanes.bytes // lanes.width)
+
+
+def table_of(wanted, arrays, group, step, lanes):
+    """The table that compiled code makes for a group of states at a step."""
+    text = substituted(TABLE.format(lines=wanted.table_lines()), lanes)
+    code = machine_code.load("requests", text.encode(), lambda: Code(text, 0))
+    unit = lanes.bytes // lanes.width
+    rows = np.array(
+        [[x.ctypes.data, x.strides[2] // unit if x.shape[2] > 1 else 1, x.strides[0] // unit, x.strides[1] // unit]
+         for x in arrays], np.int64,
+    )  # fmt: skip
+    table = np.zeros(wanted.vectors * lanes.bytes // 8, np.int64)
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code.share)
+    run(table.ctypes.data, rows.ctypes.data, group, step)
+    return table
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("order", ["rows", "columns"])
+def test_the_requests_reach_every_cache_line_of_a_group(single, order):
+    lanes = specialised.lanes(single)
+    number, states, steps = (np.float32 if single else np.float64), 4 * lanes.width, 3
+    if order == "rows":
+        arrays = [np.zeros((states, steps, size), number) for size in SIZES]
+    else:
+        arrays = [np.zeros((steps, size, states), number).transpose(2, 0, 1) for size in SIZES]
+    wanted = requests(SIZES, lanes)
+    group, step = 2 * lanes.width, 1
+    table = table_of(wanted, arrays, group, step, lanes)
+    asked = {
+        (int(table[start]) + along * int(table[stride])) // LINE
+        for start, stride, along in wanted.places(10**9, 1)
+    }  # fmt: skip
+    for x in arrays:
+        own = x[group : group + lanes.width, step]
+        offsets = np.add.outer(np.arange(own.shape[0]) * own.strides[0], np.arange(own.shape[1]) * own.strides[1])
+        lines = (own.ctypes.data + offsets) // LINE
+        # the group, state or step before has reached the lines at the start
+        reached = lines[:, :1] if order == "rows" else lines[:1]
+        assert set(lines.ravel().tolist()) - set(reached.ravel().tolist()) <= asked
+
+
+def test_requests_are_spread_over_the_operations():
+    wanted = requests(SIZES, specialised.lanes(False))
+    spread = wanted.spread(24_000)
+    assert list(spread) == sorted(spread)
+    assert np.diff(list(spread)).min() >= EVERY
+    assert max(spread) > 0.9 * 24_000
+    few = wanted.spread(10 * EVERY)
+    assert len(few) == 10
+    assert [request.array for request in few.values()] == sorted(request.array for request in few.values())
+    assert not wanted.spread(EVERY - 1)
+    assert not requests([], specialised.lanes(False)).spread(10**6)
+
+
+def test_parts_of_a_program_share_the_requests():
+    wanted = requests(SIZES, specialised.lanes(False))
+    every = wanted.places(10**9, 1)
+    assert len(wanted.places(100 * EVERY, 10)) == 100
+    assert wanted.places(100 * EVERY, 10) == every[:100]
+    assert len(wanted.places(10, 7)) == 7  # one at least
+    repeated = wanted.places(10**6, len(every) * 2)
+    assert len(repeated) % (len(every) * 2) == 0
+    assert list(dict.fromkeys(repeated)) == every
