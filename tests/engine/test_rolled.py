@@ -148,7 +148,8 @@ def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
 @pytest.mark.parametrize("name", ["random_14", "grid_3"])
 def test_no_value_is_overwritten_before_its_last_use_nor_by_a_segment_that_reads_it(name, entry):
     traced, found = in_segments(entry, trees.tree(name))
-    memory = Memory(traced, found)
+    table = 3
+    memory = Memory(traced, found, table)
     inputs = [k for k, operation in enumerate(traced.graph.operation) if operation == INPUT]
     holds = {memory.of_node[k]: k for k in inputs}
     shape_of = {k: shape for shape in found.shapes for k in shape.segments.tolist()}
@@ -161,6 +162,8 @@ def test_no_value_is_overwritten_before_its_last_use_nor_by_a_segment_that_reads
         written = [node for node in stored if memory.of_node[node] >= 0]
         assert not {memory.of_node[x] for x in written} & {memory.of_node[x] for x in read}
         holds.update((memory.of_node[node], node) for node in written)
+    kept = range(memory.table, memory.table + table)
+    assert not {slot for slot in memory.of_node.tolist() if slot in kept}
     for place, node in enumerate(traced.results):
         own = memory.of_node[node]
         assert traced.graph.operation[node] in (CONSTANT, TABLE) or holds[own] == node, place
@@ -211,7 +214,7 @@ def form_of(robot, entry=forward_dynamics_states):
 
 @pytest.mark.nojit
 def test_short_kernels_are_straight_and_long_regular_ones_rolled(monkeypatch):
-    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(200)
+    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(450)
     assert [form_of(humanoid), form_of(chain)] == [False, True]
     monkeypatch.setenv(forms.VARIABLE, "rolled")
     assert form_of(humanoid)

@@ -1,7 +1,7 @@
 """The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
 
 Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
-(for a thousand bodies in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
+(of long ones in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
 their inputs' values, or that take more than 600,000 operations, stay with the generic engine.
 """
 
@@ -159,7 +159,7 @@ def batch_code(
     fed_back: how many of the first inputs are, in the next step, the first results; held: how many of the next do not
     change with the steps (see straight_line). form: see `forms`, by default what $TREESIM_CODE asks for.
     Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no form there is.
-    Cost: 0.1 to 1 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
+    Cost: 0.1 to 2 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
     if not usable():
