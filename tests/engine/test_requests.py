@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from treesim.engine import machine_code, specialised
+from treesim.engine.lanes import substituted
 from treesim.engine.requests import EVERY, LINE, Asked, Requests
-from treesim.engine.straight_line import Code, substituted
+from treesim.engine.straight_line import Code
 
 pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
 

@@ -7,9 +7,9 @@ import treesim
 from tests import trees
 from treesim.cost.engine_errors import AGREEMENT, apart, sensitivity
 from treesim.engine import forms, machine_code, specialised
+from treesim.engine.lanes import Lanes
 from treesim.engine.rolled import Memory
 from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
-from treesim.engine.straight_line import Lanes
 from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states

@@ -8,7 +8,8 @@ import pytest
 import treesim
 from tests import trees
 from treesim.cost import counting, specialised_counts
-from treesim.engine.straight_line import Lanes, chunk_functions
+from treesim.engine.chunks import chunk_functions
+from treesim.engine.lanes import Lanes
 from treesim.engine.trace import INPUT, SIN, Graph, Trace, Traced, trace
 from treesim.engine.trace_counts import depth, fused, operations
 from treesim.kernels import numbers

@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError
+from .lanes import Lanes
 from .rolled import rolled
 from .segments import Segments, cut, table_trace
-from .straight_line import Code, Lanes, straight_line
+from .straight_line import Code, straight_line
 from .trace import Graph, TooLongError, Trace, trace
 
 VARIABLE = "TREESIM_CODE"

@@ -5,7 +5,6 @@ $VECTOR, $NUMBER, $LANES, $BYTES, $SUFFIX and $FAST stand for the vector type; {
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 
 HARNESS = """
@@ -173,10 +172,3 @@ def _added(places: Sequence[int], buffer: str, sums: Sequence[str], name: str) -
         ]
         now[j] = f"{x}.sum"
     return lines, now
-
-
-def splat(value: float, single: bool) -> str:
-    """Return LLVM's text of a vector constant, all lanes alike."""
-    exact = struct.unpack("<f", struct.pack("<f", value))[0] if single else value
-    word = struct.unpack(">Q", struct.pack(">d", exact))[0]
-    return f"splat ({'float' if single else 'double'} 0x{word:016X})"

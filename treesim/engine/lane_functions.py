@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from . import trigonometry as double
-from .lane_code import splat
+from .lanes import splat
 
 # Cephes' single-precision constants: pi/2 in three parts, polynomials on [-pi/4, pi/4]
 SINGLE_LARGEST, SINGLE_ROUND = 8192.0, 12582912.0  # 1.5 * 2^23

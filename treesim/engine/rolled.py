@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import UnsupportedError
-from .lane_code import splat
+from .lanes import Lanes, operation_lines, sine_and_cosine_lines, splat
 from .requests import Requests
 from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
-from .straight_line import Code, Lanes, distinct, operation_lines, results_asked, sine_and_cosine_lines, wrapped
+from .straight_line import Code, distinct, results_asked, wrapped
 from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from ..kernels.status import FINE, NOT_FINITE
+from .chunks import chunk_calls, chunk_functions
 from .fastcall import (
     ALIGNED,
     ARRAY_TYPE,
@@ -30,7 +31,8 @@ from .fastcall import (
     WRITEABLE,
 )
 from .lane_functions import exponential, sincos
-from .straight_line import DECLARATIONS, Lanes, chunk_functions, substituted, with_turned_inputs
+from .lanes import DECLARATIONS, Lanes, substituted
+from .straight_line import with_turned_inputs
 from .trace import Trace
 
 Shape = tuple[int, ...]
@@ -152,7 +154,7 @@ def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape
         size=crossing + slots + buffer,
         crossing=crossing, results=crossing + slots, inputs=traced.inputs,
         copies=_copies(shapes, "%in", "%a", inward=True),
-        calls="\n".join(f"  call void @chunk{k}(ptr %in, ptr %tmp, ptr {into})" for k in range(len(chunks))),
+        calls="\n".join(chunk_calls(len(chunks), "%in", "%tmp", into)).replace("$VECTOR", "$NUMBER"),
         copies_back=_copies(results, "%results", "%r", inward=False) if buffer else "",
         residues=_residues([math.prod(shape) for shape in results]),
         values=", ".join(f"ptr %data{k}" for k in range(len(arrays))),

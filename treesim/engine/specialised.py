@@ -25,8 +25,9 @@ from . import machine_code
 from .fastcall import address, builtin, layout_is_known
 from .forms import ROLLED, STRAIGHT, SWAP, wanted, written
 from .generic import kernel_hash, runs_compiled
+from .lanes import Lanes
 from .single_state import single_state
-from .straight_line import Code, Lanes
+from .straight_line import Code
 from .threads import thread_count, together
 from .trace import trace
 
