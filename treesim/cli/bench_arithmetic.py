@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.lane_functions import sincos_arithmetic
 from ..engine.threads import thread_count
 from ..engine.trace import trace
-from ..engine.trace_counts import fused
+from ..engine.trace_counts import fused, turned
 from ..engine.trace_counts import operations as counts
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
@@ -30,19 +31,24 @@ class Arithmetic(NamedTuple):
     allowed: float
 
 
-def arithmetic(entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int]) -> Arithmetic:
+def arithmetic(
+    entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int], single: bool
+) -> Arithmetic:
     """Return what this robot's straight-line code does on one state; rolled code does some more, with constants that
     the other folds.
 
-    An addition or subtraction is an add; square roots, comparisons, sines and cosines are other, each counted once,
-    although a sine takes about twenty operations. The peak is two operations in every instruction; a multiplication
-    shares one with the addition that alone uses it. Raises UnsupportedError if there is no such code.
+    An addition or subtraction is an add; a sine and cosine count as the adds and muls that they take, without what
+    selects quadrants and signs; square roots, comparisons and the like are other, each counted once. The peak is two
+    operations in every instruction; a multiplication shares one with the addition that alone uses it. Raises
+    UnsupportedError if there is no such code.
     """
     traced = trace(entry, (tree.ints, tree.reals), sizes, results)
-    counted = counts(traced)
+    counted, angles, pair = counts(traced), turned(traced), sincos_arithmetic(single)
+    del counted["trig"]
+    counted.update(add=angles * pair.additions, mul=angles * pair.multiplications)
     named = {name: counted[name] for name in ("add", "mul", "div")}
     named["other"] = counted.total() - sum(named.values())
-    instructions = counted.total() - fused(traced)
+    instructions = counted.total() - fused(traced) - angles * pair.fused
     return Arithmetic(named, counted.total() / (2 * instructions) if instructions else 1.0)
 
 
@@ -56,8 +62,9 @@ def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -
     labels = {key: str(key) for key in calls}
     timings = interleaved({labels[key]: call for key, call in calls.items()}, rounds, TURN, PAUSE)
     rows = []
-    for quantity, (name, found) in _counts(tree, notes).items():
+    for quantity, (name, by_kind) in _counts(tree, notes).items():
         for kind, n in peaks:
+            found = by_kind[kind]
             seconds = 1e-6 * timings[labels[quantity, kind, n]].min_us / len(states.q)
             rate = sum(found.operations.values()) / seconds
             rows.append({
@@ -88,8 +95,8 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
     }
 
 
-def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, Arithmetic]]:
-    """By quantity: the kernel's name and its arithmetic; nothing, and a note, without specialised code."""
+def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
+    """By quantity: the kernel's name, and its arithmetic by number type; a note without specialised code."""
     nq, nv = tree.nq, tree.nv
     entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
         FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),
@@ -99,7 +106,8 @@ def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, Arithmetic]]:
     found = {}
     for quantity, (name, entry, sizes, results) in entries.items():
         try:
-            found[quantity] = (name, arithmetic(entry, tree, sizes, results))
+            by_kind = {kind: arithmetic(entry, tree, sizes, results, kind == SINGLE) for kind in KINDS}
+            found[quantity] = (name, by_kind)
         except UnsupportedError as error:
             notes.append(f"operations of {name} are not counted: {error}")
     return found

@@ -6,7 +6,9 @@ For $VECTOR and the others see `lane_code`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from . import trigonometry as double
 from .lanes import splat
@@ -145,6 +147,24 @@ ANGLE = """  %number.at = getelementptr i32, ptr @angles, i64 %k
 def sincos(single: bool) -> str:
     """Return the text of @sine_and_cosine on lanes."""
     return _typed(SINCOS.format(steps=_sincos_steps(single)), single)
+
+
+class Arithmetic(NamedTuple):
+    """Additions and multiplications, and how many of these share an instruction with the addition that uses them."""
+
+    additions: int
+    multiplications: int
+    fused: int
+
+
+def sincos_arithmetic(single: bool) -> Arithmetic:
+    """Return what the sine and cosine of one angle take together."""
+    text = _sincos_steps(single)
+    sums = re.findall(r"= (?:fadd|fsub) (contract)? ?\$VECTOR (%?[\w.]+|splat \(.*?\)), (%?[\w.]+|splat \(.*?\))", text)
+    products = re.findall(r"(%[\w.]+) = fmul", text)
+    once = {name for name in products if len(re.findall(rf"{name}(?![\w.])", text)) == 2}  # where made, and where used
+    joined = sum(bool(contract) and (first in once or second in once) for contract, first, second in sums)
+    return Arithmetic(len(sums), len(products), joined)
 
 
 def turn(angles: Sequence[int], first: int, single: bool) -> str:

@@ -39,6 +39,12 @@ def fused(traced: Trace) -> int:
     return sum(any(joins(source) for source in _sources(traced, node)) for node in additions)
 
 
+def turned(traced: Trace) -> int:
+    """Return of how many angles sines or cosines are taken. O(operations)."""
+    graph = traced.graph
+    return len({graph.first[node] for node in graph.needed(traced.results) if graph.operation[node] in (SIN, COS)})
+
+
 def _sources(traced: Trace, node: int) -> tuple[int, ...]:
     graph = traced.graph
     return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
