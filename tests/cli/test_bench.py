@@ -202,6 +202,9 @@ def test_batches_beside_other_engines(
     for call in ("mass_matrix, packed", "Dynamics.packed_mass_matrix, out="):
         assert rows[call, "float64"]["times_faster_than"].keys() == {"Pinocchio"}
         assert rows[call, "float64"]["error"] < 1e-14 < rows[call, "float32"]["error"] < 1e-5
+    for kind in ("float64", "float32"):
+        assert rows["memset", kind]["error"] is None
+        assert rows["memset", kind]["times_faster_than"].keys() == {"Pinocchio"}
     assert {(row["kernel"], row["threads"]) for row in result["arithmetic"]} >= {("ABA", 1), ("RNEA", 1), ("CRBA", 1)}
     assert all(row["share"] > 0 and 0.5 <= row["allowed"] <= 1 for row in result["arithmetic"])
 

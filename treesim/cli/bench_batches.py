@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import time
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..engine import specialised
-from ..engine.threads import thread_count
+from ..engine.threads import over_threads, thread_count
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states
+from ..kernels.status import FINE
 from ..model.tree import Tree
 from .bench_calls import exact_references
 from .bench_engine import engine_of_batch
@@ -90,8 +92,20 @@ def _ours(tree: Tree, states: States) -> list[Contender]:
             into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
             for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
                 found.append(_contender(label, quantity, call, does, count, kind, found, served))
-        found += _packed(tree, bound, q, kind, found)
+        found += [*_packed(tree, bound, q, kind, found), _fill(np.empty((count, nv, nv), number), kind)]
     return found
+
+
+def _fill(M: np.ndarray, kind: str) -> Contender:
+    """What memory takes for full mass matrices, whoever computes them."""
+
+    def part(first: int, last: int) -> int:
+        ctypes.memset(M.ctypes.data + first * M[0].nbytes, 0, (last - first) * M[0].nbytes)
+        return FINE
+
+    fill = partial(over_threads, part, len(M), 1)
+    does = "no matrix, but as many zeros, on as many threads: what memory takes for full ones"
+    return Contender(OURS, "memset", MASS, fill, None, does, len(M), kind)
 
 
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[Contender]) -> list[Contender]:

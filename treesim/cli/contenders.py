@@ -36,16 +36,16 @@ class Contender(NamedTuple):
     """One call that is timed.
 
     quantity: what it computes; calls of one quantity are compared. call: does the work. result: does it once more and
-    returns the result in treesim's layout, of all states or of the first few. does: in words, what the call does
-    besides the quantity, or leaves out. states: on how many states, or steps, one call works. truth: what the result
-    should be, if not what the quantity's reference says. served: by which of treesim's engines.
+    returns the result in treesim's layout, of all states or of the first few; None if there is none. does: in words,
+    what the call does besides the quantity, or leaves out. states: on how many states, or steps, one call works. truth:
+    what the result should be, if not what the quantity's reference says. served: by which of treesim's engines.
     """
 
     engine: str
     name: str
     quantity: str
     call: Call
-    result: Callable[[], np.ndarray]
+    result: Callable[[], np.ndarray] | None
     does: str
     states: int = 1
     numbers: str = DOUBLE
@@ -76,13 +76,17 @@ def measured(
     rows = [_row(each, timings[each.label]) for each in contenders]
     truths = dict(references)
     for each, row in zip(contenders, rows, strict=True):
-        value = each.result()
-        known = each.quantity in truths or each.truth is not None
-        truth = truths.setdefault(each.quantity, value) if each.truth is None else each.truth()
-        row["error"] = relative_error(value, truth, batched) if known else None
+        row["error"] = None if each.result is None else _error(each, each.result(), truths, batched)
         if each.engine == OURS:
             row["times_faster_than"] = _times_faster(row, rows)
     return rows
+
+
+def _error(each: Contender, value: np.ndarray, truths: dict[str, np.ndarray], batched: bool) -> float | None:
+    """The error of a result, which becomes the truth where none is known, and then has none."""
+    known = each.quantity in truths or each.truth is not None
+    truth = truths.setdefault(each.quantity, value) if each.truth is None else each.truth()
+    return relative_error(value, truth, batched) if known else None
 
 
 def _row(contender: Contender, timing: Timing) -> dict[str, Any]:
