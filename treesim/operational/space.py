@@ -16,6 +16,7 @@ from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.operational_space import rows_states
+from ..kernels.scaled_inverse import scaled_inverse_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from .frames import frame_codes
@@ -128,44 +129,21 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
     that move a thousand times less easily than the easiest are measured against that. Eigenvalues of C above rtol times
     the largest count; Λ = S^-1 C^+ S^-1, for which Λ^-1 Λ Λ^-1 = Λ^-1 up to what is cut. O(m^3).
     """
+    m, batch = inverse.shape[-1], inverse.shape[:-2]
+    inertia = np.empty(inverse.shape)
+    states = np.ascontiguousarray(inverse).ravel()
+    if m and compiled(scaled_inverse_states)(states, m, np.array([rtol, FLOOR]), inertia.ravel()) < 0:
+        return inertia, np.full(batch, m) if batch else m
     diagonal = inverse.diagonal(0, -2, -1)
     easiest = diagonal.max(axis=-1, keepdims=True, initial=0.0)
     scale = np.sqrt(np.maximum(diagonal, FLOOR * (easiest + (easiest == 0))))
-    scales = scale[..., :, None] * scale[..., None, :]
-    C = inverse / scales
-    full = _inverse_if_full(C, rtol)
-    if full is not None:
-        m, batch = C.shape[-1], C.shape[:-2]
-        return _symmetric(full / scales), np.full(batch, m) if batch else m
+    C = inverse / (scale[..., :, None] * scale[..., None, :])
     values, vectors = np.linalg.eigh(C)
     attainable = values > rtol * values.max(axis=-1, keepdims=True, initial=0.0)
     directions = np.where(attainable[..., None, :], vectors, 0.0) / scale[..., :, None]
     inertia = (directions / np.where(attainable, values, 1.0)[..., None, :]) @ transposed(directions)
     rank = attainable.sum(axis=-1)
     return _symmetric(inertia), rank if rank.ndim else int(rank)
-
-
-def _inverse_if_full(C: np.ndarray, rtol: float) -> np.ndarray | None:
-    """The inverse of C, if it is so small that no eigenvalue of C can be below rtol of the largest, in any state:
-    eigenvalues of C are at most m, its diagonal being 1, those of its inverse at most m times its largest entry."""
-    try:
-        inverse = _inverse(C) if C.ndim == 2 and C.size else np.linalg.inv(C)
-    except np.linalg.LinAlgError:
-        return None
-    largest = np.abs(inverse).max(initial=0.0)
-    return inverse if largest * C.shape[-1] ** 2 * rtol < 1 else None
-
-
-def _inverse(C: np.ndarray) -> np.ndarray:
-    """The inverse of one small matrix that is not empty, by the routines behind `np.linalg.inv`, which takes ten times
-    as long to reach them; like that, raises LinAlgError for a singular one."""
-    from scipy.linalg.lapack import dgetrf, dgetri  # loaded here, since that takes 0.1 s
-
-    factors, pivots, info = dgetrf(C)
-    if info > 0:
-        raise np.linalg.LinAlgError("singular matrix")
-    inverse: np.ndarray = dgetri(factors, pivots)[0]
-    return inverse
 
 
 def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]:
