@@ -127,7 +127,7 @@ def array_lines(name: str, array: int, step: str) -> list[str]:
     lines = []
     for word, (label, kind) in enumerate(TABLE_ROW):
         lines += [
-            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {4 * array + word}",
+            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {len(TABLE_ROW) * array + word}",
             f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
         ]
     return [
