@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import treesim as package
-from treesim.cli import bench_arithmetic, bench_batches, fma_peak, timing
+from treesim.cli import bench_arithmetic, bench_batches, bench_plots, fma_peak, timing
 from treesim.cli.bench_arithmetic import arithmetic
 from treesim.cli.bench_robot import bench_robot, random_states
 from treesim.cli.bench_start import first_results
-from treesim.cli.contenders import Contender, Motion, measured
+from treesim.cli.contenders import FILL, Contender, Motion, measured
 from treesim.cli.operational_rows import spread_leaves
 from treesim.cli.peers import MujocoPeer
 from treesim.cli.timing import interleaved, on_threads
@@ -203,8 +203,8 @@ def test_batches_beside_other_engines(
         assert rows[call, "float64"]["times_faster_than"].keys() == {"Pinocchio"}
         assert rows[call, "float64"]["error"] < 1e-14 < rows[call, "float32"]["error"] < 1e-5
     for kind in ("float64", "float32"):
-        assert rows["memset", kind]["error"] is None
-        assert rows["memset", kind]["times_faster_than"].keys() == {"Pinocchio"}
+        assert rows[FILL, kind]["error"] is None
+        assert rows[FILL, kind]["times_faster_than"].keys() == {"Pinocchio"}
     assert {(row["kernel"], row["threads"]) for row in result["arithmetic"]} >= {("ABA", 1), ("RNEA", 1), ("CRBA", 1)}
     assert all(row["share"] > 0 and 0.5 <= row["allowed"] <= 1 for row in result["arithmetic"])
 
@@ -307,3 +307,11 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
 def test_mistakes_are_explained(treesim: Callable[..., Any], arguments: tuple[Any, ...], told: str) -> None:
     result = treesim("bench", *arguments)
     assert result.exit_code == 2 and told in result.stderr
+
+
+def test_the_picture_of_ratios_leaves_bare_memory_out() -> None:
+    rows = [
+        {"quantity": "mass matrix", "call": call, "numbers": "float64", "ratios": {"arm": {"Pinocchio": ratio}}}
+        for call, ratio in (("mass_matrix", 2.0), (FILL, 9.0), ("Dynamics.mass_matrix", 3.0))
+    ]
+    assert bench_plots._best_ratios(rows) == {"mass matrix: Pinocchio": {"arm": 3.0}}

@@ -21,7 +21,7 @@ from ..kernels.status import FINE
 from ..model.tree import Tree
 from .bench_calls import exact_references
 from .bench_engine import engine_of_batch
-from .contenders import DOUBLE, OURS, SINGLE, Call, Contender, Motion, States, measured
+from .contenders import DOUBLE, FILL, OURS, SINGLE, Call, Contender, Motion, States, measured
 from .peers import Peer
 from .peers.base import FORWARD, INVERSE, MASS, ROLLOUT, SAMPLE
 
@@ -105,7 +105,7 @@ def _fill(M: np.ndarray, kind: str) -> Contender:
 
     fill = partial(over_threads, part, len(M), 1)
     does = "no matrix, but as many zeros, on as many threads: what memory takes for full ones"
-    return Contender(OURS, "memset", MASS, fill, None, does, len(M), kind)
+    return Contender(OURS, FILL, MASS, fill, None, does, len(M), kind)
 
 
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[Contender]) -> list[Contender]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .bench_tables import UNITS
-from .contenders import DOUBLE, OURS
+from .contenders import DOUBLE, FILL, OURS
 from .plots import new_figure, save
 
 COLORS = {OURS: "C0", "Pinocchio": "C1", "MuJoCo": "C2", "PyBullet": "C3"}
@@ -82,9 +82,11 @@ def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots:
 
 
 def _best_ratios(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """By what is computed beside whom: for each robot the largest of our calls' ratios."""
+    """By what is computed beside whom: for each robot the largest of our calls' ratios, that of bare memory left out."""
     best: dict[str, dict[str, float]] = {}
     for row in rows:
+        if row["call"] == FILL:
+            continue
         numbers = "" if row["numbers"] == DOUBLE else f", {row['numbers']}"
         for robot, found in row["ratios"].items():
             for engine, ratio in found.items():

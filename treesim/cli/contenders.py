@@ -10,6 +10,7 @@ import numpy as np
 from .timing import Timing, interleaved
 
 OURS = "treesim"
+FILL = "memset"  # computes nothing
 DOUBLE, SINGLE = "float64", "float32"
 Call = Callable[[], Any]
 
