@@ -82,7 +82,7 @@ def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots:
 
 
 def _best_ratios(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """By what is computed beside whom: for each robot the largest of our calls' ratios, that of bare memory left out."""
+    """By what is computed beside whom: for each robot the largest of our calls' ratios, bare memory's left out."""
     best: dict[str, dict[str, float]] = {}
     for row in rows:
         if row["call"] == FILL:
