@@ -41,11 +41,15 @@ def test_units_of_rows_cost_no_digits():
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("spoil", ["redundant", "nearly", "zero", "fixed row"])
+@pytest.mark.parametrize("spoil", ["redundant", "nearly", "zero", "fixed row", "nan", "nan aside"])
 def test_what_may_lack_rank_is_told_by_its_place(spoil):
     A = definite(4, 5, 1)
     if spoil == "zero":
         A[3] = 0
+    elif spoil == "nan":
+        A[3, 0, 0] = np.nan
+    elif spoil == "nan aside":
+        A[3, 2, 1] = A[3, 1, 2] = np.nan
     elif spoil == "fixed row":
         A[3, 2], A[3, :, 2] = 0, 0
     else:

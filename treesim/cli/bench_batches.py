@@ -105,7 +105,7 @@ def _fill(M: np.ndarray, kind: str) -> Contender:
 
     fill = partial(over_threads, part, len(M), 1)
     does = "no matrix, but as many zeros, on as many threads: what memory takes for full ones"
-    return Contender(OURS, FILL, MASS, fill, None, does, len(M), kind)
+    return Contender(OURS, FILL, MASS, fill, lambda: None, does, len(M), kind)
 
 
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[Contender]) -> list[Contender]:

@@ -37,7 +37,7 @@ class Contender(NamedTuple):
     """One call that is timed.
 
     quantity: what it computes; calls of one quantity are compared. call: does the work. result: does it once more and
-    returns the result in treesim's layout, of all states or of the first few; None if there is none. does: in words,
+    returns the result in treesim's layout, of all states or of the first few; or None: there is none. does: in words,
     what the call does besides the quantity, or leaves out. states: on how many states, or steps, one call works. truth:
     what the result should be, if not what the quantity's reference says. served: by which of treesim's engines.
     """
@@ -46,7 +46,7 @@ class Contender(NamedTuple):
     name: str
     quantity: str
     call: Call
-    result: Callable[[], np.ndarray] | None
+    result: Callable[[], np.ndarray | None]
     does: str
     states: int = 1
     numbers: str = DOUBLE
@@ -77,7 +77,8 @@ def measured(
     rows = [_row(each, timings[each.label]) for each in contenders]
     truths = dict(references)
     for each, row in zip(contenders, rows, strict=True):
-        row["error"] = None if each.result is None else _error(each, each.result(), truths, batched)
+        value = each.result()
+        row["error"] = None if value is None else _error(each, value, truths, batched)
         if each.engine == OURS:
             row["times_faster_than"] = _times_faster(row, rows)
     return rows

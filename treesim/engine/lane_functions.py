@@ -158,7 +158,7 @@ class Arithmetic(NamedTuple):
 
 
 def sincos_arithmetic(single: bool) -> Arithmetic:
-    """Return what the sine and cosine of one angle take together."""
+    """Return what the sine and cosine of one angle take together, counted in the text that is compiled."""
     text = _sincos_steps(single)
     sums = re.findall(r"= (?:fadd|fsub) (contract)? ?\$VECTOR (%?[\w.]+|splat \(.*?\)), (%?[\w.]+|splat \(.*?\))", text)
     products = re.findall(r"(%[\w.]+) = fmul", text)

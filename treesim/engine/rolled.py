@@ -54,7 +54,7 @@ done:
   ret void
 }}
 """
-# what a segment asks for: places in the table of a line's start and of the stride along, and how many steps along
+# what a segment asks for: places in the table of a line's start and of the step along, and how many steps
 REQUEST = """  %asked.{k} = getelementptr %request, ptr %request, i64 {k}
   %parts.{k} = load %request, ptr %asked.{k}
   %from.place.{k} = extractvalue %request %parts.{k}, 0

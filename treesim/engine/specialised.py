@@ -1,8 +1,8 @@
 """The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
 
 Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
-(of long ones in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on
-their inputs' values, or that take more than 600,000 operations, stay with the generic engine.
+(of long ones in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on their inputs'
+values, or that take more than 600,000 operations, stay with the generic engine.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ class PinocchioPeer:
         few = [States(*state) for state in zip(*(x[:SAMPLE] for x in states), strict=True)]
 
         def results() -> np.ndarray:
-            same = [next(call for call in self.calls(state) if call.quantity == single.quantity) for state in few]
-            return np.array([call.result() for call in same if call.result])
+            each = [next(call for call in self.calls(state) if call.quantity == single.quantity) for state in few]
+            return np.array([call.result() for call in each])
 
         return single._replace(name=f"{single.name} / {threads}", result=results, does=does, states=threads)
 
