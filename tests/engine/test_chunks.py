@@ -61,6 +61,6 @@ def test_a_constant_is_loaded_again_where_its_last_use_is_far():
         out[0] = near * 0.3
         return FINE
 
-    (text,), _ = chunk_functions(trace(entry, (), [1], [1]), Lanes(False, 8))
+    (text,), *_ = chunk_functions(trace(entry, (), [1], [1]), Lanes(False, 8))
     assert len(re.findall(r"load \$NUMBER, ptr %c\d", text)) == text.count("shufflevector") == 2
     assert re.search(r"@constants0 = internal constant \[2 x \$NUMBER\]", text)

@@ -8,11 +8,14 @@ constants, whose addresses compilers write out in ten bytes each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from .lanes import Lanes, literal, operation_lines, sine_and_cosine_lines, splat
 from .requests import Requests
 from .trace import ARITY, CONSTANT, COS, INPUT, SIN, Trace
 
-CHUNK = 1500  # operations of a function
+CHUNK = 1000  # operations of a function
 MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
 RECENT = 60  # operations: a constant whose last use is farther back is not kept in a register, but loaded anew
 # spilled vectors stay within a cache line each only on an aligned stack
@@ -26,21 +29,33 @@ noinline nounwind alignstack(64) {{
 """
 
 
-def chunk_functions(traced: Trace, lanes: Lanes, asked: Requests | None = None) -> tuple[list[str], int]:
-    """Return the IR of functions chunk0, chunk1, ... that in turn do what a trace does, see `chunk_calls`, and the
-    number of vectors of memory for values between them, which begins with the table of what is asked for; texts for
-    `substituted`, which need DECLARATIONS and `lane_functions.sincos`."""
+class Chunks(NamedTuple):
+    """The IR of functions chunk0, chunk1, ... that in turn do what a trace does, the number of vectors of memory for
+    values between them, and which chunk makes each result."""
+
+    functions: list[str]
+    slots: int
+    done: list[int]
+
+
+def chunk_functions(traced: Trace, lanes: Lanes, asked: Requests | None = None) -> Chunks:
+    """Return the functions of a trace, for `chunk_calls`: texts for `substituted`, which need DECLARATIONS and
+    `lane_functions.sincos`. Memory between them begins with the table of what is asked for."""
     writer = _Writer(traced, lanes, asked or Requests([], lanes.width, 1))
-    return writer.chunks(), writer.slots
+    return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
 
 
-def chunk_calls(count: int, inputs: str, between: str, results: str) -> list[str]:
-    """Return the lines that call chunk0, chunk1, ... on inputs, memory for values between them, and results."""
+def chunk_calls(
+    count: int, inputs: str, between: str, results: str, behind: Sequence[Sequence[str]] | None = None
+) -> list[str]:
+    """Return the lines that call chunk0, chunk1, ... on inputs, memory for values between them, and results, with what
+    is to be done behind each."""
     places = {"in": inputs, "tmp": between, "out": results}
     middles = [f"  %middle.{name} = getelementptr $VECTOR, ptr {at}, i64 {MIDDLE}" for name, at in places.items()]
     arguments = ", ".join(f"ptr %middle.{name}" for name in places)
     constants = [f"ptr getelementptr ($NUMBER, ptr @constants{k}, i64 {MIDDLE})" for k in range(count)]
-    return [*middles, *(f"  call void @chunk{k}({arguments}, {own})" for k, own in enumerate(constants))]
+    calls = [f"  call void @chunk{k}({arguments}, {own})" for k, own in enumerate(constants)]
+    return [*middles, *(line for k, call in enumerate(calls) for line in (call, *(behind[k] if behind else ())))]
 
 
 class _Writer:

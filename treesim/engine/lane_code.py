@@ -64,10 +64,12 @@ keep:
   %status.kept = or i64 %status.in, %residue.out
   %record.kept = add i64 %record, 1
 {scatters}
+  br label %kept
+kept:
   br label %step.end
 step.end:
-  %status.step = phi i64 [ %status.in, %step ], [ %status.kept, %keep ]
-  %record.next = phi i64 [ %record, %step ], [ %record.kept, %keep ]
+  %status.step = phi i64 [ %status.in, %step ], [ %status.kept, %kept ]
+  %record.next = phi i64 [ %record, %step ], [ %record.kept, %kept ]
   call void @feed_back(ptr %in, ptr %out, i64 {fed_back})
   %t.more = icmp slt i64 %t.next, %steps
   br i1 %t.more, label %step, label %loop.end
@@ -101,6 +103,7 @@ work:
   %before = atomicrmw or ptr %status, i64 %wrong monotonic
   br label %take
 end:
+  fence seq_cst ; what was written past the caches is there before anybody is told
   ret void
 }}
 """

@@ -4,8 +4,10 @@ Memory answers a core with a cache line in eight cycles, some dozens of requests
 what stands behind them. So requests are spread over the operations. Every lane has an address in each array from where
 it goes along in equal steps: where a state's numbers are neighbours, from the state's first number by cache lines;
 where the states are neighbours, from one of the first numbers of all states by as many numbers as there are lanes. What
-lies at the start has mostly been reached by the row or group before, so lines are asked for by their last byte. An
-array in another order is asked for in vain, which does no harm: a request never fails.
+lies at the start has mostly been reached by the row or group before, so lines are asked for by their last byte. There
+are as many requests as lines in a row; columns take more of them where vectors are shorter than lines, and the last
+ones then go without. An array in another order is asked for in vain, which does no harm: a request never fails. What is
+to be written past the caches (`streams`) must not be asked for; memory of our own is, in its place.
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ from typing import NamedTuple
 
 EVERY = 24  # operations for one request: more would hold up the operations' own loads
 LINE = 64  # bytes of a cache line
-TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"))  # address and strides
+# address, strides, and whether it is to be written past the caches
+TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"), ("streamed", "i64"))
 POINTERS = """{array}
   {n}.first.number = mul i64 {group}, {n}.state
   {n}.first.new = add i64 {n}.first.number, {new}
-  {n}.first = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.new
+  {n}.theirs = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.new
   {n}.by.rows = icmp eq i64 {n}.element, 1
-  {n}.apart = select i1 {n}.by.rows, i64 {n}.state, i64 {n}.element
+  {n}.between = select i1 {n}.by.rows, i64 {n}.state, i64 {n}.element
   {n}.columns = mul i64 {n}.element, {bytes}
-  {n}.along = select i1 {n}.by.rows, i64 {line}, i64 {n}.columns
+  {n}.onwards = select i1 {n}.by.rows, i64 {line}, i64 {n}.columns
+  {n}.ours = icmp ne i64 {past}, 0
+  {n}.first = select i1 {n}.ours, ptr %table, ptr {n}.theirs
+  {n}.apart = select i1 {n}.ours, i64 0, i64 {n}.between
+  {n}.along = select i1 {n}.ours, i64 0, i64 {n}.onwards
   {n}.along.at = getelementptr i64, ptr %table, i64 {along}
   store i64 {n}.along, ptr {n}.along.at"""
 POINTER = """  {n}.start.{l} = mul i64 {n}.apart, {l}
@@ -41,13 +48,15 @@ class Request(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """An array that is asked for: its number, whether to write, the names of the step and the group that are wanted."""
+    """An array that is asked for: its number, whether to write, the names of the step and the group that are wanted,
+    and whether code may stream it."""
 
     number: int
     size: int
     writes: bool
     step: str
     group: str
+    streamed: bool = False
 
 
 class Requests:
@@ -83,6 +92,7 @@ class Requests:
             POINTERS.format(
                 n=name, array="\n".join(array_lines(name, asked.number, asked.step)), group=asked.group,
                 bytes=self._lanes * self._unit, line=LINE, new=LINE // self._unit - 1, along=self._along_place(k),
+                past=f"{name}.streamed" if asked.streamed else 0,
             )
         ]  # fmt: skip
         lanes = range(self._lanes)

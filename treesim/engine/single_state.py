@@ -141,7 +141,7 @@ def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape
     """Return the IR of a function `door` for one state of a trace; wide: the processor's vectors."""
     one = Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
-    chunks, slots = chunk_functions(before, one)
+    chunks, slots, _ = chunk_functions(before, one)
     shapes = [shape for shape in inputs if math.prod(shape)]
     buffer = 0 if len(results) == 1 else sum(map(math.prod, results))  # a single result is written in its place
     groups = -(-len(angles) // wide.width)

@@ -28,6 +28,7 @@ from .generic import kernel_hash, runs_compiled
 from .lanes import Lanes
 from .single_state import single_state
 from .straight_line import Code
+from .streams import LARGE
 from .threads import thread_count, together
 from .trace import trace
 
@@ -105,7 +106,8 @@ class BatchCode:
         return NOT_FINITE if job.status else FINE
 
     def _table(self, arrays: Sequence[np.ndarray]) -> Any:
-        """Address and strides of each array: from number to number, state to state, step to step."""
+        """Address and strides of each array: from number to number, state to state, step to step; whether it is too
+        large for caches (see streams)."""
         unit = self.lanes.bytes // self.lanes.width
         words = []
         for x in arrays:
@@ -115,6 +117,7 @@ class BatchCode:
                 strides[-1] // unit if x.shape[-1] > 1 else 1,
                 strides[0] // unit,
                 strides[1] // unit if x.ndim == 3 else 0,
+                int(x.nbytes >= LARGE and strides[-1] == unit and x.ctypes.data % unit == 0),
             ]
         return (ctypes.c_int64 * len(words))(*words)
 

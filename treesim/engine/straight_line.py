@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .chunks import chunk_calls, chunk_functions
 from .lane_code import HARNESS, JOB_WORDS, residue
 from .lane_functions import exponential, sincos, turn
 from .lane_transfers import transfers
 from .lanes import DECLARATIONS, Lanes, substituted
 from .requests import Asked, Requests, array_lines
+from .streams import LEAST, Streamed, stream_calls, stream_functions
 from .trace import COS, INPUT, SIN, Trace
 
 
@@ -42,21 +45,38 @@ def straight_line(
     before, angles = with_turned_inputs(traced, 1)
     first = fed_back + held if fed_back else 0
     soon = [Asked(k, size, False, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
-    asked = Requests(soon + results_asked(sizes, results), lanes.width, lanes.bytes // lanes.width)
-    chunks, slots = chunk_functions(before, lanes, asked)
+    # what is fed back is not written at every step
+    large = [] if fed_back else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
+    asked = Requests(soon + results_asked(sizes, results, large), lanes.width, lanes.bytes // lanes.width)
+    chunks, slots, done = chunk_functions(before, lanes, asked)
+    streamed = _streamed(large, len(sizes), results, order, done, lanes.width)
     turned = 2 * len(angles)
     calls = [
         f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}",
         f"  %table = getelementptr $VECTOR, ptr %slots, i64 0\n{asked.table_lines()}\n  call void @turn(ptr %in)",
-        *chunk_calls(len(chunks), "%in", "%slots", "%out"),
+        *chunk_calls(len(chunks), "%in", "%slots", "%out", stream_calls(streamed, len(chunks), "%out", lanes.width)),
     ]
-    functions = [turn(angles, traced.inputs, lanes.single), *chunks]
-    return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held)
+    functions = [turn(angles, traced.inputs, lanes.single), *chunks, *stream_functions(streamed, lanes)]
+    return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held, large)
 
 
-def results_asked(sizes: Sequence[int], results: Sequence[int]) -> list[Asked]:
-    """Return what is to be asked for before the results of a step are written; sizes: of the inputs."""
-    return [Asked(k, size, True, "%record", "%group") for k, size in enumerate(results, start=len(sizes))]
+def results_asked(sizes: Sequence[int], results: Sequence[int], streamed: Sequence[int] = ()) -> list[Asked]:
+    """Return what is to be asked for before the results of a step are written; sizes: of the inputs; streamed: the
+    arrays that may be."""
+    arrays = enumerate(results, start=len(sizes))
+    return [Asked(k, size, True, "%record", "%group", k in streamed) for k, size in arrays]
+
+
+def _streamed(
+    arrays: Sequence[int], inputs: int, results: Sequence[int], order: Sequence[int], done: Sequence[int], width: int
+) -> list[Streamed]:
+    """The results, of all, that may be streamed; done: the chunk of each distinct one."""
+    places, _ = _result_places(results, order, width)
+    starts = np.cumsum([0, *results]).tolist()
+    return [
+        Streamed(k, *places[k - inputs], [done[j] for j in order[starts[k - inputs] : starts[k - inputs + 1]]])
+        for k in arrays
+    ]
 
 
 def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
@@ -95,12 +115,13 @@ def wrapped(
     lanes: Lanes,
     fed_back: int,
     held: int,
+    streamed: Sequence[int] = (),
 ) -> Code:
     """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
     %in through %tmp, of so many slots, to %out; the three follow one another in memory. order: which of the values at
-    %out stands in each place of the results."""
+    %out stands in each place of the results. streamed: arrays that the calls may have written already."""
     inputs, written = _places(sizes), max(order, default=-1) + 1
-    places, lists = _result_places(results, order)
+    places, lists = _result_places(results, order, lanes.width)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
     text = HARNESS.format(
         inputs=sum(sizes),
@@ -109,7 +130,7 @@ def wrapped(
         calls="\n".join(calls),
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
-        scatters=_transfers("scatter", "%out", places, len(sizes), "%record"),
+        scatters=_transfers("scatter", "%out", places, len(sizes), "%record", streamed),
         words=JOB_WORDS,
         fed_back=sum(sizes[:fed_back]),
     )
@@ -124,7 +145,7 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
 
 
-def _result_places(results: Sequence[int], order: Sequence[int]) -> tuple[list[tuple[int, Any]], list[str]]:
+def _result_places(results: Sequence[int], order: Sequence[int], width: int) -> tuple[list[tuple[int, Any]], list[str]]:
     """Size of each result array, and the place of its first number if all lie in order, else its list; the lists."""
     places: list[tuple[int, Any]] = []
     lists = []
@@ -133,15 +154,25 @@ def _result_places(results: Sequence[int], order: Sequence[int]) -> tuple[list[t
         if own == [own[0] + j for j in range(size)]:
             places.append((size, own[0] if own else 0))
         else:
-            places.append((size, f"@list{k}"))
-            lists.append(f"@list{k} = internal constant [{size} x i32] [{', '.join(f'i32 {j}' for j in own)}]")
+            beside = [0] * width  # what a vector that begins before the list, or ends behind it, finds there
+            padded = ", ".join(f"i32 {j}" for j in (*beside, *own, *beside))
+            places.append((size, f"getelementptr (i32, ptr @list{k}, i64 {width})"))
+            lists.append(f"@list{k} = internal constant [{size + 2 * width} x i32] [{padded}]")
     return places, lists
 
 
-def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], array: int, step: str) -> str:
+def _transfers(
+    function: str,
+    buffer: str,
+    places: Sequence[tuple[int, Any]],
+    array: int,
+    step: str,
+    streamed: Sequence[int] = (),
+) -> str:
     """Calls that move arrays, numbered from `array` on, between the caller's memory at a step and the lanes' buffer.
 
     places: size of each array, and where it begins in the buffer, or the name of the list of its numbers' places.
+    streamed: arrays that are left out if their row of the table says that they are streamed.
     """
     lines = []
     for k, (size, start) in enumerate(places, start=array):
@@ -155,4 +186,18 @@ def _transfers(function: str, buffer: str, places: Sequence[tuple[int, Any]], ar
                 f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
                 f"ptr {name}.lanes{f', ptr {start}' if listed else ''})",
             ]
+            if k in streamed:
+                lines[-1:] = _unless_streamed(name, lines[-1])
     return "\n".join(lines)
+
+
+def _unless_streamed(name: str, call: str) -> list[str]:
+    """Lines that make a call only for an array that is not streamed."""
+    return [
+        f"  {name}.there = icmp ne i64 {name}.streamed, 0",
+        f"  br i1 {name}.there, label {name}.end, label {name}.begin",
+        f"{name[1:]}.begin:",
+        call,
+        f"  br label {name}.end",
+        f"{name[1:]}.end:",
+    ]
