@@ -14,6 +14,7 @@ from .engine.arguments import Argument, check_out
 from .engine.bound_entry import BoundEntry
 from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
+from .engine.result_memory import empty
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from .kernels.inverse_mass import inverse_mass_rows_states
@@ -178,7 +179,7 @@ class _Function:
         """Coerce, broadcast, run batches, or explain what cannot be computed."""
         owner, number, bound = self.owner, self.owner.dtype, self._bound
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
-            result = np.empty((len(values[0]), *self.result), number) if out is None else out
+            result = empty((len(values[0]), *self.result), number) if out is None else out
             if bound.batch(*values, result) == FINE:
                 return result
         values = tuple(_converted(value, number) for value in values)

@@ -13,6 +13,7 @@ import numpy as np
 from .engine.arguments import Argument, check_out, coerce, precision, refuse_non_finite
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
+from .engine.result_memory import empty
 from .engine.steps import run_policy, run_steps
 from .errors import ArgumentError, TreesimError, UnsupportedError
 from .kernels.rollout import policy_step_states, step_states
@@ -178,7 +179,7 @@ def _result(
 ) -> np.ndarray:
     """Where q (k = 0) or v (k = 1) goes: fresh memory, a file, or the caller's array."""
     if out is None:
-        return np.empty(shape, number)
+        return empty(shape, number)
     if not isinstance(out, str | Path):
         if not (isinstance(out, tuple | list) and len(out) == 2):
             raise ArgumentError(f"out must be a file name or two arrays (q, v), got {type(out).__name__}")

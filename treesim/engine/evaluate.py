@@ -23,6 +23,7 @@ from .arguments import (
     rows,
 )
 from .generic import compiled
+from .result_memory import empty
 from .threads import over_threads
 
 __all__ = [
@@ -77,7 +78,7 @@ def evaluate(
     arrays = [None if a.value is None and a.optional else coerce(a, number) for a in arguments]
     batch = batch_shape(arguments, arrays)
     outputs = [] if out is None else [check_out(out, batch + results[0], number)]
-    outputs += [np.empty(batch + shape, number) for shape in results[len(outputs) :]]
+    outputs += [empty(batch + shape, number) for shape in results[len(outputs) :]]
     if not any(x is not None and x.size for x in arrays) and all(
         0 in a.shape for a in arguments if a.value is not None
     ):
