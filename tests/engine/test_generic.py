@@ -144,3 +144,32 @@ def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert float(child(FIRST_LIGHT, blocked / "cache").stdout) > 0
+
+
+ASKS = """
+import sys
+from treesim.engine.generic import runs_compiled
+print(runs_compiled(), "numba" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "settings", "answer"),
+    [
+        (None, None, "True False"),  # nobody can have switched compiling off: numba need not be imported to know
+        ("1", None, "False True"),
+        ("0", None, "True True"),
+        (None, "disable_jit: 1", "False True"),
+    ],
+)
+def test_numba_is_imported_for_its_settings_only_where_there_may_be_some(variable, settings, answer, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    if variable is not None:
+        environment["NUMBA_DISABLE_JIT"] = variable
+    if settings is not None:
+        pytest.importorskip("yaml", reason="numba reads its file of settings with PyYAML")
+        (tmp_path / ".numba_config.yaml").write_text(settings)
+    command = [sys.executable, "-c", ASKS]
+    said = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == answer.split(), said.stderr

@@ -24,6 +24,7 @@ from typing import Any
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
+NUMBA_SETTINGS = ".numba_config.yaml"  # in the working directory
 MATH = {
     "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2,
     "exp": math.exp, "tanh": math.tanh, "maximum": max, "minimum": min, "absolute": abs,
@@ -67,7 +68,13 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
 
 
 def runs_compiled() -> bool:
-    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1."""
+    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1, or as much in numba's own file of settings.
+
+    numba is asked, but not imported for this where nobody can have set anything: that takes longer than a robot's first
+    simulated step from kept machine code.
+    """
+    if "numba" not in sys.modules and "NUMBA_DISABLE_JIT" not in os.environ and not os.path.exists(NUMBA_SETTINGS):
+        return True
     from numba.core import config
 
     return not config.DISABLE_JIT  # type: ignore[attr-defined]
