@@ -45,7 +45,7 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
 def limit() -> int:
     """Return how many bytes are kept at most: $TREESIM_KEEP_MIB, else 512 MiB."""
     told = os.environ.get(VARIABLE, str(KEPT))
-    if not told.isdigit():
+    if not told.isdecimal():
         raise ArgumentError(f"{VARIABLE} is {told!r}, but must be a whole number of MiB, 0 to keep nothing")
     return int(told) << 20
 
