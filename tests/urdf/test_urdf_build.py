@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treesim
 from treesim.model.inertia import Inertia, Placement
 from treesim.urdf import load
 
@@ -173,3 +174,27 @@ def test_armature_keeps_a_massless_leaf_regular():
     more = '<dynamics armature="0.1"/>'
     tree = load(robot(link("a"), '<link name="b"/>', joint("j", "continuous", "a", "b", more=more)))
     assert "U310" not in {note.code for note in tree.notes}
+
+
+def two_hinges(more="", origin="", axis="1 0 0"):
+    """Two hinges with a link without inertia between them, a part a line."""
+    second = joint("k", "continuous", "b", "c", origin, f'<axis xyz="{axis}"/>')
+    first = joint("j", "continuous", "a", "b", more=more)
+    return "\n".join(['<robot name="r">', link("a"), '<link name="b"/>', link("c"), first, second, "</robot>"])
+
+
+def test_joints_that_move_no_inertia_together_are_noted_with_the_line(noted, refusal):
+    tree, message = noted(two_hinges())
+    assert [(note.code, note.line) for note in tree.notes if note.severity == "warning"] == [("U311", 5)]
+    assert "line 5: U311: joint 'j', with those it carries" in message
+    assert "U311" in {found.code for found in refusal(two_hinges(), strict=True).findings}
+    assert "U310" not in message
+
+
+@pytest.mark.parametrize(
+    "felt", [{"axis": "0 1 0"}, {"origin": 'xyz="0 0.3 0"'}, {"more": '<dynamics armature="0.1"/>'}]
+)
+def test_joints_around_a_massless_link_that_are_felt_are_nothing_to_note(felt):
+    tree = load(two_hinges(**felt))
+    assert "U311" not in {note.code for note in tree.notes}
+    assert np.linalg.cond(treesim.mass_matrix(tree, tree.random(0))) < 1e6

@@ -13,6 +13,7 @@ from ..engine.fastcall import door
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
+from ..model.pivots import first_massless_dof
 from ..model.tree import Tree
 from .tables import constants_of, kernel_wrenches
 
@@ -161,11 +162,3 @@ def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> Singul
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
     return None
-
-
-def first_massless_dof(D: np.ndarray, H: np.ndarray) -> int | None:
-    """Return the last degree of freedom whose pivot D vanishes against its own diagonal entry of the mass matrix, H,
-    or None."""
-    scale = np.abs(H).max(initial=0.0)
-    vanishing = np.flatnonzero(~(1e-14 * np.maximum(H, 1e-12 * scale) < D))
-    return int(vanishing[-1]) if len(vanishing) else None

@@ -16,6 +16,7 @@ from .inertias import clipped
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
 from .schema import clean
+from .singular import report_singular
 from .validate import validate
 from .visuals import MeshFinder, clean_visuals, draw_collisions, named_colors, placement_of, shapes_of
 
@@ -87,9 +88,9 @@ class Builder:
             root_body = self._new_body(root_link, 0, Joint(ROOT_JOINT, "floating"))
         self._walk(root_link, root_body)
         self._report_missing_meshes()
-        self._report_massless()
-        self.findings.stop_on_errors()
         bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
+        report_singular(bodies, self.joint_elements, self.findings)
+        self.findings.stop_on_errors()
         return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=tuple(self.findings))
 
     def _walk(self, root_link: str, root_body: int) -> None:
@@ -135,18 +136,6 @@ class Builder:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             hint = "viewers draw a placeholder; ROS_PACKAGE_PATH tells where packages are"
             self.findings.add("U502", f"mesh {missing[0]!r}{more} not found", None, hint)
-
-    def _report_massless(self) -> None:
-        """Note joints whose whole subtree has no inertia: dynamics will find the mass matrix singular there."""
-        loaded = [bool(body.inertia.mass or body.inertia.rotational.any()) for body in self.bodies]
-        for i in range(len(self.bodies), 0, -1):
-            body = self.bodies[i - 1]
-            if loaded[i - 1] and body.parent:
-                loaded[body.parent - 1] = True
-            if not loaded[i - 1] and not np.all(body.joint.armature):
-                text = f"joint {body.joint.name!r} moves nothing that has inertia (link {body.name!r})"
-                element = self.joint_elements.get(body.joint.name)
-                self.findings.add("U310", text, element, "dynamics will refuse it: give the link an <inertial>")
 
 
 def inertia_of(inertial: yourdfpy.Inertial) -> Inertia:

@@ -86,6 +86,7 @@ CODES: dict[str, Code] = {
     "U308": Code("warning", "rotational inertia without mass", strict=True),
     "U309": Code("info", "no <inertial>: mass 0"),
     "U310": Code("warning", "moving leaf without inertia: the mass matrix is singular", strict=True),
+    "U311": Code("warning", "joints that move no inertia together: the mass matrix is singular", strict=True),
     # joints
     "U401": Code("error", "unknown type of joint"),
     "U402": Code("error", "zero axis"),
