@@ -20,7 +20,7 @@ ROUNDING = 1e-14  # principal moments below this part of the largest are none
 
 
 def report_singular(bodies: Sequence[Body], joints: Mapping[str, _Element], findings: Findings) -> None:
-    """Note the joints that move no inertia, or, where there is none, one that does not if those it carries make up for it.
+    """Note the joints that move no inertia, or else one that moves none where those it carries make up for it.
 
     joints: their elements by name, for lines. O(N); with bodies that are no solid ones, 0.1 ms for each body.
     """
