@@ -11,9 +11,11 @@ import pytest
 
 import treesim
 from tests import trees
+from treesim.dynamics import conjugate_gradient
 from treesim.engine import evaluate as evaluation
-from treesim.engine import threads
+from treesim.engine import generic, threads
 from treesim.engine.trigonometry import LARGEST, sincos
+from treesim.kernels.conjugate_gradient import solve_states
 
 
 @pytest.fixture
@@ -144,6 +146,17 @@ def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert float(child(FIRST_LIGHT, blocked / "cache").stdout) > 0
+
+
+def test_a_kernel_that_another_one_calls_can_be_called_from_python_too(monkeypatch):
+    """As a part it is compiled without what Python needs to call it."""
+    monkeypatch.setattr(generic, "_entries", {})
+    monkeypatch.setattr(generic, "_parts", {})
+    robot = trees.random_tree(3, 5)
+    state = random_state(robot, np.random.default_rng(2))
+    by_the_caller = treesim.forward_dynamics(robot, *state, backend="conjugate_gradient", engine="generic")
+    assert solve_states in generic._parts
+    np.testing.assert_array_equal(conjugate_gradient.solve(robot, *state, preconditioned=False).qdd, by_the_caller)
 
 
 ASKS = """

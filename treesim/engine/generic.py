@@ -36,7 +36,8 @@ FAST = HONEST | {"nnan", "ninf"}
 SUMS = HONEST | {"reassoc"}  # the long sum over all results, in which only NaN matters, may be taken in any order
 
 _lock = threading.RLock()
-_compiled: dict[Callable[..., Any], Any] = {}
+_entries: dict[Callable[..., Any], Any] = {}  # what Python calls
+_parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
 
 
 def less(x, y):  # type: ignore[no-untyped-def]
@@ -58,13 +59,13 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
     With NUMBA_DISABLE_JIT=1 the entry itself is returned and runs as plain Python. Cost: seconds when the disk cache
     holds nothing for these sources, milliseconds when it does.
     """
-    found = _compiled.get(entry)
+    found = _entries.get(entry)
     if found is not None:
         return found
     with _lock:
-        if entry not in _compiled:
-            _compiled[entry] = _compile_entry(entry)
-        return _compiled[entry]
+        if entry not in _entries:
+            _entries[entry] = _compile_entry(entry)
+        return _entries[entry]
 
 
 def runs_compiled() -> bool:
@@ -147,12 +148,20 @@ def _compile_part(function: Any) -> Any:
 
     if function.__module__ == f"{KERNELS}.numbers":
         return MATH.get(function.__name__) or _compile_part(OWN[function.__name__])
-    if function not in _compiled:
+    if function not in _parts:
         flags = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}.get(function.__module__, FAST)
-        # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster
-        compile_part = numba.njit(nogil=True, error_model="numpy", fastmath=flags, forceinline=True)
-        _compiled[function] = compile_part(_linked(function))
-    return _compiled[function]
+        # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster; no wrappers for
+        # Python and C, which take those tuples apart: they would double the time of compiling
+        compile_part = numba.njit(
+            nogil=True,
+            error_model="numpy",
+            fastmath=flags,
+            forceinline=True,
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+        )
+        _parts[function] = compile_part(_linked(function))
+    return _parts[function]
 
 
 @lru_cache(maxsize=1)
