@@ -87,6 +87,12 @@ def test_random_stays_within_limits_and_repeats():
     assert robot.random(np.random.default_rng(3)) == draws[3]
 
 
+@pytest.mark.parametrize("limit", [1e16, 1e308, np.finfo(float).max])
+def test_random_takes_limits_that_stand_for_none(limit):
+    robot = single("prismatic", lower=-limit, upper=limit)
+    assert abs(robot.random(0)[0]) <= limit
+
+
 def test_random_rotations_reach_everywhere():
     robot, rng = single("spherical"), np.random.default_rng(0)
     draws = np.array([robot.random(rng) for _ in range(400)])

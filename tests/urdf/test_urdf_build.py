@@ -198,3 +198,10 @@ def test_joints_around_a_massless_link_that_are_felt_are_nothing_to_note(felt):
     tree = load(two_hinges(**felt))
     assert "U311" not in {note.code for note in tree.notes}
     assert np.linalg.cond(treesim.mass_matrix(tree, tree.random(0))) < 1e6
+
+
+def test_limits_that_stand_for_none_hide_no_inertia():
+    more = '<limit lower="-1e16" upper="1e308"/>'
+    parts = [link("a"), '<link name="b"/>', link("c")]
+    parts += [joint("j", "prismatic", "a", "b", more=more), joint("k", "continuous", "b", "c", 'xyz="0 0.3 0"')]
+    assert {note.code for note in load(robot(*parts)).notes} == {"U309"}

@@ -18,6 +18,7 @@ from .pack import pack
 from .topology import Topology
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +175,7 @@ class Tree:
                 reach[2] = np.pi
             low = np.where(np.isfinite(joint.lower), joint.lower, np.minimum(-reach, joint.upper - 2 * reach))
             high = np.where(np.isfinite(joint.upper), joint.upper, np.maximum(reach, joint.lower + 2 * reach))
-            q[where] = rng.uniform(low, high)
+            q[where] = rng.uniform(*np.clip((low, high), -FARTHEST, FARTHEST))
             if joint.type in ("spherical", "floating"):
                 quaternion = rng.normal(size=4)
                 q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ROUNDING = 1e-14  # principal moments below this part of the largest are none
+REACH = 3.0  # rad or m, in which joints are looked at: rounding hides what is felt by a joint that moves kilometres
 
 
 def report_singular(bodies: Sequence[Body], joints: Mapping[str, _Element], findings: Findings) -> None:
@@ -24,16 +25,18 @@ def report_singular(bodies: Sequence[Body], joints: Mapping[str, _Element], find
 
     joints: their elements by name, for lines. O(N); with bodies that are no solid ones, 0.1 ms for each body.
     """
-    idle = list(_moving_nothing(bodies))
+    idle = _moving_nothing(bodies)
     for body in idle:
         text = f"joint {body.joint.name!r} moves nothing that has inertia (link {body.name!r})"
         hint = "dynamics will refuse it: give the link an <inertial>"
         findings.add("U310", text, joints.get(body.joint.name), hint)
-    name = None if idle or all(_solid(body.inertia) for body in bodies) else _unfelt(Tree("", bodies))
+    if idle or all(_solid(body.inertia) for body in bodies):
+        return
+    name = _unfelt(Tree("", bodies))
     if name is not None:
         text = f"joint {name!r}, with those it carries, can move without moving anything that has inertia"
         hint = "forward dynamics have no answer: give the links between them mass, fix a joint, or add armature"
-        findings.add("U311", text, joints.get(name.partition("[")[0]), hint)
+        findings.add("U311", text, joints.get(name), hint)
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
@@ -55,10 +58,11 @@ def _solid(inertia: Inertia) -> bool:
 
 
 def _unfelt(tree: Tree) -> str | None:
-    """The last degree of freedom whose pivot vanishes in a configuration like any other, by the kernel's own text:
-    compiling it would take seconds."""
+    """The last joint with a pivot that vanishes in a configuration like any other, by the kernel's own text: compiling
+    it would take seconds."""
     D, H = np.empty(tree.nv), np.empty(tree.nv)
+    q = np.fmod(tree.random(0), REACH)
     with np.errstate(divide="ignore", invalid="ignore"):  # behind a pivot of zero there is nothing to be trusted
-        pivots_states(tree.ints, tree.reals, tree.random(0), D, H)
+        pivots_states(tree.ints, tree.reals, q, D, H)
     k = first_massless_dof(D, H)
-    return None if k is None else tree.dof_name(k)
+    return None if k is None else next(name for name, where in tree.v_index.items() if k < where.stop)
