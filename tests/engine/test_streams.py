@@ -111,7 +111,7 @@ def test_what_is_not_finite_is_told_of_streamed_results_too(robot, streamed):
 
 @compiled
 @pytest.mark.parametrize("past", [False, True])
-def test_lines_are_written_once_by_one_of_the_two(past):
+def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     """Code whose streaming writes nothing leaves a streamed result, and no other, as it was."""
     robot, lanes = ROBOTS["chain"](), specialised.lanes(False)
     sizes, results = [robot.nq], [robot.nnz]
@@ -122,12 +122,9 @@ def test_lines_are_written_once_by_one_of_the_two(past):
     assert len(traced.graph.needed(traced.results)) > 2 * CHUNK  # in parts
     q, out = states(robot, np.float64), np.full((COUNT, robot.nnz), 7.0)
     loaded = machine_code.load("streams", silent.text.encode(), lambda: silent)
-    large = specialised.LARGE
-    specialised.LARGE = 0 if past else large
-    try:
-        assert specialised.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
-    finally:
-        specialised.LARGE = large
+    if past:
+        monkeypatch.setattr(specialised, "LARGE", 0)
+    assert specialised.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
     assert (out == 7.0).all() == past
 
 

@@ -201,7 +201,9 @@ def test_joints_around_a_massless_link_that_are_felt_are_nothing_to_note(felt):
 
 
 def test_limits_that_stand_for_none_hide_no_inertia():
-    more = '<limit lower="-1e16" upper="1e308"/>'
-    parts = [link("a"), '<link name="b"/>', link("c")]
-    parts += [joint("j", "prismatic", "a", "b", more=more), joint("k", "continuous", "b", "c", 'xyz="0 0.3 0"')]
+    """A slide may be so far out that the hinge's own share of the inertia about it is lost in rounding."""
+    far = '<axis xyz="0 1 0"/><limit lower="-1e16" upper="1e308"/>'
+    parts = [link("a"), '<link name="b"/>', '<link name="c"/>', link("d"), joint("j", "continuous", "a", "b")]
+    parts += [joint("k", "prismatic", "b", "c", more=far)]
+    parts += [joint("n", "prismatic", "c", "d", more='<axis xyz="0 0 1"/><limit lower="-1" upper="1"/>')]
     assert {note.code for note in load(robot(*parts)).notes} == {"U309"}

@@ -16,7 +16,7 @@ from ..errors import UnsupportedError
 from .lanes import Lanes, operation_lines, sine_and_cosine_lines, splat
 from .requests import Requests
 from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
-from .straight_line import Code, distinct, results_asked, wrapped
+from .straight_line import Code, distinct, results_asked, results_placed, wrapped
 from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
@@ -125,7 +125,8 @@ def rolled(
     texts += [_program(segments, memory, lanes, asked), *_lists(traced, segments.nodes, memory, lanes)]
     calls = [f"  %table = getelementptr $VECTOR, ptr %in, i64 {memory.table}\n{asked.table_lines()}"]
     calls += [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
-    return wrapped(texts, calls, memory.slots, sizes, results, order, lanes, fed_back, held)
+    placed = results_placed(results, order, lanes.width)
+    return wrapped(texts, calls, memory.slots, sizes, placed, lanes, fed_back, held)
 
 
 # ---- memory

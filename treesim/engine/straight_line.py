@@ -7,7 +7,7 @@ and scatters the results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,23 @@ class Code(NamedTuple):
     workspace: int
 
 
+class Placed(NamedTuple):
+    """Where results lie among the distinct values that lanes compute: of each array its size, and the place of its
+    first number if all lie in order, else the address of their list; the lists' texts; how many values there are."""
+
+    places: list[tuple[int, int | str]]
+    lists: list[str]
+    values: int
+
+
 def straight_line(
     traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0, held: int = 0
 ) -> Code:
     """Return the IR of a function `share(job)` that works on blocks of states until none of the job's is left.
 
-    sizes, results: numbers of one state in each input and result array. The job points to a table of an address and
-    three strides, counted in numbers, for each array: from number to number, from state to state, from step to step.
+    sizes, results: numbers of one state in each input and result array. The job points to a table of an address,
+    three strides, counted in numbers, from number to number, from state to state, from step to step, and whether to
+    stream it, for each array.
     Without fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their
     arrays hold the states to start from; the next `held` inputs stay; all others hold an entry for each step. Results
     are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not finite.
@@ -49,7 +59,8 @@ def straight_line(
     large = [] if fed_back else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
     asked = Requests(soon + results_asked(sizes, results, large), lanes.width, lanes.bytes // lanes.width)
     chunks, slots, done = chunk_functions(before, lanes, asked)
-    streamed = _streamed(large, len(sizes), results, order, done, lanes.width)
+    placed = results_placed(results, order, lanes.width)
+    streamed = _streamed(large, len(sizes), placed, order, done)
     turned = 2 * len(angles)
     calls = [
         f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}",
@@ -57,7 +68,7 @@ def straight_line(
         *chunk_calls(len(chunks), "%in", "%slots", "%out", stream_calls(streamed, len(chunks), "%out", lanes.width)),
     ]
     functions = [turn(angles, traced.inputs, lanes.single), *chunks, *stream_functions(streamed, lanes)]
-    return wrapped(functions, calls, turned + slots, sizes, results, order, lanes, fed_back, held, large)
+    return wrapped(functions, calls, turned + slots, sizes, placed, lanes, fed_back, held, large)
 
 
 def results_asked(sizes: Sequence[int], results: Sequence[int], streamed: Sequence[int] = ()) -> list[Asked]:
@@ -68,13 +79,13 @@ def results_asked(sizes: Sequence[int], results: Sequence[int], streamed: Sequen
 
 
 def _streamed(
-    arrays: Sequence[int], inputs: int, results: Sequence[int], order: Sequence[int], done: Sequence[int], width: int
+    arrays: Sequence[int], inputs: int, placed: Placed, order: Sequence[int], done: Sequence[int]
 ) -> list[Streamed]:
-    """The results, of all, that may be streamed; done: the chunk of each distinct one."""
-    places, _ = _result_places(results, order, width)
-    starts = np.cumsum([0, *results]).tolist()
+    """The results that may be streamed, of `arrays`, numbered behind the inputs; order: which distinct value stands in
+    each place; done: the chunk of each."""
+    starts = np.cumsum([0, *(size for size, _ in placed.places)]).tolist()
     return [
-        Streamed(k, *places[k - inputs], [done[j] for j in order[starts[k - inputs] : starts[k - inputs + 1]]])
+        Streamed(k, *placed.places[k - inputs], [done[j] for j in order[starts[k - inputs] : starts[k - inputs + 1]]])
         for k in arrays
     ]
 
@@ -110,18 +121,16 @@ def wrapped(
     calls: Sequence[str],
     slots: int,
     sizes: Sequence[int],
-    results: Sequence[int],
-    order: Sequence[int],
+    placed: Placed,
     lanes: Lanes,
     fed_back: int,
     held: int,
     streamed: Sequence[int] = (),
 ) -> Code:
     """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
-    %in through %tmp, of so many slots, to %out; the three follow one another in memory. order: which of the values at
-    %out stands in each place of the results. streamed: arrays that the calls may have written already."""
-    inputs, written = _places(sizes), max(order, default=-1) + 1
-    places, lists = _result_places(results, order, lanes.width)
+    %in through %tmp, of so many slots, to %out; the three follow one another in memory. placed: the results at %out.
+    streamed: arrays that the calls may have written already."""
+    inputs = _places(sizes)
     first = fed_back + held if fed_back else 0  # of those that change with the steps
     text = HARNESS.format(
         inputs=sum(sizes),
@@ -130,14 +139,14 @@ def wrapped(
         calls="\n".join(calls),
         initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
         gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
-        scatters=_transfers("scatter", "%out", places, len(sizes), "%record", streamed),
+        scatters=_transfers("scatter", "%out", placed.places, len(sizes), "%record", streamed),
         words=JOB_WORDS,
         fed_back=sum(sizes[:fed_back]),
     )
-    residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", written)
+    residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", placed.values)
     helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *residues
-    text = "\n".join([DECLARATIONS, *helpers, *lists, *functions, text])
-    return Code(substituted(text, lanes), sum(sizes) + slots + written)
+    text = "\n".join([DECLARATIONS, *helpers, *placed.lists, *functions, text])
+    return Code(substituted(text, lanes), sum(sizes) + slots + placed.values)
 
 
 def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -145,9 +154,9 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
 
 
-def _result_places(results: Sequence[int], order: Sequence[int], width: int) -> tuple[list[tuple[int, Any]], list[str]]:
-    """Size of each result array, and the place of its first number if all lie in order, else its list; the lists."""
-    places: list[tuple[int, Any]] = []
+def results_placed(results: Sequence[int], order: Sequence[int], width: int) -> Placed:
+    """Return where results of these sizes lie; order: which distinct value stands in each place; width: of vectors."""
+    places: list[tuple[int, int | str]] = []
     lists = []
     for k, (size, start) in enumerate(_places(results)):
         own = list(order[start : start + size])
@@ -158,13 +167,13 @@ def _result_places(results: Sequence[int], order: Sequence[int], width: int) -> 
             padded = ", ".join(f"i32 {j}" for j in (*beside, *own, *beside))
             places.append((size, f"getelementptr (i32, ptr @list{k}, i64 {width})"))
             lists.append(f"@list{k} = internal constant [{size + 2 * width} x i32] [{padded}]")
-    return places, lists
+    return Placed(places, lists, max(order, default=-1) + 1)
 
 
 def _transfers(
     function: str,
     buffer: str,
-    places: Sequence[tuple[int, Any]],
+    places: Sequence[tuple[int, int | str]],
     array: int,
     step: str,
     streamed: Sequence[int] = (),

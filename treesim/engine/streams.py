@@ -96,7 +96,7 @@ declare void @llvm.masked.store.$SUFFIX.p0($VECTOR, ptr, i32, <$LANES x i1>)
 
 
 class Streamed(NamedTuple):
-    """A result that may be streamed: the array's number, numbers of a state, where they lie (see `wrapped`), and behind
+    """A result that may be streamed: the array's number, numbers of a state, where they lie (see `Placed`), and behind
     which chunk each is there."""
 
     array: int
