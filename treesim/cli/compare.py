@@ -20,7 +20,7 @@ def compare(
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
     steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
-    dt: Annotated[float, typer.Option(help="Step of the trajectory [s].")] = 1e-3,
+    dt: Annotated[float, typer.Option(help="Step of the trajectory in seconds.")] = 1e-3,
     json: JsonOption = False,
 ) -> None:
     """Check this engine against another one: model, mass matrix, bias, dynamics, trajectory.
