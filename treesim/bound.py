@@ -10,7 +10,7 @@ import numpy as np
 from . import plugins
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
-from .engine.arguments import Argument, check_out
+from .engine.arguments import Argument, check_out, real_numbers
 from .engine.bound_entry import BoundEntry
 from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
@@ -21,11 +21,13 @@ from .kernels.inverse_mass import inverse_mass_rows_states
 from .kernels.operational import jacobian_states
 from .kernels.rnea import inverse_dynamics_states
 from .kernels.status import FINE
+from .model.quaternions import configuration
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_tables, reference_code
 
 Shape = tuple[int, ...]
+Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
 class Dynamics:
@@ -61,12 +63,13 @@ class Dynamics:
         self._solver = plugins.get("dynamics", backend)
         check_supported(self._solver, robot)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
-        q, v, x, a = (("q", (robot.nq,)), *((label, self._vector) for label in ("v", "x", "a")))
-        self._forward = self._forward_function(q, v)
-        self._inverse = self._function(inverse_dynamics_states, (q, v, a), self._vector, takes_forces=True)
-        self._mass = self._function(mass_matrix_states, (q,), self._matrix)
-        self._packed_mass = self._function(mass_matrix_packed_states, (q,), (robot.nnz,))
-        self._solve = self._function(inverse_mass_rows_states, (q, x), self._vector)
+        self._q = configuration(robot, None)  # arguments without a value: each call puts in its own
+        v, x, a = (Argument(label, None, self._vector) for label in ("v", "x", "a"))
+        self._forward = self._forward_function(v)
+        self._inverse = self._function(inverse_dynamics_states, (self._q, v, a), self._vector, takes_forces=True)
+        self._mass = self._function(mass_matrix_states, (self._q,), self._matrix)
+        self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
+        self._solve = self._function(inverse_mass_rows_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
@@ -120,26 +123,34 @@ class Dynamics:
     def _function(
         self,
         entry: Callable[..., int],
-        arguments: Sequence[tuple[str, Shape]],
+        arguments: Sequence[Argument],
         result: Shape,
         takes_forces: bool = False,
         constants: tuple[Any, ...] | None = None,
+        explain: Explain | None = None,
     ) -> _Function:
-        return _Function(self, entry, constants or self._constants, tuple(arguments), result, takes_forces)
+        return _Function(self, entry, constants or self._constants, tuple(arguments), result, takes_forces, explain)
 
-    def _forward_function(self, q: tuple[str, Shape], v: tuple[str, Shape]) -> _Function | _Plugin:
-        tau = ("tau", self._vector)
-        solver = self._solver
+    def _explained(self, named: dict[str, np.ndarray]) -> Exception:
+        """The error of a mass matrix that could not be divided by."""
+        return explain_failure(self.robot, named, self._armature)
+
+    def _forward_function(self, v: Argument) -> _Function | _Plugin:
+        solver, arguments = self._solver, (self._q, v, Argument("tau", None, self._vector))
         if isinstance(solver, CompiledBackend) and solver.runner(self.robot) is None:
             constants = solver.constants(self.robot, self._gravity, self._armature)
-            return self._function(type(solver).entry, (q, v, tau), self._vector, True, constants)
+
+            def explain(named: dict[str, np.ndarray]) -> Exception:
+                return solver.explain(self.robot, named, self._gravity, self._armature)
+
+            return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
         if self.engine == "specialized":
             raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialised code")
         return _Plugin(self, self._gravity, self._armature)
 
     def _jacobian_function(self, frame: str, reference: str) -> _Function:
         constants = (*self._constants, *frame_tables(self.robot, (frame,)), reference_code(reference))
-        function = self._function(jacobian_states, (("q", (self.robot.nq,)),), (6, *self._vector), False, constants)
+        function = self._function(jacobian_states, (self._q,), (6, *self._vector), False, constants)
         return self._frames.setdefault((frame, reference), function)
 
     def _space_function(self, names: tuple[str, ...], method: str, reference: str) -> _Function:
@@ -148,7 +159,7 @@ class Dynamics:
             raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
         constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
         shape = (6 * len(names),) * 2
-        function = self._function(type(found).entry, (("q", (self.robot.nq,)),), shape, False, constants)
+        function = self._function(type(found).entry, (self._q,), shape, False, constants, self._explained)
         return self._frames.setdefault((names, method, reference), function)
 
 
@@ -160,12 +171,14 @@ class _Function:
         owner: Dynamics,
         entry: Callable[..., int],
         constants: tuple[Any, ...],
-        arguments: tuple[tuple[str, Shape], ...],
+        arguments: tuple[Argument, ...],
         result: Shape,
         takes_forces: bool,
+        explain: Explain | None,
     ) -> None:
         self.owner, self.arguments, self.result, self.takes_forces = owner, arguments, result, takes_forces
-        inputs = [shape for _, shape in arguments] + [(0,)] * takes_forces
+        self.explain = explain
+        inputs = [argument.shape for argument in arguments] + [(0,)] * takes_forces
         self._bound = BoundEntry(entry, constants, inputs, [result], owner.dtype.type, owner.engine)
         self.call: Callable[..., int] = self._first_call
 
@@ -182,21 +195,18 @@ class _Function:
             result = empty((len(values[0]), *self.result), number) if out is None else out
             if bound.batch(*values, result) == FINE:
                 return result
-        values = tuple(_converted(value, number) for value in values)
-        given = [Argument(label, x, shape) for x, (label, shape) in zip(values, self.arguments, strict=True)]
-        if f_ext is None and all(np.shape(argument.value) == argument.shape for argument in given):
+        arrays = [real_numbers(a.label, x, number.type) for a, x in zip(self.arguments, values, strict=True)]
+        given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
+        if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
             result = np.empty(self.result, number)
-            if self.call(*map(np.ascontiguousarray, values), result) == FINE:
+            if self.call(*map(np.ascontiguousarray, arrays), result) == FINE:
                 return _delivered(result, out)
         if self.takes_forces:
-            forces = kernel_wrenches(owner.robot, _converted(f_ext, number))
-            given.append(Argument("f_ext", forces, (owner.robot.n_bodies, 6), optional=True))
-        return evaluate(
-            bound.entry, bound.constants, given, [self.result], self._explained, engine=owner.engine, out=out
-        )[0]
-
-    def _explained(self, named: dict[str, np.ndarray]) -> Exception:
-        return explain_failure(self.owner.robot, named, self.owner._armature)
+            forces = None if f_ext is None else real_numbers("f_ext", f_ext, number.type)
+            wrenches = kernel_wrenches(owner.robot, forces)
+            given.append(Argument("f_ext", wrenches, (owner.robot.n_bodies, 6), optional=True))
+        results = [self.result]
+        return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
 
 
 class _Plugin:
@@ -222,12 +232,6 @@ def _number(dtype: Any) -> np.dtype[Any]:
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
     return number
-
-
-def _converted(value: Any, number: np.dtype[Any]) -> Any:
-    """Numbers as an array of the wanted type; what is none stays as it is, to be explained."""
-    array = np.asarray(value)
-    return array.astype(number, copy=False) if array.dtype.kind in "fiu" and array.ndim else value
 
 
 def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:

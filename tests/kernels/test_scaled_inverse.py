@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treesim.engine.generic import compiled
-from treesim.kernels.scaled_inverse import scaled_inverse_states
+from treesim.kernels.scaled_inverse import scaled_inverses
 
 LIMITS = np.array([1e-9, 1e-3])
 
@@ -13,7 +13,7 @@ def inverses(matrices):
     """The inverses, and the first state without one, or -1."""
     found = np.full(matrices.shape, np.nan)
     m = matrices.shape[-1]
-    return found, compiled(scaled_inverse_states)(matrices.ravel(), m, LIMITS, found.ravel())
+    return found, compiled(scaled_inverses)(matrices.ravel(), m, LIMITS, found.ravel())
 
 
 def definite(m, count, seed):

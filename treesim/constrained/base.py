@@ -12,6 +12,7 @@ from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .constraints import ConstraintTables
 
@@ -87,7 +88,7 @@ class CompiledConstrained:
             settings,
         )
         arguments = (
-            Argument("q", problem.q, (robot.nq,)),
+            configuration(robot, problem.q),
             Argument("v", problem.v, (robot.nv,)),
             Argument("tau", problem.tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, problem.f_ext), (robot.n_bodies, 6), optional=True),

@@ -14,6 +14,7 @@ from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_states
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import ConstrainedAcceleration, Problem
 
@@ -45,7 +46,7 @@ def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.
     constraints on their first and second bodies' velocities, linear first, in the bodies' own frames."""
     robot, tables, m = problem.robot, problem.tables, problem.m
     arguments = (
-        Argument("q", problem.q, (robot.nq,)),
+        configuration(robot, problem.q),
         Argument("v", problem.v, (robot.nv,)),
         Argument("qdd", qdd, (robot.nv,)),
     )

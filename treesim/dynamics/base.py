@@ -14,6 +14,7 @@ from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..model.pivots import first_massless_dof
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .tables import constants_of, kernel_wrenches
 
@@ -99,7 +100,7 @@ class CompiledBackend:
             if self._door(self.integers(robot), robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
         arguments = (
-            Argument("q", q, (robot.nq,)),
+            configuration(robot, q),
             Argument("v", v, (robot.nv,)),
             Argument("tau", tau, (robot.nv,)),
             Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
@@ -152,7 +153,7 @@ def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = N
 def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
-    given, shape = Argument("q", q, (robot.nq,)), (robot.nv,)
+    given, shape = configuration(robot, q), (robot.nv,)
     D, H = evaluate(pivots_states, constants_of(robot, None, armature), (given,), [shape, shape], accepted=NOT_FINITE)
     for pivots, diagonal in zip(D.reshape(-1, robot.nv), H.reshape(-1, robot.nv), strict=True):
         k = first_massless_dof(pivots, diagonal)

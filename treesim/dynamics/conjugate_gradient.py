@@ -16,6 +16,7 @@ from ..kernels.conjugate_gradient import (
     solve_states,
 )
 from ..kernels.status import NOT_CONVERGED
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
@@ -51,7 +52,7 @@ def solve(
     Source: Jain 1991, section 4, with the coefficient of eq. 30 corrected.
     """
     arguments = (
-        Argument("q", q, (robot.nq,)),
+        configuration(robot, q),
         Argument("v", v, (robot.nv,)),
         Argument("tau", tau, (robot.nv,)),
         Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),

@@ -20,6 +20,7 @@ from ..kernels.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
@@ -128,7 +129,7 @@ def inverse_dynamics(
         if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
     arguments = (
-        Argument("q", q, (robot.nq,)),
+        configuration(robot, q),
         Argument("v", v, (robot.nv,)),
         Argument("a", a, (robot.nv,)),
         Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
@@ -173,7 +174,7 @@ def mass_matrix(
         if enter(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
-    return evaluate(entry, constants, (Argument("q", q, (robot.nq,)),), [shape], engine=engine, out=out)[0]
+    return evaluate(entry, constants, (configuration(robot, q),), [shape], engine=engine, out=out)[0]
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
@@ -200,5 +201,5 @@ def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
 
 
 def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
-    arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
+    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     return evaluate(energy_states, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

@@ -10,6 +10,7 @@ from ..engine.evaluate import Argument, evaluate
 from ..engine.fastcall import door
 from ..kernels.inverse_mass import inverse_mass_rows_states
 from ..kernels.status import FINE
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import explain_failure
 
@@ -32,7 +33,7 @@ def times_inverse_mass(
     robot: Tree, q: Any, rows: Any, shape: tuple[int, ...], engine: str = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:
     """Return rows M^-1 (..., *shape), shape (nv,) or (m, nv); M is factored once a state. Errors as above."""
-    arguments = (Argument("q", q, (robot.nq,)), Argument("x", rows, shape))
+    arguments = (configuration(robot, q), Argument("x", rows, shape))
     return evaluate(
         inverse_mass_rows_states,
         (robot.ints, robot.reals),

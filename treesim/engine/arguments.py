@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +14,14 @@ Shape = tuple[int, ...]
 
 
 class Argument(NamedTuple):
-    """One array argument of a public function: its name, the value given, the shape of one state, and whether it may
-    be None."""
+    """One array argument of a public function: its name, the value given, the shape of one state, whether it may be
+    None, and what raises an error for finite numbers that cannot be meant (quaternions, see model.quaternions)."""
 
     label: str
     value: Any
     shape: Shape
     optional: bool = False
+    refuse: Callable[[np.ndarray], None] | None = None
 
 
 def precision(*values: Any) -> type[np.floating]:
@@ -31,18 +32,29 @@ def precision(*values: Any) -> type[np.floating]:
 
 def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
     """Return the argument as an array of `number` whose last axes have the wanted shape, or raise ArgumentError."""
-    label, value, shape, _ = argument
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiu":
-            raise TypeError(f"its numbers are of type {array.dtype}")
-        array = array.astype(number, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{label} must be an array of real numbers: {error}") from None
+    label, value, shape = argument[:3]
+    array = real_numbers(label, value, number)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         wanted = ", ".join(map(str, shape))
         raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (..., {wanted}) is needed")
     return array
+
+
+def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64) -> np.ndarray:
+    """Return a user's numbers as an array of `number`, in place if it is one; raises ArgumentError for what is none.
+
+    Numbers too large for `number` become infinite, without a warning: what takes them refuses them by name.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"its numbers are of type {array.dtype}")
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise TypeError("some of them are masked: there is no number to compute with")
+        with np.errstate(over="ignore"):
+            return array.astype(number, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"{label} must be an array of real numbers: {error}") from None
 
 
 def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> Shape:
@@ -85,7 +97,7 @@ def result_rows(out: np.ndarray, batch: Shape, shape: Shape, arrays: Sequence[np
 def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
     """Return `out`, or raise ArgumentError if a result of that shape and dtype cannot be written to it."""
     fault = None
-    if not isinstance(out, np.ndarray):
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
         fault = f", got {type(out).__name__}"
     elif out.dtype != number or out.shape != shape:
         fault = f", got {out.dtype} and shape {out.shape}"
@@ -94,6 +106,14 @@ def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
     if fault is not None:
         raise ArgumentError(f"out must be a writable array of {np.dtype(number)} and shape {shape}{fault}")
     return out
+
+
+def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
+    """Raise what `refuse_non_finite` raises, then what the arguments' own checks raise for finite numbers."""
+    refuse_non_finite(arguments, arrays)
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not None and argument.refuse is not None:
+            argument.refuse(array)
 
 
 def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NonFiniteError, UnsupportedError, unknown_name
-from ..kernels.status import FINE
+from ..kernels.status import FINE, NOT_FINITE
 from . import specialised
 from .arguments import (
     Argument,
@@ -18,6 +18,7 @@ from .arguments import (
     check_out,
     coerce,
     precision,
+    refuse_invalid,
     refuse_non_finite,
     result_rows,
     rows,
@@ -69,9 +70,9 @@ def evaluate(
     results do not depend on how many. Results are float32 where all arguments are: large batches are then computed in
     single precision, others in double and rounded. engine: "generic", "specialized", or "auto", the latter for large
     batches where it can. out: where the first result goes, in any order of memory.
-    Raises ArgumentError for a wrong type or shape, NonFiniteError for NaN or infinity in an argument, UnknownNameError
-    for the engine, UnsupportedError where "specialized" cannot be, else what `explain` makes of a status worse than
-    `accepted`.
+    Raises ArgumentError for a wrong type or shape or a quaternion that is not of length 1, NonFiniteError for NaN or
+    infinity in an argument, UnknownNameError for the engine, UnsupportedError where "specialized" cannot be, else what
+    `explain` makes of a status worse than `accepted`.
     """
     check_engine(engine)
     number = precision(*(a.value for a in arguments if a.value is not None))
@@ -90,10 +91,12 @@ def evaluate(
         if out is not None:
             found[0] = result_rows(out, batch, results[0], arrays)
         run = run_states if runner is None or engine == "specialized" else runner
+        if run is not run_states:
+            refuse_invalid(arguments, arrays)  # stages look at results only
         if run(entry, constants, given, found, engine) > accepted:
-            refuse_non_finite(arguments, arrays)
+            refuse_invalid(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}
-            raise explain(named) if explain else NonFiniteError("the result is not finite")
+            raise explain(named) if explain else overflow(arguments)
         if out is not None and not np.may_share_memory(found[0], out):
             out[...] = found[0].reshape(out.shape)
     return outputs
@@ -132,10 +135,22 @@ def run_states(
         return int(machine_code(*constants, *(x[first:last].reshape(-1) for x in doubles)))
 
     status = over_threads(run, count, STATES_PER_TASK)
-    for output, double in zip(outputs, doubles[len(inputs) :], strict=True):
-        if output is not double:
-            output[...] = double
-    return status
+    return max([status, *(_rounded(*pair) for pair in zip(outputs, doubles[len(inputs) :], strict=True))])
+
+
+def overflow(arguments: Sequence[Argument]) -> NonFiniteError:
+    """Return the error for arguments that are finite, and results that are not."""
+    names = " and ".join(a.label for a in arguments if a.value is not None)
+    return NonFiniteError(f"the result is too large for its numbers: are those in {names} of a sensible size?")
+
+
+def _rounded(output: np.ndarray, double: np.ndarray) -> int:
+    """Write results to where they belong, rounded to its numbers; return NOT_FINITE if these do not reach as far."""
+    if output is double:
+        return FINE
+    with np.errstate(over="ignore"):
+        output[...] = double
+    return FINE if output.dtype == double.dtype or np.isfinite(output).all() else NOT_FINITE
 
 
 def lanes_for(

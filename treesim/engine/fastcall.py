@@ -3,8 +3,9 @@
 numba's dispatcher looks up the type of every argument and wraps every array, which takes longer than the arithmetic of
 a small robot. Here an entry gets a door of its own: a built-in function of CPython's fast calling convention, itself
 compiled by numba, that reads each array's address and size straight from the numpy object. It takes exact, aligned,
-writable, C-contiguous float64 arrays only and turns everything else down with MISFIT, so nothing unsafe gets through;
-the caller then takes the way that coerces and explains. The result array must be the caller's own.
+writable, C-contiguous float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and
+turns everything else down with MISFIT, so nothing unsafe gets through; the caller then takes the way that coerces and
+explains.
 
 The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
 (PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.
@@ -20,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.status import WRONG_SIZE
-from .generic import compile_callback, compiled, runs_compiled
+from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions
+from ..kernels.tables import NNZ, NQ, NV
+from .generic import compile_callback, compile_part, machine_code, runs_compiled
 
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
@@ -33,6 +35,20 @@ HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 # what the compiled door is told at run time, since addresses differ from process to process
 ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
 WORDS_KNOWN = FIRST_STATUS + MISFIT + 1
+
+
+def is_row(words, known, size):
+    """Whether a numpy object is an exact ndarray of float64 with one axis of this size, to be read and written in
+    place."""
+    return is_reals(words, known, 1) and words_at(words[DIMENSIONS], 1)[0] == size
+
+
+def is_matrix(words, known, rows, columns):
+    """Whether a numpy object is such an ndarray of this many rows and columns."""
+    if not is_reals(words, known, 2):
+        return False
+    shape = words_at(words[DIMENSIONS], 2)
+    return shape[0] == rows and shape[1] == columns
 
 
 def is_reals(words, known, dimensions):
@@ -49,6 +65,12 @@ def size_of(words):
     """Number of elements of an array of one or two dimensions."""
     shape = words_at(words[DIMENSIONS], 2)
     return shape[0] * shape[1] if words[DIMENSIONS_COUNT] & HALF == 2 else shape[0]
+
+
+def apart(words, result):
+    """Whether an argument and the result share no memory: a kernel writes before it has read all."""
+    start, first = words[DATA], result[DATA]
+    return start + 8 * size_of(words) <= first or first + 8 * size_of(result) <= start
 
 
 def words_at(address, count):
@@ -84,67 +106,91 @@ def numbers(words):
 
 
 def door_4(me, arguments, count):
-    """(ints, reals, q, result), the result a matrix."""
-    return of_configuration(me, arguments, count, 2)
-
-
-def door_4_row(me, arguments, count):
-    """(ints, reals, q, result), the result a row of numbers."""
-    return of_configuration(me, arguments, count, 1)
-
-
-def of_configuration(me, arguments, count, dimensions):
-    """(ints, reals, q, result), the result of so many dimensions."""
+    """(ints, reals, q, result), the result a matrix (nv, nv)."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
     if count != 4:
         return boxed(known, MISFIT)
     given = words_at(arguments, 4)
     a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
-    if not (is_reals(c, known, 1) and is_reals(d, known, dimensions)):
+    ints = table(a)
+    if not (is_row(c, known, ints[NQ]) and is_matrix(d, known, ints[NV], ints[NV]) and apart(c, d)):
         return boxed(known, MISFIT)
-    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d)))
+    q, M = numbers(c), numbers(d)
+    status = entry(ints, numbers(b), q, M)
+    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(M)))
+
+
+def door_4_row(me, arguments, count):
+    """(ints, reals, q, result), the result a packed matrix (nnz,)."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
+    if count != 4:
+        return boxed(known, MISFIT)
+    given = words_at(arguments, 4)
+    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
+    ints = table(a)
+    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NNZ]) and apart(c, d)):
+        return boxed(known, MISFIT)
+    q, M = numbers(c), numbers(d)
+    status = entry(ints, numbers(b), q, M)
+    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(M)))
 
 
 def door_5(me, arguments, count):
-    """(ints, reals, q, x, result), each a row of numbers."""
+    """(ints, reals, q, x, result), x and the result rows (nv,)."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
     if count != 5:
         return boxed(known, MISFIT)
     given = words_at(arguments, 5)
     a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
     d, e = words_at(given[3], 9), words_at(given[4], 9)
-    if not (is_reals(c, known, 1) and is_reals(d, known, 1) and is_reals(e, known, 1)):
+    ints = table(a)
+    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NV]) and is_row(e, known, ints[NV])):
         return boxed(known, MISFIT)
-    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d), numbers(e)))
+    if not (apart(c, e) and apart(d, e)):
+        return boxed(known, MISFIT)
+    q, x, result = numbers(c), numbers(d), numbers(e)
+    status = entry(ints, numbers(b), q, x, result)
+    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(x), status_of(result)))
 
 
 def door_6(me, arguments, count):
-    """(ints, reals, frames, offsets, q, result), the result a matrix; frames: a reference's code, then bodies."""
+    """(ints, reals, frames, offsets, q, result), the result a matrix of six rows a frame, of which the entry checks how
+    long they are; frames: a reference's code, then bodies."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
     if count != 6:
         return boxed(known, MISFIT)
     given = words_at(arguments, 6)
     a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
     d, e, f = words_at(given[3], 9), words_at(given[4], 9), words_at(given[5], 9)
-    if not (is_reals(e, known, 1) and is_reals(f, known, 2)):
+    ints, frames = table(a), table(c)
+    if not (is_row(e, known, ints[NQ]) and is_reals(f, known, 2) and apart(e, f)):
         return boxed(known, MISFIT)
-    frames = table(c)
-    return boxed(known, entry(table(a), numbers(b), frames[1:], numbers(d), frames[0], numbers(e), numbers(f)))
+    if words_at(f[DIMENSIONS], 1)[0] != 6 * (frames.size - 1):
+        return boxed(known, MISFIT)
+    q, result = numbers(e), numbers(f)
+    status = entry(ints, numbers(b), frames[1:], numbers(d), frames[0], q, result)
+    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(result)))
 
 
 def door_7(me, arguments, count):
-    """(ints, reals, q, v, tau or a, f_ext, result)."""
+    """(ints, reals, q, v, tau or a, f_ext or armature, result); of f_ext or armature the entry checks the size."""
     known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
     if count != 7:
         return boxed(known, MISFIT)
     given = words_at(arguments, 7)
     a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
     e, f, g = words_at(given[4], 9), words_at(given[5], 9), words_at(given[6], 9)
-    if not (is_reals(c, known, 1) and is_reals(d, known, 1) and is_reals(e, known, 1)):
+    ints = table(a)
+    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NV]) and is_row(e, known, ints[NV])):
         return boxed(known, MISFIT)
-    if not (is_reals(f, known, 1) and is_reals(g, known, 1)):
+    if not (is_reals(f, known, 1) and is_row(g, known, ints[NV])):
         return boxed(known, MISFIT)
-    return boxed(known, entry(table(a), numbers(b), numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)))
+    if not (apart(c, g) and apart(d, g) and apart(e, g) and apart(f, g)):
+        return boxed(known, MISFIT)
+    q, v, x, last, result = numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)
+    status = entry(ints, numbers(b), q, v, x, last, result)
+    given = max(status_of_quaternions(ints, q), status_of(q), status_of(v), status_of(x), status_of(last))
+    return boxed(known, max(status, given, status_of(result)))
 
 
 DOORS = {4: door_4, 5: door_5, 6: door_6, 7: door_7}
@@ -202,7 +248,8 @@ def _compile_door(kernel_entry: Any, function: Any) -> Any:
     import numba
 
     words, reals = _memory_readers()
-    replaced = {"words_at": words, "reals_at": reals, "entry": compiled(kernel_entry)}
+    replaced = {"words_at": words, "reals_at": reals, "entry": machine_code(kernel_entry)}
+    replaced |= {check.__name__: compile_part(check) for check in (status_of, status_of_quaternions)}
     signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
     label = f"{kernel_entry.__module__.rpartition('.')[2]}_{kernel_entry.__name__}"
     return compile_callback(function, replaced, f"door_of_{label}", signature)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError
+from .admission import quaternion_places
 from .lanes import Lanes
 from .rolled import rolled
 from .segments import Segments, cut, table_trace
@@ -58,8 +59,12 @@ def written(
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
     """
 
+    # of many steps the first states' quaternions are the caller's to look at; steps keep them at length 1
+    quaternions = () if fed_back else quaternion_places(entry, constants, sizes)
+
     def straight(graph: Graph) -> Code:
-        return straight_line(trace(entry, constants, sizes, results, graph), sizes, results, lanes, fed_back, held)
+        traced = trace(entry, constants, sizes, results, graph)
+        return straight_line(traced, sizes, results, lanes, fed_back, held, quaternions)
 
     if form == STRAIGHT:
         return straight(Graph())
@@ -74,7 +79,7 @@ def written(
             return straight(Graph())
         except TooLongError:
             pass
-    return rolled(traced, segments, sizes, results, lanes, fed_back, held)
+    return rolled(traced, segments, sizes, results, lanes, fed_back, held, quaternions)
 
 
 def _cut_trace(

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ..kernels.status import status_of, status_of_quaternions
+from .admission import admitted, is_entry
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
@@ -34,12 +36,14 @@ MATH = {
 HONEST = {"contract", "nsz", "arcp"}
 FAST = HONEST | {"nnan", "ninf"}
 SUMS = HONEST | {"reassoc"}  # the long sum over all results, in which only NaN matters, may be taken in any order
+FLAGS = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 # forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster; no wrappers for Python
 # and C, which take those tuples apart: they would double the time of compiling
 PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _lock = threading.RLock()
-_entries: dict[Callable[..., Any], Any] = {}  # what Python calls
+_entries: dict[Callable[..., Any], Any] = {}  # machine code of entries
+_checked: dict[Callable[..., Any], Any] = {}  # and with checks: what Python calls
 _parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
 
 
@@ -57,14 +61,21 @@ OWN: dict[str, Callable[..., Any]] = {"sincos": sincos, "less": less, "in_vector
 
 
 def compiled(entry: Callable[..., int]) -> Callable[..., int]:
-    """Return the machine code of a kernel entry, compiling it and all it calls on first use.
+    """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
 
-    With NUMBA_DISABLE_JIT=1 the entry itself is returned and runs as plain Python. Cost: seconds when the disk cache
+    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Cost: seconds when the disk cache
     holds nothing for these sources, milliseconds when it does.
     """
-    found = _entries.get(entry)
-    if found is not None:
-        return found
+    found = _checked.get(entry)
+    if found is None:
+        code = machine_code(entry)
+        checks = (machine_code(check) for check in (status_of, status_of_quaternions))
+        found = _checked[entry] = admitted(entry, code, *checks) if is_entry(entry) else code
+    return found
+
+
+def machine_code(entry: Callable[..., int]) -> Any:
+    """Return an entry alone, without checks, for callers with checks of their own; see `compiled`."""
     with _lock:
         if entry not in _entries:
             _entries[entry] = _compile_entry(entry)
@@ -90,7 +101,8 @@ def _compile_entry(entry: Any) -> Any:
     if not runs_compiled():
         return entry
     with _disk_cache() as keep, _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
-        compile_entry = numba.njit(_signature(entry), cache=keep, nogil=True, error_model="numpy", fastmath=FAST)
+        flags = FLAGS.get(entry.__module__, FAST)
+        compile_entry = numba.njit(_signature(entry), cache=keep, nogil=True, error_model="numpy", fastmath=flags)
         return compile_entry(_linked(entry))
 
 
@@ -114,7 +126,7 @@ def _linked(function: Any) -> FunctionType:
     for label in function.__code__.co_names:
         value = namespace.get(label)
         if isinstance(value, FunctionType) and value.__module__.startswith(KERNELS):
-            namespace[label] = _compile_part(value)
+            namespace[label] = compile_part(value)
     copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     return copy
@@ -146,15 +158,16 @@ def _with_replaced(function: Any, replaced: dict[str, Any], label: str) -> Funct
     return copy
 
 
-def _compile_part(function: Any) -> Any:
+def compile_part(function: Any) -> Any:
+    """Return a kernel compiled to become part of what calls it."""
     import numba
 
     if function.__module__ == f"{KERNELS}.numbers":
-        return MATH.get(function.__name__) or _compile_part(OWN[function.__name__])
+        return MATH.get(function.__name__) or compile_part(OWN[function.__name__])
     if function not in _parts:
-        flags = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}.get(function.__module__, FAST)
-        compile_part = numba.njit(nogil=True, error_model="numpy", fastmath=flags, **PART)
-        _parts[function] = compile_part(_linked(function))
+        flags = FLAGS.get(function.__module__, FAST)
+        compile_function = numba.njit(nogil=True, error_model="numpy", fastmath=flags, **PART)
+        _parts[function] = compile_function(_linked(function))
     return _parts[function]
 
 

@@ -1,4 +1,5 @@
-"""LLVM IR that every kernel on lanes needs: the loop over groups of states, and the search for NaN and infinity.
+"""LLVM IR that every kernel on lanes needs: the loop over groups of states, the search for NaN and infinity, and for
+quaternions that are not of length 1.
 
 $VECTOR, $NUMBER, $LANES, $BYTES, $SUFFIX and $FAST stand for the vector type; {names} for what belongs to one kernel.
 """
@@ -6,6 +7,9 @@ $VECTOR, $NUMBER, $LANES, $BYTES, $SUFFIX and $FAST stand for the vector type; {
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from ..kernels.status import LONGEST, SHORTEST
+from .lanes import splat
 
 HARNESS = """
 ; lanes[k] <- out[k] for k < count
@@ -56,7 +60,9 @@ step:
 {gathers}
   %arrived = getelementptr $VECTOR, ptr %in, i64 {arriving}
   %residue.in = call i64 @residue_in(ptr %arrived)
-  %status.in = or i64 %status.before, %residue.in
+  %rotations = call i64 @rotations(ptr %in)
+  %invalid = or i64 %residue.in, %rotations
+  %status.in = or i64 %status.before, %invalid
 {calls}
   br i1 %due, label %keep, label %step.end
 keep:
@@ -139,6 +145,15 @@ rest:
   ret i64 %status
 }}
 """
+ROTATIONS = """
+; 0, or 1 if one of the quaternions among the inputs is not of length 1 (or NaN) in one of the lanes
+define internal i64 @rotations(ptr noalias %vectors) noinline nounwind {{
+{lines}
+  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> {wrong})
+  %status = zext i1 %any to i64
+  ret i64 %status
+}}
+"""
 UNROLLED, SUMS = 8, 4  # vectors in a round of the loop, and sums that they are added to, so that none waits for another
 
 
@@ -175,3 +190,28 @@ def _added(places: Sequence[int], buffer: str, sums: Sequence[str], name: str) -
         ]
         now[j] = f"{x}.sum"
     return lines, now
+
+
+def rotations(places: Sequence[int], single: bool) -> str:
+    """Return the text of a function rotations(ptr): whether a quaternion at one of these places among the vectors there
+    is not of length 1 (see kernels.status)."""
+    shortest, longest = (splat(bound, single) for bound in (SHORTEST, LONGEST))
+    lines, wrong = [], "zeroinitializer"
+    for k in places:
+        square = "zeroinitializer"
+        for c in range(k, k + 4):
+            lines += [
+                f"  %x{c}.at = getelementptr $VECTOR, ptr %vectors, i64 {c}",
+                f"  %x{c} = load $VECTOR, ptr %x{c}.at, align $BYTES",
+                f"  %x{c}.square = fmul contract $VECTOR %x{c}, %x{c}",
+                f"  %x{c}.sum = fadd contract $VECTOR {square}, %x{c}.square",
+            ]
+            square = f"%x{c}.sum"
+        lines += [
+            f"  %short{k} = fcmp ult $VECTOR {square}, {shortest}",  # unordered: NaN is wrong too
+            f"  %long{k} = fcmp ugt $VECTOR {square}, {longest}",
+            f"  %either{k} = or <$LANES x i1> %short{k}, %long{k}",
+            f"  %wrong{k} = or <$LANES x i1> {wrong}, %either{k}",
+        ]
+        wrong = f"%wrong{k}"
+    return ROTATIONS.format(lines="\n".join(lines), wrong=wrong)

@@ -111,6 +111,7 @@ def rolled(
     lanes: Lanes,
     fed_back: int = 0,
     held: int = 0,
+    quaternions: Sequence[int] = (),
 ) -> Code:
     """Return the IR of the function `share` of straight_line, for a trace on a TableGraph and its segments.
 
@@ -126,7 +127,7 @@ def rolled(
     calls = [f"  %table = getelementptr $VECTOR, ptr %in, i64 {memory.table}\n{asked.table_lines()}"]
     calls += [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
     placed = results_placed(results, order, lanes.width)
-    return wrapped(texts, calls, memory.slots, sizes, placed, lanes, fed_back, held)
+    return wrapped(texts, calls, memory.slots, sizes, placed, lanes, fed_back, held, quaternions)
 
 
 # ---- memory

@@ -1,9 +1,10 @@
 """LLVM IR of a kernel entry for one state, behind a built-in function that CPython calls with next to no overhead.
 
 The straight-line code is that of batches, with one lane. What goes before it works on whole vectors all the same: sine
-and cosine of all joint angles, and the search for NaN and infinity. The built-in function, the door, takes the nonempty
-inputs and then the results, each an aligned, C-contiguous numpy array of exactly the right type and shape, and turns
-everything else down with MISFIT, as `fastcall` does; its result is the status.
+and cosine of all joint angles, and the search for NaN and infinity. Quaternions are checked as those of batches are.
+The built-in function, the door, takes the nonempty inputs and then the results, each an aligned, C-contiguous numpy
+array of exactly the right type and shape, and turns everything else down with MISFIT, as `fastcall` does; its result is
+the status.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from .fastcall import (
     TYPE,
     WRITEABLE,
 )
+from .lane_code import rotations
 from .lane_functions import exponential, sincos
 from .lanes import DECLARATIONS, Lanes, substituted
 from .straight_line import with_turned_inputs
@@ -37,9 +39,11 @@ from .trace import Trace
 
 Shape = tuple[int, ...]
 
+REDUCTION = """
+declare i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1>)
+"""
 SINGLE = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1>)
 
 ; 0, or 1 if one of `count` numbers is NaN or infinite (x * 0 is 0 only for finite x); the last vector overlaps
 define internal i64 @residue(ptr %x, i64 %count) noinline nounwind {{
@@ -95,7 +99,9 @@ define internal i64 @single({parameters}) noinline nounwind {{
   %results = getelementptr $NUMBER, ptr %work, i64 {results}
   %turned = getelementptr $NUMBER, ptr %in, i64 {inputs}
 {copies}
-  %residue.in = call i64 @residue(ptr %in, i64 {inputs})
+  %residue.numbers = call i64 @residue(ptr %in, i64 {inputs})
+  %residue.rotations = call i64 @rotations(ptr %in)
+  %residue.in = or i64 %residue.numbers, %residue.rotations
   call void @turn(ptr %in, ptr %turned)
 {calls}
 {copies_back}
@@ -137,8 +143,11 @@ CHECK = """argument{k}:
   br i1 {fits}, label %argument{next}, label %misfit"""
 
 
-def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes) -> str:
-    """Return the IR of a function `door` for one state of a trace; wide: the processor's vectors."""
+def single_state(
+    traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes, quaternions: Sequence[int] = ()
+) -> str:
+    """Return the IR of a function `door` for one state of a trace; wide: the processor's vectors; quaternions: at which
+    inputs they begin."""
     one = Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
     chunks, slots, _ = chunk_functions(before, one)
@@ -162,10 +171,12 @@ def single_state(traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape
         count=len(arrays), data=DATA, fine=FINE, not_finite=NOT_FINITE, misfit=MISFIT,
         first_status=FIRST_STATUS, new_reference=NEW_REFERENCE,
     )  # fmt: skip
-    own = substituted("\n".join([DECLARATIONS, *chunks]), one)
+    own = substituted("\n".join([DECLARATIONS, REDUCTION, rotations(quaternions, one.single), *chunks]), one)
     functions = {"@sine_and_cosine": sincos, "@exponential": exponential}
     scalar = [substituted(text_of(one.single), one) for name, text_of in functions.items() if name in own]
-    shared = substituted(DECLARATIONS + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide)
+    shared = substituted(
+        DECLARATIONS + REDUCTION + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide
+    )
     return _declared_once("\n".join([shared, own, *scalar]))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
+from .admission import quaternion_places
 from .fastcall import address, builtin, layout_is_known
 from .forms import ROLLED, STRAIGHT, SWAP, wanted, written
 from .generic import kernel_hash, runs_compiled
@@ -203,7 +204,8 @@ def single_code(
     key = repr((name, "single", kernel_hash(), single, tuple(inputs), tuple(results), *map(_contents, constants)))
 
     def write() -> Code:
-        return Code(single_state(trace(entry, constants, sizes, counts), inputs, results, lanes(single)), 0)
+        traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
+        return Code(single_state(traced, inputs, results, lanes(single), quaternions), 0)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("door"), number, code)

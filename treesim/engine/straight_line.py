@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .chunks import chunk_calls, chunk_functions
-from .lane_code import HARNESS, JOB_WORDS, residue
+from .lane_code import HARNESS, JOB_WORDS, residue, rotations
 from .lane_functions import exponential, sincos, turn
 from .lane_transfers import transfers
 from .lanes import DECLARATIONS, Lanes, substituted
@@ -38,7 +38,13 @@ class Placed(NamedTuple):
 
 
 def straight_line(
-    traced: Trace, sizes: Sequence[int], results: Sequence[int], lanes: Lanes, fed_back: int = 0, held: int = 0
+    traced: Trace,
+    sizes: Sequence[int],
+    results: Sequence[int],
+    lanes: Lanes,
+    fed_back: int = 0,
+    held: int = 0,
+    quaternions: Sequence[int] = (),
 ) -> Code:
     """Return the IR of a function `share(job)` that works on blocks of states until none of the job's is left.
 
@@ -47,7 +53,8 @@ def straight_line(
     stream it, for each array.
     Without fed_back, steps is 1. With it, the first fed_back inputs are the first results of the step before, their
     arrays hold the states to start from; the next `held` inputs stay; all others hold an entry for each step. Results
-    are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not finite.
+    are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not finite,
+    or one of the quaternions, which begin at these inputs, is not of length 1.
     Every lane sees the same operations in the same order, so a state's result does not depend on where in the batch it
     stands.
     """
@@ -68,7 +75,7 @@ def straight_line(
         *chunk_calls(len(chunks), "%in", "%slots", "%out", stream_calls(streamed, len(chunks), "%out", lanes.width)),
     ]
     functions = [turn(angles, traced.inputs, lanes.single), *chunks, *stream_functions(streamed, lanes)]
-    return wrapped(functions, calls, turned + slots, sizes, placed, lanes, fed_back, held, large)
+    return wrapped(functions, calls, turned + slots, sizes, placed, lanes, fed_back, held, quaternions, large)
 
 
 def results_asked(sizes: Sequence[int], results: Sequence[int], streamed: Sequence[int] = ()) -> list[Asked]:
@@ -125,6 +132,7 @@ def wrapped(
     lanes: Lanes,
     fed_back: int,
     held: int,
+    quaternions: Sequence[int],
     streamed: Sequence[int] = (),
 ) -> Code:
     """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
@@ -144,7 +152,8 @@ def wrapped(
         fed_back=sum(sizes[:fed_back]),
     )
     residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", placed.values)
-    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *residues
+    checks = *residues, rotations(quaternions, lanes.single)
+    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *checks
     text = "\n".join([DECLARATIONS, *helpers, *placed.lists, *functions, text])
     return Code(substituted(text, lanes), sum(sizes) + slots + placed.values)
 

@@ -11,6 +11,7 @@ from ..engine.bound_entry import BoundEntry
 from ..engine.evaluate import Argument, evaluate
 from ..kernels.configuration import chart_rate_states, semi_implicit_states
 from ..kernels.status import FINE
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 
 Vector = np.ndarray
@@ -60,7 +61,7 @@ def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, 
     if _stepper(robot).call(q, v, a, np.array([dt]), points, q_new, v_new) == FINE:
         return q_new, v_new  # anything but one state in float arrays is coerced or explained below
     arguments = (
-        Argument("q", q, (robot.nq,)),
+        configuration(robot, q),
         Argument("v", v, (robot.nv,)),
         Argument("a", a, (robot.nv,)),
         Argument("dt", [dt], (1,)),

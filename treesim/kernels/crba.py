@@ -13,7 +13,7 @@ from .kinematics import body_transform
 from .linear import Vector
 from .numbers import in_vectors
 from .spatial import Force, force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
@@ -147,7 +147,7 @@ def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: 
     M[:] = 0
     for s in range(count):
         mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nv * nv : (s + 1) * nv * nv], put_full)
-    return status_of(q)  # the model is finite, so M is as finite as q; q is shorter
+    return FINE
 
 
 def mass_matrix_packed_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
@@ -161,4 +161,4 @@ def mass_matrix_packed_states(ints: TableOfIntegers, reals: TableOfReals, q: Rea
     X, Ic = body[:, 0:12], body[:, 12:22]
     for s in range(count):
         mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nnz : (s + 1) * nnz], put_packed)
-    return status_of(q)  # the model is finite, so M is as finite as q; q is shorter
+    return FINE

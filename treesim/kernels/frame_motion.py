@@ -11,7 +11,7 @@ from .operational import point_motion
 from .rnea import body_acceleration
 from .rotations import compose
 from .spatial import Motion
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import motion_at, put_motion, put_transform, transform_at, tree_tables
 
 NUMBERS = 24  # of a frame: rotation by rows, position, velocity, acceleration, both linear first along world axes
@@ -69,4 +69,4 @@ def frame_motions_states(
         for f in range(k):
             i = bodies[f]
             frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(fixed, f), rows[s * k + f])
-    return status_of(out)
+    return FINE

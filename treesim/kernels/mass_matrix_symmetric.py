@@ -13,7 +13,7 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import put_full
 from .kinematics import body_transform, zero_motion
 from .spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import (
     body_inertia,
     body_transform_at,
@@ -77,4 +77,4 @@ def mass_matrix_symmetric_states(ints: TableOfIntegers, reals: TableOfReals, q: 
     for s in range(count):
         H = M[s * nv * nv : (s + 1) * nv * nv]
         mass_matrix(tree, q[s * nq : (s + 1) * nq], X, A, F, root, H)
-    return status_of(q)  # the model is finite, so M is as finite as q; q is shorter
+    return FINE

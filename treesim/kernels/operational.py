@@ -13,7 +13,7 @@ from .kinematics import body_transform, body_velocity, path_placement, place_bod
 from .linear import Matrix, Vector, add, cross, rotate
 from .rotations import GENERAL, Transform, compose, to_parent
 from .spatial import Motion, motion_to_child, unit_scaled_add
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import body_transform_at, motion_at, put_motion, put_transform, transform_at, tree_tables
 
 WORLD_AXES, FRAME_AXES = 0, 1
@@ -76,13 +76,13 @@ def jacobian_states(
     tree = tree_tables(ints, reals)
     nq, nv, m = tree.nq, tree.nv, 6 * bodies.size
     count = q.size // nq
-    if q.size != count * nq:
+    if count < 1 or q.size != count * nq or J.size != count * m * nv:
         return WRONG_SIZE
     packed = np.empty((m, nv), q.dtype)
     for s in range(count):
         packed_jacobian(tree, q[s * nq : (s + 1) * nq], bodies, offsets.reshape((bodies.size, 12)), reference, packed)
         unpack_jacobian(tree, bodies, packed, J[s * m * nv : (s + 1) * m * nv].reshape((m, nv)))
-    return status_of(q)
+    return FINE
 
 
 def frame_velocity_states(
@@ -113,7 +113,7 @@ def frame_velocity_states(
         m = point_motion(motion_at(V, body), fixed, frame_axes(transform_at(W, body), fixed, reference))
         out[6 * s], out[6 * s + 1], out[6 * s + 2] = m.lin.x, m.lin.y, m.lin.z
         out[6 * s + 3], out[6 * s + 4], out[6 * s + 5] = m.ang.x, m.ang.y, m.ang.z
-    return status_of(out)
+    return FINE
 
 
 def put_task_axes(tree, X, bodies, reference, W):
@@ -158,4 +158,4 @@ def inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scra
     for s in range(count):
         full = out[s * m * m : (s + 1) * m * m].reshape((m, m))
         compute(tree, q[s * nq : (s + 1) * nq], bodies, frames, reference, scratch, full)
-    return status_of(out)
+    return FINE

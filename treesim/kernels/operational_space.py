@@ -10,7 +10,7 @@ from .crba import mass_matrix, put_packed
 from .frame_motion import NUMBERS, frame_motion, move_bodies
 from .ltdl import factorize, solve_matrix
 from .operational import WORLD_AXES, packed_jacobian, unpack_jacobian
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import motion_at, transform_at, tree_tables
 
 
@@ -67,4 +67,4 @@ def rows_states(
             put_vector(rows[at + k], 18, acceleration)
             center_of_mass_jacobian(tree, W, moment, mass, Js[6 * k :])
         divide_by_mass(tree, qs, body, H, Js, Xs)
-    return status_of(X)
+    return FINE

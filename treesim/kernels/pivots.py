@@ -8,7 +8,7 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import add_to_parent
 from .rjk import articulated_quantities
 from .spatial import force_component, rigid_column
-from .status import WRONG_SIZE, status_of
+from .status import FINE, WRONG_SIZE
 from .tables import body_inertia, put_rigid, rigid_at, tree_tables
 
 
@@ -38,4 +38,4 @@ def pivots_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, D: Reals
         diagonal(tree, X, Ic, H[w])
         for k in range(nv):
             D[s * nv + k] = 1 / dof[k, 6]
-    return status_of(D)
+    return FINE

@@ -54,7 +54,7 @@ def product_with_transpose(L, P):
                 P[i, j] += L[k, i] * L[k, j]
 
 
-def scaled_inverse_states(matrices: Reals, m: Integer, limits: Reals, inverses: Reals) -> int:
+def scaled_inverses(matrices: Reals, m: Integer, limits: Reals, inverses: Reals) -> int:
     """The inverses (count, m, m) of symmetric matrices (count, m, m), m > 0; limits: rtol and floor.
 
     Returns the first state where an eigenvalue of C might be below rtol of the largest, or -1. Cost: O(m^3).

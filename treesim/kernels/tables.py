@@ -12,7 +12,8 @@ from .linear import Matrix, Symmetric, Vector
 from .rotations import GENERAL, Transform
 from .spatial import ArticulatedInertia, CentralInertia, Force, Motion, RigidInertia, rigid
 
-HEADER = 4  # N, nq, nv, number of entries of a packed L
+NQ, NV, NNZ = 1, 2, 3  # places in the table of integers, behind N: nq, nv, number of entries of a packed L
+HEADER = 4
 N_PLACEMENT, N_INERTIA = 12, 10  # numbers per body
 
 
@@ -41,7 +42,7 @@ class Tree(NamedTuple):
 
 def tree_tables(ints, reals):
     """The tables of a tree from its two flat arrays (see treesim.model.pack)."""
-    N, nq, nv, nnz = ints[0], ints[1], ints[2], ints[3]
+    N, nq, nv, nnz = ints[0], ints[NQ], ints[NV], ints[NNZ]
     B = N + 1
     a = HEADER
     parent = ints[a : a + B]

@@ -1,33 +1,59 @@
-"""Unit quaternions in configurations that users give."""
+"""Configurations that users give, and the quaternions in them: of length 1 up to rounding, which is scaled out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from ..engine.arguments import Argument
 from ..errors import ArgumentError
-from .tree import Tree
+from ..kernels.status import LONGEST, SHORTEST
 
-ROUNDED = 1e-3  # by as much may the length of a quaternion differ from 1 and still be taken for one
+if TYPE_CHECKING:
+    from .tree import Tree
+
+
+def configuration(robot: Tree, value: Any, label: str = "q") -> Argument:
+    """Return an argument of configurations (..., nq), in which quaternions are of length 1; label: its name."""
+    return Argument(label, value, (robot.nq,), refuse=partial(refuse_lengths, robot, label))
 
 
 def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:
     """Return configurations q (..., nq) with the quaternions of spherical and floating joints scaled to length 1.
 
-    label: what to call q in an error. Raises ArgumentError naming the joint, and the state among several, whose
-    quaternion is not of length 1 to a thousandth.
+    label: what to call q in an error. Raises ArgumentError as `refuse_lengths`.
     """
+    refuse_lengths(robot, label, q)
     q = q.copy()
+    for _, part in _quaternions(robot, q):
+        part /= np.linalg.norm(part, axis=-1, keepdims=True)
+    return q
+
+
+def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
+    """Raise ArgumentError naming the joint, and the state among several, of the first quaternion in configurations
+    q (..., nq) whose length differs from 1 by more than a thousandth."""
+    for joint, part in _quaternions(robot, q):
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = np.square(part, dtype=part.dtype).sum(axis=-1)
+        wrong = np.argwhere(~((square >= SHORTEST) & (square <= LONGEST)))  # so that NaN is wrong
+        if len(wrong):
+            state = tuple(int(k) for k in wrong[0])
+            place = f"[{', '.join(map(str, state))}]" if state else ""
+            length = np.linalg.norm(part[state].astype(float))
+            raise ArgumentError(
+                f"{label}{place}: the quaternion of joint {joint!r} has length {length:.6g}, but must have length 1: "
+                f"divide it by its length"
+                + (", or start from robot.neutral(), where it is 0 0 0 1" if not length else "")
+            )
+
+
+def _quaternions(robot: Tree, q: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Each joint with a quaternion, and its part (..., 4) of configurations q, in place."""
     for body in robot.bodies:
         if body.joint.type in ("spherical", "floating"):
             where = robot.q_index[body.joint.name]
-            part = q[..., where.stop - 4 : where.stop]
-            length = np.linalg.norm(part, axis=-1, keepdims=True)
-            wrong = np.argwhere(~(np.abs(length[..., 0] - 1) <= ROUNDED))
-            if len(wrong):
-                state = tuple(int(k) for k in wrong[0])
-                place = f"[{', '.join(map(str, state))}]" if state else ""
-                raise ArgumentError(
-                    f"{label}{place}: the quaternion of joint {body.joint.name!r} has length {length[state].item():.6g}"
-                )
-            part /= length
-    return q
+            yield body.joint.name, q[..., where.stop - 4 : where.stop]

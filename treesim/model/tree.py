@@ -15,6 +15,7 @@ from ..kernels.configuration import difference_states, integrate_states
 from .inertia import Inertia, Placement
 from .joints import Joint
 from .pack import pack
+from .quaternions import configuration
 from .topology import Topology
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -188,7 +189,7 @@ class Tree:
         NonFiniteError.
         """
         return self._on_manifold(
-            integrate_states, Argument("q", q, (self.nq,)), Argument("displacement", displacement, (self.nv,)), self.nq
+            integrate_states, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
         )
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
@@ -197,7 +198,7 @@ class Tree:
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
         """
         return self._on_manifold(
-            difference_states, Argument("q0", q0, (self.nq,)), Argument("q1", q1, (self.nq,)), self.nv
+            difference_states, configuration(self, q0, "q0"), configuration(self, q1, "q1"), self.nv
         )
 
     def _on_manifold(self, entry: Any, first: Argument, second: Argument, size: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
 from ..kernels.status import FINE
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
@@ -75,16 +76,12 @@ def for_each_state(
     """Return what an entry `(ints, reals, bodies, offsets, reference, q, out)` makes of frames in every state of q."""
     codes, offsets = tables
     constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), int(codes[0]))
-    return evaluate(entry, constants, (_configuration(robot, q),), [shape], explain)[0]
-
-
-def _configuration(robot: Tree, q: Any) -> Argument:
-    return Argument("q", q, (robot.nq,))
+    return evaluate(entry, constants, (configuration(robot, q),), [shape], explain)[0]
 
 
 def _for_each_state(robot: Tree, q: Any, value: np.ndarray) -> np.ndarray:
     """The same value for every state of a robot that cannot move."""
-    batch = coerce(_configuration(robot, q)).shape[:-1]
+    batch = coerce(configuration(robot, q)).shape[:-1]
     return np.broadcast_to(value, batch + value.shape).copy()
 
 
@@ -97,7 +94,7 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
     constants = (*constants_of(robot), int(bodies[0]), offset)
-    return evaluate(frame_pose_states, constants, (_configuration(robot, q),), [(4, 4)])[0]
+    return evaluate(frame_pose_states, constants, (configuration(robot, q),), [(4, 4)])[0]
 
 
 def body_poses(robot: Tree, q: Any) -> np.ndarray:
@@ -108,7 +105,7 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
     shape = (robot.n_bodies + 1, 4, 4)
-    poses = evaluate(body_poses_states, constants_of(robot), (_configuration(robot, q),), [shape])[0]
+    poses = evaluate(body_poses_states, constants_of(robot), (configuration(robot, q),), [shape])[0]
     poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)
     return poses
 
@@ -133,5 +130,5 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
     """
     bodies, offset = frame_tables(robot, (frame,))
     constants = (*constants_of(robot), int(bodies[0]), offset, reference_code(reference))
-    arguments = (_configuration(robot, q), Argument("v", v, (robot.nv,)))
+    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     return evaluate(frame_velocity_states, constants, arguments, [(6,)])[0]

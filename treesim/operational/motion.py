@@ -11,6 +11,7 @@ from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .frames import frame_tables, reference_code
 
@@ -57,7 +58,7 @@ def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.
 
 
 def _state(robot: Tree, q: Any, v: Any, a: Any) -> tuple[Argument, Argument, Argument]:
-    return Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
+    return configuration(robot, q), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
 
 
 def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, reference: str = "world") -> np.ndarray:
@@ -108,5 +109,5 @@ def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
     """
     constants = (massive(robot).ints, robot.reals)
-    argument = Argument("q", q, (robot.nq,))
+    argument = configuration(robot, q)
     return evaluate(center_of_mass_jacobian_states, constants, (argument,), [(3, robot.nv)])[0]

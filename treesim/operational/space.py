@@ -16,8 +16,9 @@ from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.operational_space import rows_states
-from ..kernels.scaled_inverse import scaled_inverse_states
+from ..kernels.scaled_inverse import scaled_inverses
 from ..kernels.status import FINE
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .frames import frame_codes
 from .motion import ACCELERATION, FrameMotion, as_motion, massive
@@ -132,7 +133,7 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
     m, batch = inverse.shape[-1], inverse.shape[:-2]
     inertia = np.empty(inverse.shape)
     states = np.ascontiguousarray(inverse).ravel()
-    if m and compiled(scaled_inverse_states)(states, m, np.array([rtol, FLOOR]), inertia.ravel()) < 0:
+    if m and compiled(scaled_inverses)(states, m, np.array([rtol, FLOOR]), inertia.ravel()) < 0:
         return inertia, np.full(batch, m) if batch else m
     diagonal = inverse.diagonal(0, -2, -1)
     easiest = diagonal.max(axis=-1, keepdims=True, initial=0.0)
@@ -157,7 +158,7 @@ def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]
 
 def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q and v as arrays with the same leading axes."""
-    q, v = coerce(Argument("q", q, (robot.nq,))), coerce(Argument("v", v, (robot.nv,)))
+    q, v = coerce(configuration(robot, q)), coerce(Argument("v", v, (robot.nv,)))
     if q.ndim == v.ndim == 1:
         return q, v
     try:
@@ -184,7 +185,7 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     shapes = [(len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)]
     codes, offsets = frame_codes(robot, frames, "world")
     constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), centers)
-    arguments = (Argument("q", q, (robot.nq,)), Argument("v", v, (robot.nv,)))
+    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     if centers:
         massive(robot)
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code; what fails there is explained below
