@@ -163,14 +163,3 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     (tmp_path / "objects").write_text("not a folder")
     disk = Disk(tmp_path, monkeypatch)
     assert np.array_equal(disk.matrix(), disk.matrix()) and len(disk.compilations) == 2
-
-
-def test_a_robot_s_tables_are_known_by_their_memory():
-    """They are not read again at every call, however large; of other arrays, what they hold now counts."""
-    robot = trees.tree("random_c")
-    for table in (robot.ints, robot.reals):
-        assert specialised._contents(table) is specialised._contents(table) is table.base
-        for other in (table.copy(), table[:-1], table[::-1]):
-            assert specialised._contents(other) == other.tobytes()
-    changed = robot.reals.copy()
-    assert specialised._contents(changed) != (changed.fill(1.0), specialised._contents(changed))[1]

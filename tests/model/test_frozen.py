@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree, Visual
+from treesim.engine.specialised import _contents
 from treesim.errors import ModelError
 from treesim.model import generators as make
 from treesim.model.contraction import tree_contraction
@@ -221,3 +222,16 @@ def test_plans_and_schedules_cannot_be_changed():
         assert not hasattr(thing, "__dict__")
     with pytest.raises(ValueError):
         plan.packed().setflags(write=True)
+
+
+def test_machine_code_knows_a_robot_by_the_memory_of_its_tables():
+    """They are not read again at every call, however large; of other arrays, what they hold now counts."""
+    robot = make.tree_1()
+    for table in (robot.ints, robot.reals):
+        assert _contents(table) is table.base
+        for other in (table.copy(), table[:-1], table[::-1]):
+            assert _contents(other) == other.tobytes()
+    changed = robot.reals.copy()
+    before = _contents(changed)
+    changed.fill(1.0)
+    assert _contents(changed) != before
