@@ -215,6 +215,9 @@ def _contents(value: Any) -> Any:
     """What an array holds. A table that cannot be written to is read once: later calls find the same bytes, hashed."""
     if not isinstance(value, np.ndarray):
         return value
+    memory: Any = value.base
+    if type(memory) is bytes and value.nbytes == len(memory) and value.flags.c_contiguous:
+        return memory  # all of it, see model.frozen
     if value.flags.writeable or value.base is not None:
         return value.tobytes()
     place = id(value)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels.assembly_tables import HANG, JOIN, LEAF, RAKE
+from .frozen import frozen, record
 from .schedule import Schedule, Stage
 
 
@@ -39,7 +39,7 @@ class Event(NamedTuple):
     below: int = 0
 
 
-@dataclass(frozen=True)
+@record()
 class Plan:
     """Stages of blocks of events, and in how many rounds of rake and compress they were found, if they were."""
 
@@ -56,9 +56,7 @@ class Plan:
             starts += list(accumulate(map(len, chosen), initial=0))
             events += [number for block in chosen for event in block for number in event]
         stages = accumulate(map(len, self.stages), initial=0)
-        table = np.array([len(self.stages), len(blocks), *stages, *starts, *events], dtype=np.int64)
-        table.setflags(write=False)
-        return table
+        return frozen([len(self.stages), len(blocks), *stages, *starts, *events], np.int64)
 
     def schedule(self) -> Schedule:
         """Return the stages with the bodies of the assemblies that each block makes or hangs. O(N log N)."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..errors import ModelError
+from .frozen import frozen, record
 
 
-def _frozen(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
-    array = np.array(value, dtype=float)
+def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
+    array = frozen(value)
     if array.shape != shape:
         raise ModelError(f"{label} must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():
         raise ModelError(f"{label} holds NaN or infinity: {array.tolist()}")
-    array.setflags(write=False)
     return array
 
 
@@ -37,7 +37,7 @@ def cross_matrix(r: np.ndarray) -> np.ndarray:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Placement:
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
     the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6)."""
@@ -46,11 +46,11 @@ class Placement:
     translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
-        rotation = _frozen(self.rotation, (3, 3), "rotation")
+        rotation = _finite(self.rotation, (3, 3), "rotation")
         if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
             raise ModelError(f"not a rotation matrix: {rotation.tolist()}")
         object.__setattr__(self, "rotation", rotation)
-        object.__setattr__(self, "translation", _frozen(self.translation, (3,), "translation"))
+        object.__setattr__(self, "translation", _finite(self.translation, (3,), "translation"))
 
     @classmethod
     def from_xyz_rpy(cls, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)) -> Placement:
@@ -71,7 +71,7 @@ class Placement:
         return matrix
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Inertia:
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
@@ -87,8 +87,8 @@ class Inertia:
         if not np.isfinite(self.mass) or self.mass < 0:
             raise ModelError(f"mass must be a finite number >= 0, got {self.mass}")
         object.__setattr__(self, "mass", float(self.mass))
-        object.__setattr__(self, "com", _frozen(self.com, (3,), "com"))
-        rotational = _frozen(self.rotational, (3, 3), "rotational")
+        object.__setattr__(self, "com", _finite(self.com, (3,), "com"))
+        rotational = _finite(self.rotational, (3, 3), "rotational")
         if np.abs(rotational - rotational.T).max() > 1e-9 * max(1e-300, np.abs(rotational).max()):
             raise ModelError(f"rotational inertia is not symmetric: {rotational.tolist()}")
         object.__setattr__(self, "rotational", rotational)

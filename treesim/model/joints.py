@@ -8,17 +8,18 @@ gives the multi-DoF joint exactly; no kernel needs a block of its own for any jo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
+from .frozen import frozen, record
 from .inertia import Placement
 
 
-@dataclass(frozen=True)
+@record()
 class JointType:
     """A joint type: `code` as the kernels know it, coordinates `nq`, and the unit screws of its degrees of freedom."""
 
@@ -47,7 +48,7 @@ JOINT_TYPES: dict[str, JointType] = {
 }
 
 
-@dataclass(frozen=True)
+@record()
 class Joint:
     """A joint: where it sits on the parent body, how it moves, and its limits.
 
@@ -107,10 +108,9 @@ class Joint:
         return self.kind.nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:
-        value = np.array(np.broadcast_to(np.asarray(getattr(self, label), dtype=float), (size,)))
+        value = frozen(np.broadcast_to(np.asarray(getattr(self, label), dtype=float), (size,)))
         if np.isnan(value).any():
             raise ModelError(f"joint {self.name!r}: {label} is not a number")
-        value.setflags(write=False)
         return value
 
     def _unit_axis(self, kind: JointType) -> np.ndarray:
@@ -120,6 +120,4 @@ class Joint:
         length = np.linalg.norm(axis)
         if kind.has_axis and length < 1e-12:
             raise ModelError(f"joint {self.name!r}: axis is zero; a {self.type} joint needs a direction")
-        axis = axis / length if length > 0 else axis
-        axis.setflags(write=False)
-        return axis
+        return frozen(axis / length if length > 0 else axis)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..kernels.joints import REVOLUTE
 from ..kernels.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
+from .frozen import frozen
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -47,10 +48,7 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     turns, placement, inertia = _body_tables(tree)
     reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])
-    tables = _integer_table(tree, placement), reals, turns
-    for table in tables:
-        table.setflags(write=False)
-    return tables
+    return frozen(_integer_table(tree, placement), np.int64), frozen(reals), frozen(turns)
 
 
 def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,4 +91,4 @@ def _integer_table(tree: Tree, placement: np.ndarray) -> np.ndarray:
         topology.dof_parent - 1,
         depth,
         row_start[:-1],
-    ]).astype(np.int64)  # fmt: skip
+    ])  # fmt: skip

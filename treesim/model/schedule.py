@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from .frozen import record
 
 
-@dataclass(frozen=True)
+@record()
 class Stage:
     """Blocks of work that may run at the same time: none waits for another.
 
@@ -27,7 +28,7 @@ class Stage:
         return max((len(block) for block in self.blocks), default=0)
 
 
-@dataclass(frozen=True)
+@record()
 class Schedule:
     """Stages in the order in which they run, each waiting for the one before it.
 

@@ -7,25 +7,30 @@ keeps: `parent[i - 1]` is λ(i).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
 from ..errors import ModelError
+from .frozen import Immutable, frozen
 
 
-class Topology:
+class Topology(Immutable):
     """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
 
     Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
-    that breaks it. Cost O(N + n); κ, ν and the counts cost what they return.
+    that breaks it. Cost O(N + n); κ, ν and the counts cost what they return. Immutable.
+
+    Attributes, all read-only: parent and dofs (N,); dof_parent (n,), λe; dof_depth (n,), the depths in the expanded
+    graph; last_dof, the last degree of freedom on the path to each body, the base first.
     Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
     degrees of freedom, which the expansion skips.
     """
 
+    __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")
+
     def __init__(self, parent: Sequence[int], dofs: Sequence[int] | None = None) -> None:
-        self.parent = np.array(parent, dtype=np.int64)
-        self.dofs = np.ones(len(self.parent), np.int64) if dofs is None else np.array(dofs, dtype=np.int64)
+        self.parent = frozen(parent, np.int64)
+        self.dofs = frozen(np.ones(len(self.parent)) if dofs is None else dofs, np.int64)
         if self.parent.ndim != 1 or self.dofs.shape != self.parent.shape:
             raise ModelError(f"parent {self.parent.shape} and dofs {self.dofs.shape} must be lists of equal length")
         for i, p in enumerate(self.parent.tolist(), start=1):
@@ -35,12 +40,13 @@ class Topology:
                 )
         if (self.dofs < 0).any():
             raise ModelError("a joint cannot have a negative number of degrees of freedom")
-        self.dof_parent = self._expand()
-        for array in (self.parent, self.dofs, self.dof_parent):
-            array.setflags(write=False)
+        self.dof_parent, self.last_dof = self._expand()
+        self.dof_depth = _depths(self.dof_parent)
+        self._frozen = True
 
-    def _expand(self) -> np.ndarray:
-        """λe(1..n): inside a joint each degree of freedom hangs on the one before; the first on the parent's last."""
+    def _expand(self) -> tuple[np.ndarray, tuple[int, ...]]:
+        """λe(1..n): inside a joint each degree of freedom hangs on the one before; the first on the parent's last; and
+        the last degree of freedom on the path to each body."""
         last = [0] * (self.n_bodies + 1)  # last DoF on the path from the base to each body
         expanded: list[int] = []
         for i, (p, count) in enumerate(zip(self.parent.tolist(), self.dofs.tolist(), strict=True), start=1):
@@ -48,8 +54,7 @@ class Topology:
             for _ in range(count):
                 expanded.append(last[i])
                 last[i] = len(expanded)
-        self.last_dof = tuple(last)
-        return np.array(expanded, dtype=np.int64)
+        return frozen(expanded, np.int64), tuple(last)
 
     @property
     def n_bodies(self) -> int:
@@ -89,15 +94,10 @@ class Topology:
                 q = int(self.parent[q - 1])
         return p
 
-    @cached_property
+    @property
     def body_depth(self) -> np.ndarray:
-        """(N,) depths |κ(i)|."""
+        """(N,) depths |κ(i)|. O(N)."""
         return _depths(self.parent)
-
-    @cached_property
-    def dof_depth(self) -> np.ndarray:
-        """(n,) depths in the expanded graph."""
-        return _depths(self.dof_parent)
 
     @property
     def depth(self) -> int:
@@ -138,4 +138,4 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     depth = [0] * (len(parent) + 1)
     for i, p in enumerate(parent.tolist(), start=1):
         depth[i] = depth[p] + 1
-    return np.array(depth[1:], dtype=np.int64)
+    return frozen(depth[1:], np.int64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from operator import index
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ModelError, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from .frozen import Immutable, frozen, record
 from .inertia import Inertia, Placement
 from .joints import Joint
 from .pack import pack
@@ -22,7 +24,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Body:
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
     its own frame (the frame that the joint places)."""
@@ -32,8 +34,11 @@ class Body:
     joint: Joint
     inertia: Inertia = field(default_factory=Inertia)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
 
-@dataclass(frozen=True, eq=False)
+
+@record(eq=False)
 class Frame:
     """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame."""
 
@@ -41,8 +46,11 @@ class Frame:
     body: int
     placement: Placement = field(default_factory=Placement)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
 
-@dataclass(frozen=True, eq=False)
+
+@record(eq=False)
 class Visual:
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
@@ -55,8 +63,13 @@ class Visual:
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
+        object.__setattr__(self, "size", tuple(self.size))
+        object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
 
-class Tree:
+
+class Tree(Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
@@ -65,9 +78,15 @@ class Tree:
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)),
     dof_parent = (λe(1) ... λe(n)), topology, q_index and v_index (joint name -> slice), lower and upper (nq,),
-    velocity_limit, effort_limit, damping, friction, armature (nv,). All arrays are read-only. Raises ModelError naming
-    the body, joint or frame that does not fit.
+    velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be unlocked.
+    Raises ModelError naming the body, joint or frame that does not fit.
     """
+
+    __slots__ = (
+        "armature", "bodies", "body_names", "body_rotations", "damping", "effort_limit", "frame_names", "frames",
+        "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name", "nnz", "notes", "nq", "nv",
+        "q_index", "reals", "topology", "upper", "v_index", "velocity_limit", "visuals",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -96,7 +115,7 @@ class Tree:
         self.frames: Mapping[str, Frame] = MappingProxyType(self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
-        self.gravity = _read_only(np.array(gravity, dtype=float))
+        self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity}")
         for label, source in (
@@ -104,7 +123,7 @@ class Tree:
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
         ):  # fmt: skip
             parts = [getattr(joint, source) for joint in joints]
-            setattr(self, label, _read_only(np.concatenate(parts) if parts else np.zeros(0)))
+            setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self.ints, self.reals, self.body_rotations = pack(self)
         self._frozen = True
 
@@ -115,11 +134,6 @@ class Tree:
     damping: np.ndarray
     friction: np.ndarray
     armature: np.ndarray
-
-    def __setattr__(self, label: str, value: object) -> None:
-        if getattr(self, "_frozen", False):
-            raise AttributeError(f"a Tree is immutable: cannot set {label!r}; build a new one")
-        super().__setattr__(label, value)
 
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"
@@ -231,6 +245,8 @@ def _slices(names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
     return MappingProxyType({name: slice(edges[i], edges[i + 1]) for i, name in enumerate(names)})
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array
+def _body_number(label: str, value: Any) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise ModelError(f"{label} must be the number of a body, got {value!r}") from None

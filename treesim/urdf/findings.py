@@ -16,7 +16,7 @@ class UrdfWarning(UserWarning):
     """A robot description was read rightly, but says something doubtful: one warning lists all of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One remark on a robot description: stable `code`, `severity`, `message`, `file` and `line` (None when the
     remark has no single place), and a `hint` at what would be right (may be empty)."""

@@ -50,6 +50,12 @@ def _quaternions(R: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
+def frame_number(frame: bytes) -> int:
+    """Return the number of a binary message."""
+    number: int = _FRAME_HEAD.unpack_from(frame)[1]
+    return number
+
+
 def pose_frame(sequence: int, seconds: float, poses: np.ndarray) -> bytes:
     """Return one binary message with the poses (n, 4, 4) of all bodies: magic, u32 number, f64 time, n x 7 f32."""
     return _FRAME_HEAD.pack(FRAME_MAGIC, sequence, seconds) + pose_rows(poses).astype("<f4").tobytes()

@@ -1,5 +1,8 @@
 """The live page's server: tornado on a thread of its own, for this computer alone.
 
+Clients are not trusted: who has not the address learns nothing, before any body is read; who is slow, rude or gone gets
+an answer or an end in bounded time and memory (see guard.py), and holds up nobody else.
+
 Down to a page go the scene (text) and pose frames (binary); up come acknowledgements, as JSON. A page gets the whole
 scene when it joins. It never has more than a few frames under way, and the latest frame always reaches it in the end.
 """
@@ -10,13 +13,15 @@ import asyncio
 import json
 import secrets
 import threading
+from collections import deque
 from typing import Any
 
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
-from tornado.web import Application, RequestHandler
+from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from .encoding import frame_number
+from .guard import GuardedServer, Limits
 from .pages import page
 
 ADDRESS = "127.0.0.1"
@@ -28,9 +33,13 @@ _JOIN_SECONDS = 5.0
 
 
 class LiveServer:
-    """Serves one scene and its moving bodies at `url` until closed. Methods may be called from any one thread."""
+    """Serves one scene and its moving bodies at `url` until closed. Methods may be called from any one thread.
 
-    def __init__(self) -> None:
+    limits: what clients may take.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
         self._token = secrets.token_urlsafe(18)
         self._sockets = bind_sockets(0, ADDRESS)
         self.port = self._sockets[0].getsockname()[1]
@@ -76,7 +85,7 @@ class LiveServer:
             self._loop.close()
 
     async def _serve(self) -> None:
-        server = HTTPServer(self._application())
+        server = GuardedServer(self._application(), self._limits)
         server.add_sockets(self._sockets)
         await self._stopping.wait()
         server.stop()
@@ -86,6 +95,9 @@ class LiveServer:
         while self._pages and self._loop.time() < deadline:
             await asyncio.sleep(0.01)
         await server.close_all_connections()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        if left:  # they hear that their connections are closed
+            await asyncio.wait(left, timeout=_FAREWELL_SECONDS)
 
     def _application(self) -> Application:
         settings: dict[str, Any] = {
@@ -114,6 +126,10 @@ class LiveServer:
         for live_page in list(self._pages):
             live_page.offer(self._frame)
 
+    def has_room(self) -> bool:
+        """Whether another page may be opened."""
+        return len(self._pages) < self._limits.pages
+
     def join(self, live_page: LivePage) -> None:
         """Give a new page the scene and the latest frame."""
         self._pages.add(live_page)
@@ -127,12 +143,16 @@ class LiveServer:
         self._pages.discard(live_page)
 
 
+@stream_request_body
 class Forbidden(RequestHandler):
     """Whatever has another path, token or Host than the page's."""
 
     def prepare(self) -> None:
-        """Answer 403 to any method."""
+        """Answer 403 to any method as soon as the headers are there."""
         self.send_error(403)
+
+    def data_received(self, chunk: bytes) -> None:
+        """Leave alone what came before the connection was closed."""
 
 
 class PageHandler(RequestHandler):
@@ -146,13 +166,20 @@ class PageHandler(RequestHandler):
 
 
 class LivePage(WebSocketHandler):
-    """The connection to one open page."""
+    """The connection to one open page. One message at a time is on its way into the socket."""
 
     def initialize(self, server: LiveServer) -> None:
         """Start with nothing under way to the page."""
         self._server = server
-        self._under_way = 0
-        self._waiting: bytes | None = None
+        self._scene: str | None = None  # the next to be sent
+        self._frame: bytes | None = None
+        self._under_way: deque[int] = deque()  # numbers of frames that the page has not acknowledged
+        self._writing = False
+
+    def prepare(self) -> None:
+        """Answer 503 where too many pages are open."""
+        if not self._server.has_room():
+            raise HTTPError(503)
 
     def open(self, *args: str, **kwargs: str) -> None:
         """Ask the server for the scene."""
@@ -165,37 +192,57 @@ class LivePage(WebSocketHandler):
 
     def on_message(self, message: str | bytes) -> None:
         """Make room for the next frame when the page acknowledges one; anything else is ignored."""
-        if "ack" in _json_object(message):
-            self._under_way = max(0, self._under_way - 1)
-            self._send_waiting()
+        number = _json_object(message).get("ack")
+        if number in self._under_way:
+            while self._under_way.popleft() != number:
+                pass
+            self._send_next()
 
     def send_scene(self, scene: str) -> None:
         """Send a scene; frames of the one before are dropped."""
-        self._waiting = None
-        self._send(scene)
+        self._scene, self._frame = scene, None
+        self._send_next()
 
     def offer(self, frame: bytes) -> None:
         """Send a frame as soon as the page has room for it, unless a newer one comes first."""
-        self._waiting = frame
-        self._send_waiting()
+        self._frame = frame
+        self._send_next()
 
-    def _send_waiting(self) -> None:
-        if self._waiting is not None and self._under_way < FRAMES_UNDER_WAY:
-            frame, self._waiting = self._waiting, None
-            self._under_way += 1
-            self._send(frame)
-
-    def _send(self, message: str | bytes) -> None:
+    def _send_next(self) -> None:
+        message = None if self._writing else self._next()
+        if message is None:
+            return
         try:
-            self.write_message(message, binary=isinstance(message, bytes))
+            written = self.write_message(message, binary=isinstance(message, bytes))
         except WebSocketClosedError:
             self._server.leave(self)
+            return
+        self._writing = True
+        written.add_done_callback(self._written)
+
+    def _next(self) -> str | bytes | None:
+        """Take the scene, or else the frame, that is to be sent now, if there is one."""
+        if self._scene is not None:
+            scene, self._scene = self._scene, None
+            return scene
+        if self._frame is None or len(self._under_way) >= FRAMES_UNDER_WAY:
+            return None
+        frame, self._frame = self._frame, None
+        self._under_way.append(frame_number(frame))
+        return frame
+
+    def _written(self, written: asyncio.Future[None]) -> None:
+        self._writing = False
+        if written.cancelled() or written.exception():
+            self._server.leave(self)
+        else:
+            self._send_next()
 
 
 def _json_object(message: str | bytes) -> dict[str, Any]:
-    """The JSON object in a message; empty for anything else, since pages are not trusted."""
+    """The JSON object in a message; empty for anything else, however deep, since pages are not trusted."""
     try:
         value = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

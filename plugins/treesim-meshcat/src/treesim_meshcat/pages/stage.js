@@ -52,6 +52,7 @@ class Stage {
         }
         this.bodies = [];
         this.beforeRender = () => {};
+        this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
         element("follow").addEventListener("change", () => { this.anchor = null; });
         this.tick();
@@ -63,6 +64,7 @@ class Stage {
         this.beforeRender();
         this.follow();
         if (this.viewer.needs_render) this.viewer.render();
+        this.frames += 1;
     }
 
     load(scene) {
