@@ -10,7 +10,7 @@ import numpy as np
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.tables import constants_of
-from ..engine.evaluate import Argument, coerce, evaluate
+from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_states
@@ -29,6 +29,7 @@ class ForceSpaceMethod:
         force, iterations = self.forces(problem, inverse, problem.wanted - derivative)
         acceleration = _accelerations(problem, _with_constraint_forces(problem, rows, force))
         residual = problem.wanted - constraint_terms(problem, acceleration)[0]
+        refuse_overflow("constrained dynamics", acceleration, force, residual)
         return ConstrainedAcceleration(acceleration, force, residual, iterations)
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import Argument, coerce
+from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
+from ..engine.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels import factored
@@ -85,14 +86,13 @@ class Factorization:
 
     def _apply(self, operation: int, x: Any) -> np.ndarray:
         n = len(self._parent)
-        try:
-            vectors = np.array(x, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"x must be an array of real numbers: {error}") from None
+        vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
             raise ArgumentError(f"x has shape {vectors.shape}, but ({n},) or ({n}, k) is needed")
-        rows = np.ascontiguousarray(vectors.T)  # one vector after the other
+        refuse_non_finite([Argument("x", x, (n,))], [vectors])
+        rows = np.array(vectors.T, order="C")  # one vector after the other
         self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, rows.reshape(-1))
+        refuse_overflow("the product", rows)
         return np.ascontiguousarray(rows.T)
 
     def _pack(self, H: Any) -> np.ndarray:
@@ -125,6 +125,7 @@ class Factorization:
             raise SingularInertiaError(
                 f"H is not positive definite: the pivot of degree of freedom {k} is not positive"
             )
+        refuse_overflow("the factorization", self._packed)
 
 
 def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:

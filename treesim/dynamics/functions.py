@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import plugins
 from ..engine.arguments import Argument, check_out
-from ..engine.evaluate import check_engine, evaluate
+from ..engine.evaluate import check_engine, evaluate, refuse_overflow
 from ..engine.fastcall import door, row_door
 from ..errors import ArgumentError, UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
@@ -80,6 +80,7 @@ def forward_dynamics(
     for _ in range(refinements):
         residual = tau - inverse_dynamics(robot, q, v, qdd, f_ext, gravity, armature, engine=engine)
         qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
+    refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return _copied(qdd, out)
 
 

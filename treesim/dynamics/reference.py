@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.evaluate import Argument, coerce, refuse_non_finite
+from ..engine.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
 from .base import Capabilities, explain_failure
 from .functions import bias_forces, mass_matrix
@@ -46,4 +46,5 @@ class Reference:
                 qdd[state] = cho_solve(cho_factor(M[state]), right[state])
             except LinAlgError:
                 raise explain_failure(robot, {"q": np.asarray(q, dtype=float)}, armature) from None
+        refuse_overflow("forward dynamics", qdd)
         return qdd

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NonFiniteError, UnsupportedError, unknown_name
-from ..kernels.status import FINE, NOT_FINITE
+from ..kernels.status import FINE, NOT_FINITE, status_of
 from . import specialised
 from .arguments import (
     Argument,
@@ -35,6 +35,7 @@ __all__ = [
     "evaluate",
     "precision",
     "refuse_non_finite",
+    "refuse_overflow",
     "run_states",
     "specialised_first",
 ]
@@ -136,6 +137,14 @@ def run_states(
 
     status = over_threads(run, count, STATES_PER_TASK)
     return max([status, *(_rounded(*pair) for pair in zip(outputs, doubles[len(inputs) :], strict=True))])
+
+
+def refuse_overflow(what: str, *results: np.ndarray) -> None:
+    """Raise NonFiniteError if one of the results, dense float64 arrays, of `what`, which takes several calls, is not
+    finite. Cost 0.4 us a result."""
+    status = compiled(status_of)
+    if any(status(result.reshape(-1)) != FINE for result in results):
+        raise NonFiniteError(f"{what} overflows: are the numbers given to it of a sensible size?")
 
 
 def overflow(arguments: Sequence[Argument]) -> NonFiniteError:

@@ -43,7 +43,7 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
         if len(wrong):
             state = tuple(int(k) for k in wrong[0])
             place = f"[{', '.join(map(str, state))}]" if state else ""
-            length = np.linalg.norm(part[state].astype(float))
+            length = float(np.hypot.reduce(part[state].astype(float)))
             raise ArgumentError(
                 f"{label}{place}: the quaternion of joint {joint!r} has length {length:.6g}, but must have length 1: "
                 f"divide it by its length"

@@ -11,7 +11,7 @@ import numpy as np
 from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..engine.evaluate import Argument, coerce, evaluate
+from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
@@ -113,7 +113,9 @@ def operational_space(
     inertia, rank = invert_on_range(inverse, rtol)
     jbar = X @ inertia
     bias = velocity_terms - (bias_forces(robot, q, v, f_ext, gravity)[..., None, :] @ X)[..., 0, :]
-    return OperationalSpace(J, inverse, inertia, rank, jbar, _identity_minus(jbar @ J), bias, X)
+    nullspace = _identity_minus(jbar @ J)
+    refuse_overflow("the operational space", nullspace, np.ascontiguousarray(bias))  # all else enters one of the two
+    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X)
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:
@@ -135,6 +137,7 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
     states = np.ascontiguousarray(inverse).ravel()
     if m and compiled(scaled_inverses)(states, m, np.array([rtol, FLOOR]), inertia.ravel()) < 0:
         return inertia, np.full(batch, m) if batch else m
+    refuse_overflow("the inverse operational-space inertia", states)
     diagonal = inverse.diagonal(0, -2, -1)
     easiest = diagonal.max(axis=-1, keepdims=True, initial=0.0)
     scale = np.sqrt(np.maximum(diagonal, FLOOR * (easiest + (easiest == 0))))

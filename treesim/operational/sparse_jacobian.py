@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.factorization import Factorization
-from ..engine.evaluate import Argument, coerce
+from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
+from ..engine.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels
@@ -76,6 +77,7 @@ class SparseJacobian:
         row_start, packed, unit = factors.packed()
         arguments = (self._parent, self._depth, row_start, packed, int(unit), self._last)
         compiled(kernels.divide)(*arguments, Y.reshape(-1), Z.reshape(-1))
+        refuse_overflow("the division", Y, Z)
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
@@ -87,6 +89,7 @@ class SparseJacobian:
             raise ArgumentError("the rows of the two matrices do not lie on the same paths")
         out = np.zeros((self.shape[0],) * 2)
         self._run(kernels.products_of_rows, other._packed.reshape(-1), out.reshape(-1))
+        refuse_overflow("the product", out)
         return out
 
     def null_space(self, jbar: Any) -> np.ndarray:
@@ -96,7 +99,9 @@ class SparseJacobian:
         if inverse.ndim != 2:
             raise ArgumentError(f"jbar must be one ({n}, {m}) matrix, got shape {inverse.shape}")
         N = np.zeros((n, n))
-        self._run(kernels.null_space_of, np.ascontiguousarray(inverse).reshape(-1), N.reshape(-1))
+        refuse_non_finite([Argument("jbar", jbar, (n, m))], [inverse])
+        self._run(kernels.null_space_of, np.array(inverse, order="C").reshape(-1), N.reshape(-1))
+        refuse_overflow("the null space", N)
         return N
 
     def _pattern(self) -> np.ndarray:
@@ -118,13 +123,15 @@ class SparseJacobian:
         compiled(entry)(self._parent, self._depth, self._last, self._packed.reshape(-1), *arguments)
 
     def _on_columns(self, entry: Callable[..., int], x: Any, size: int, result: int) -> np.ndarray:
-        vectors = np.asarray(x, dtype=float)
+        vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
             raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
+        refuse_non_finite([Argument("x", x, (size,))], [vectors])
         rows = np.array(vectors.T, order="C")  # one vector after the other
         out = np.zeros((*rows.shape[:-1], result))
         if rows.size:
             self._run(entry, rows.reshape(-1), out.reshape(-1))
+        refuse_overflow("the product", out)
         return np.ascontiguousarray(out.T)
 
 
