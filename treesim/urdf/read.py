@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
 
 _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
-_XACRO_EXPRESSION = re.compile(r"\$[({]")
+_XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
 _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
@@ -197,11 +197,8 @@ def _find_xacro(root: _Element) -> _Element | None:
     for element in root.iter("{*}*"):
         if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
             return element
-    for child in root.iterchildren("link", "joint", "material"):
-        for part in child.iter():
-            if any(_XACRO_EXPRESSION.search(value) for value in part.attrib.values()):
-                return part
-    return None
+    found = root.xpath(f"({_XACRO_EXPRESSIONS})[1]")
+    return found[0].getparent() if found else None
 
 
 def _expand_xacro(document: Document, element: _Element, findings: Findings) -> bytes:

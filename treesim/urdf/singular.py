@@ -63,7 +63,7 @@ def _unfelt(tree: Tree) -> str | None:
     it would take seconds."""
     D, H = np.empty(tree.nv), np.empty(tree.nv)
     q = np.fmod(tree.random(0), REACH)
-    with np.errstate(divide="ignore", invalid="ignore"):  # behind a pivot of zero there is nothing to be trusted
+    with np.errstate(all="ignore"):  # behind a pivot of zero, or nearly so, there is nothing to be trusted
         pivots_states(tree.ints, tree.reals, q, D, H)
     k = first_massless_dof(D, H)
     return None if k is None else next(name for name, where in tree.v_index.items() if k < where.stop)

@@ -67,11 +67,11 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
             color.getparent().remove(color)
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
-        kept = 0
+        owner, kept = title(link), 0
         for visual in link.findall("visual"):
             problem = _visual_problem(visual)
             if problem:
-                findings.add("U501", f"{title(link)}: {problem}; not drawn", visual)
+                findings.add("U501", f"{owner}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
             shape = visual.find("geometry")[0]
