@@ -121,7 +121,9 @@ class Joint:
         if axis.shape != (3,) or not np.isfinite(axis).all():
             raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
         if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:
-            raise ModelError(f"joint {self.name!r}: axis {self.axis} is zero; a {self.type} joint needs a direction")
+            raise ModelError(
+                f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
+            )
         axis = unit_vector(axis)
         axis.setflags(write=False)
         return axis

@@ -49,7 +49,7 @@ def _parse(word: str, where: str, largest: float) -> float:
     if not math.isfinite(value):
         raise BadNumberError("U303", f"{where} is NaN or infinite")
     if abs(value) > largest:
-        raise BadNumberError("U312", f"{where} holds {value:g}, beyond ±{largest:g}, up to which numbers are taken")
+        raise BadNumberError("U312", f"{where} holds {value:g}; numbers beyond ±{largest:g} are not taken")
     return value
 
 
@@ -60,7 +60,8 @@ def read_numbers(
     try:
         return parse_numbers(element, attribute, count, largest)
     except BadNumberError as problem:
-        findings.add(problem.code, f"{_owner(element)}{problem}", element, "write decimal numbers such as 1.5 or 2e-3")
+        hint = "check unit and exponent" if problem.code == "U312" else "write decimal numbers such as 1.5 or 2e-3"
+        findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
         return None
 
 

@@ -69,7 +69,8 @@ def document_of_file(path: Path, findings: Findings) -> Document:
         mode = os.stat(path).st_mode
         data = path.read_bytes() if stat.S_ISREG(mode) else None
     except (OSError, ValueError) as error:
-        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}") from None
+        hint = "no user of that name has a home here" if str(path).startswith("~") else ""
+        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
     if data is None:  # reading a pipe or a device might never end
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
