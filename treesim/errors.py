@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
+from operator import eq
 from typing import Any
+
+LONGEST = 80  # characters of a name or value that a message quotes
+COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
 
 
 class TreesimError(Exception):
@@ -69,10 +74,34 @@ class UnsupportedError(TreesimError):
     """A valid request lies outside what the chosen backend, integrator or viewer declares."""
 
 
+def shortened(text: str, limit: int = LONGEST) -> str:
+    """Return a text, or its beginning and its end where it is longer than `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"
+
+
+def quoted(name: object) -> str:
+    """Return a name, or any other value, as messages quote it: what does not print is escaped, and length bounded."""
+    return repr(shortened(name)) if isinstance(name, str) else shortened(repr(name))
+
+
+def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
+    """Return the first `limit` of some names, quoted, and how many there are if that is not all of them."""
+    more = f"{separator}... ({len(names)} in all)" if len(names) > limit else ""
+    return separator.join(map(quoted, names[:limit])) + more
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12) -> UnknownNameError:
     """Return the error for an unknown `name` of a `kind`, with near misses first and at most `limit` names."""
     names = list(known)
-    near = get_close_matches(str(name), names, n=3)
-    listed = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return UnknownNameError(f"unknown {kind} {name!r}: {hint}known are: {listed or 'none'}")
+    near = " or ".join(map(quoted, _near(str(name)[:LONGEST], names)))
+    more = f", ... ({len(names)} in all)" if len(names) > limit else ""
+    some = ", ".join(map(shortened, names[:limit])) + more
+    hint = f"did you mean {near}? " if near else ""
+    return UnknownNameError(f"unknown {shortened(kind, 2 * LONGEST)} {quoted(name)}: {hint}known are: {some or 'none'}")
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    """Up to three names that resemble one; of very many, those with the most letters of its beginning are compared."""
+    if len(names) > COMPARED:
+        names = sorted(names, key=lambda known: sum(takewhile(bool, map(eq, known, name))), reverse=True)[:COMPARED]
+    return get_close_matches(name, names, n=3)

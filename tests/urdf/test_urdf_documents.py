@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from treesim.errors import ArgumentError, UrdfError
+from treesim.errors import ArgumentError, UnknownNameError, UrdfError
 from treesim.urdf import UrdfWarning, load
 
 
@@ -168,5 +168,172 @@ def test_external_entities_are_neither_read_nor_expanded(arm, refusal, tmp_path)
     assert refusal(external + arm()).findings[0].code == "U104"
 
 
-def test_a_plain_doctype_is_harmless(arm):
-    assert load("<!DOCTYPE robot>" + arm()).nv == 1
+ATTRIBUTE = '<!ATTLIST mass value CDATA "7">'
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        ATTRIBUTE, "<!ATTLIST mass value CDATA #FIXED '7'>", "<!ATTLIST mass value CDATA #IMPLIED>",
+        f"<!ELEMENT mass EMPTY>{ATTRIBUTE}", "<!ELEMENT mass EMPTY>", '<!ENTITY kg "7">', '<!ENTITY % kg "7">',
+        f"<!ENTITY % all '{ATTRIBUTE}'>%all;", '<!NOTATION n SYSTEM "n">', '<!ENTITY % far SYSTEM "/dev/zero">',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_what_a_dtd_declares_is_refused(arm, refusal, says, encoding):
+    """Attributes with values that are not in the text would be seen by some readers only."""
+    robot = arm(' value="2"', "")
+    text = f'<?xml version="1.0"?>\n\n<!DOCTYPE robot [\n{says}\n]>\n{robot}'
+    (finding,) = refusal(text.encode(encoding)).findings
+    assert (finding.code, finding.line) == ("U104", 3) and "<!DOCTYPE" in finding.message
+
+
+@pytest.mark.parametrize("where", ['SYSTEM "/dev/zero"', 'PUBLIC "robot" "http://localhost/robot.dtd"', 'SYSTEM ""'])
+def test_a_dtd_elsewhere_is_refused(arm, refusal, where):
+    assert [found.code for found in refusal(f"<!DOCTYPE robot {where}>{arm()}").findings] == ["U104"]
+
+
+@pytest.mark.parametrize(
+    "doctype", ["<!DOCTYPE robot>", "<!DOCTYPE robot []>", "<!DOCTYPE robot [<!-- [ -->\n<?a b?>]>"]
+)
+def test_a_doctype_that_says_nothing_is_harmless(arm, doctype):
+    assert load(doctype + arm()).nv == 1
+
+
+@pytest.mark.parametrize("text", ["<robot name='\ud800'/>", "<robot>\udcff</robot>"])
+def test_text_with_half_a_surrogate_pair_is_malformed(refusal, text):
+    (finding,) = refusal(f"\n{text}").findings
+    assert (finding.code, finding.line) == ("U101", 2) and "surrogate" in finding.message
+    str(finding).encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_wide_encodings_need_no_byte_order_mark(arm, encoding):
+    """They end in a byte that is zero, which is no padding."""
+    text = f'<?xml version="1.0" encoding="{encoding[:6]}"?>\n{arm()}'.rstrip()
+    assert load(text.encode(encoding)).nv == 1
+
+
+def test_what_is_declared_does_not_matter_for_text_behind_blank_lines(arm):
+    assert load('\n<?xml version="1.0" encoding="latin-1"?>' + arm('name="arm"', 'name="Ärmchen"')).name == "Ärmchen"
+
+
+# --- sources that are none
+
+
+def test_an_empty_source_is_refused():
+    for source in ("", "  ", "\n"):
+        with pytest.raises(ArgumentError, match="source is empty"):
+            load(source)
+
+
+@pytest.mark.parametrize("source", [None, 7, ["a.urdf"], object(), memoryview(b"<robot/>"), {"a": 1}])
+def test_another_type_of_source_is_refused_by_its_name(source):
+    with pytest.raises(ArgumentError, match=f"got {type(source).__name__}"):
+        load(source)
+
+
+class BytesPath:
+    """A path-like object whose path is bytes, as os.PathLike allows."""
+
+    def __init__(self, path):
+        self.path = os.fsencode(path)
+
+    def __fspath__(self):
+        return self.path
+
+
+def test_a_path_may_be_bytes_inside(arm, tmp_path):
+    (tmp_path / "arm.urdf").write_text(arm())
+    assert load(BytesPath(tmp_path / "arm.urdf")).nv == 1
+
+
+ODD_PATHS = {
+    "NUL": "a\0b.urdf", "no such user": "~nobody_of_this_name/x.urdf", "too long": "x" * 5000 + ".urdf",
+    "too long by far": "x/" * 500_000 + "x.urdf", "surrogate": "a\ud800b.urdf", "odd bytes": "a\udcffb.urdf",
+    "escapes": "\x1b[31m\n.urdf", "below a file": f"{__file__}/x.urdf", "nowhere": "no/such/x.urdf",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ODD_PATHS)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_that_leads_nowhere_is_refused_with_the_reason(refusal, case, kind):
+    error = refusal(kind(ODD_PATHS[case]))
+    (finding,) = error.findings
+    assert finding.code == "U100" and "cannot read the robot" in str(error)
+    assert len(str(error)) < 1000 and str(error).isprintable() and str(error).encode()
+
+
+@pytest.mark.parametrize("name", ["tal\0os", "x" * 100_000, "~nobody_of_this_name", "a/" * 5000, "\ud800"])
+def test_a_name_that_is_none_is_refused_in_few_words(name):
+    with pytest.raises(UnknownNameError, match="unknown robot or file") as caught:
+        load(name)
+    assert len(str(caught.value)) < 1000 and str(caught.value).encode()
+
+
+def test_a_folder_is_no_robot(refusal, tmp_path, monkeypatch):
+    (tmp_path / "folder.urdf").mkdir()
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for source in (tmp_path, str(tmp_path), "folder", "folder.urdf", "."):
+        assert "this is a folder" in str(refusal(source))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipes_and_devices_are_refused_unread(refusal, tmp_path):
+    """To open a pipe that nobody writes to, or to read a device to its end, would take for ever."""
+    os.mkfifo(tmp_path / "pipe.urdf")
+    for source in (tmp_path / "pipe.urdf", str(tmp_path / "pipe.urdf"), Path("/dev/zero"), "/dev/zero"):
+        error = refusal(source)
+        assert error.findings[0].code == "U100" and "a pipe, socket or device" in str(error)
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="there are no links")
+def test_links_in_a_circle_are_refused(refusal, tmp_path):
+    (tmp_path / "a.urdf").symlink_to(tmp_path / "b.urdf")
+    (tmp_path / "b.urdf").symlink_to(tmp_path / "a.urdf")
+    assert refusal(tmp_path / "a.urdf").findings[0].code == "U100"
+
+
+def test_files_with_odd_names_are_read(arm, tmp_path):
+    for name in ("a\nb.urdf", "\x1b[31m.urdf", "é.urdf", os.fsdecode(b"\xff.urdf")):
+        try:
+            (tmp_path / name).write_text(arm('xyz="0 1 0"', 'xyz="0 2 0"'))
+        except OSError:  # not a name on this file system
+            continue
+        with pytest.warns(UrdfWarning) as caught:
+            assert load(tmp_path / name).nv == 1
+        assert str(caught[0].message).splitlines()[0].isprintable()
+
+
+class Stream:
+    def __init__(self, gives):
+        self.gives = gives
+
+    def read(self):
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+
+@pytest.mark.parametrize("gives", [OSError(5, "Input/output error"), ValueError("I/O operation on closed file.")])
+def test_a_stream_that_cannot_be_read_is_refused(refusal, gives):
+    (finding,) = refusal(Stream(gives)).findings
+    assert (finding.code, finding.file) == ("U100", "<stream>")
+    assert (gives.strerror if isinstance(gives, OSError) else str(gives)) in finding.message
+
+
+@pytest.mark.parametrize("gives", [None, 7, []])
+def test_a_stream_must_give_text_or_bytes(gives):
+    with pytest.raises(ArgumentError, match=f"got {type(gives).__name__}"):
+        load(Stream(gives))
+
+
+def test_a_text_stream_of_other_bytes_says_how_to_open_it(refusal, arm, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?>' + arm('"arm"', '"Ärmchen"').encode("latin-1"))
+    with path.open(encoding="utf-8") as text, path.open("rb") as binary, path.open("ab") as unreadable:
+        (finding,) = refusal(text).findings
+        assert finding.code == "U100" and 'mode "rb"' in finding.hint and finding.file == str(path)
+        assert load(binary).name == "Ärmchen"
+        assert refusal(unreadable).findings[0].code == "U100"

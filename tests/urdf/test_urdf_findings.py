@@ -108,8 +108,18 @@ def test_mimics_in_a_cycle_are_refused_even_when_free(arm, refusal):
     a = hinge("a", "rod", "x", more='<mimic joint="b"/>')
     b = hinge("b", "x", "y", more='<mimic joint="a"/>')
     error = refusal(arm(END, links + a + b + END), mimic="free")
-    assert [found.code for found in error.findings] == ["U407", "U407"]
-    assert "'a' mimics itself through b" in str(error)
+    assert [(found.code, found.line) for found in error.findings] == [("U407", 17)]
+    assert "joint 'a' mimics itself through others: 'a' -> 'b' -> 'a'" in str(error)
+
+
+def test_every_cycle_is_an_error_of_its_own(arm, refusal):
+    """Two cycles of links beside the tree, and one of mimics with a joint that leads into it."""
+    links = "".join(f'<link name="{name}"/>' for name in "abcd")
+    loops = "".join(hinge(f"to_{c}", p, c, more=f'<mimic joint="to_{m}"/>') for c, p, m in ("abb", "bac", "cdb", "dcb"))
+    errors = refusal(arm(END, links + loops + END), mimic="free").findings
+    assert [found.code for found in errors] == ["U407", "U206", "U206"]
+    assert "'to_b' -> 'to_c' -> 'to_b'" in errors[0].message
+    assert "'b' -> 'a' -> 'b'" in errors[1].message and "'d' -> 'c' -> 'd'" in errors[2].message
 
 
 def test_one_error_lists_everything_with_file_and_line(arm, refusal, tmp_path):

@@ -1,10 +1,12 @@
 """Shapes for viewers: placed with their body, coloured, meshes found; none of them stops a load."""
 
+import os
 import warnings
 
 import numpy as np
 import pytest
 
+from tests.fuzz.mutators import FILES, NUMBERS
 from treesim.urdf import UrdfWarning, load
 
 
@@ -98,6 +100,68 @@ def test_collisions_are_not_looked_into(shapes):
     assert [note.message for note in shapes(beside + collisions).notes] == ["ignored: 3 <collision>"]
 
 
+# every attribute of a shape, with a place for a nasty value
+ATTRIBUTES = {
+    "box": visual('<box size="{}"/>'), "sphere": visual('<sphere radius="{}"/>'),
+    "cylinder's radius": visual('<cylinder radius="{}" length="1"/>'),
+    "cylinder's length": visual('<cylinder radius="1" length="{}"/>'),
+    "capsule": visual('<capsule radius="{}" length="{}"/>'), "scale": visual('<mesh filename="a" scale="{}"/>'),
+    "place": visual('<sphere radius="1"/>', '<origin xyz="{}"/>'),
+    "attitude": visual('<sphere radius="1"/>', '<origin rpy="{}"/>'),
+    "colour": visual('<sphere radius="1"/>', '<material name="m"><color rgba="{}"/></material>'),
+    "mesh": visual('<mesh filename="{}"/>'),
+    "texture": visual('<sphere radius="1"/>', '<material><texture filename="{}"/></material>'),
+    "names": visual('<sphere radius="1"/>', '<material name="{}"/>').replace("<visual", '<visual name="{}"'),
+}  # fmt: skip
+IN_XML = [value for value in (*NUMBERS, *FILES) if value.isprintable() and "$" not in value]
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::treesim.UrdfWarning")
+def test_nothing_that_a_shape_holds_changes_the_physics(shapes, attribute):
+    """Shapes are drawn, told of and left out, or left to the viewer; in collisions as in visuals."""
+    plain = shapes("")
+    for value in IN_XML:
+        text = ATTRIBUTES[attribute].format(value, value)
+        for tree in (shapes(text), shapes(text.replace("visual", "collision"))):
+            assert np.array_equal(tree.reals, plain.reals) and tree.mass == 2
+            assert all(np.isfinite([*drawn.size, *drawn.placement.matrix().flat]).all() for drawn in tree.visuals)
+            if len(tree.visuals) != 1 or (tree.visuals[0].kind == "mesh" and not os.path.isfile(tree.visuals[0].file)):
+                assert {note.code for note in tree.notes} & {"U501", "U502"}
+
+
+@pytest.mark.parametrize("shape", ["box", "sphere", "cylinder's radius", "cylinder's length", "capsule"])
+def test_negative_sizes_are_left_out_with_a_warning(shapes, shape):
+    with pytest.warns(UrdfWarning, match="U501: link 'rod': .* is negative; not drawn"):
+        assert not shapes(ATTRIBUTES[shape].format("1 1 -1" if shape == "box" else "-1", "-1")).visuals
+    assert len(shapes(ATTRIBUTES[shape].format("0 0 0" if shape == "box" else "0", "0")).visuals) == 1
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+def test_meshes_may_be_mirrored(shapes):
+    assert shapes(visual('<mesh filename="a" scale="-1 1 1"/>')).visuals[0].size == (-1, 1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_file_is_no_mesh(shapes, tmp_path):
+    """Pipes, folders, links in a circle, and what lies below a file."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for name in ("pipe", "circle", ".", "circle/x.stl"):
+        tree = shapes(visual(f'<mesh filename="{tmp_path / name}"/>'))
+        assert [note.code for note in tree.notes] == ["U502"]
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+def test_a_working_directory_that_is_gone_does_not_matter(shapes, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    tree = shapes(visual('<mesh filename="a.stl"/>') + visual('<mesh filename="package://a/b.stl"/>'))
+    assert tree.nv == 1 and [note.code for note in tree.notes] == ["U502"]
+
+
 @pytest.fixture
 def package(tmp_path):
     """A package with a robot folder and a mesh folder, as ROS lays them out."""
@@ -142,7 +206,7 @@ def test_missing_meshes_give_one_warning_and_keep_their_place(shapes):
         tree = shapes(meshes)
     assert len(caught) == 1 and "and 4 more not found" in str(caught[0].message)
     assert len(tree.visuals) == 10 and tree.visuals[0].file == "package://nobody/0.stl"
-    assert [note.code for note in tree.notes] == ["U502"]
+    assert [(note.code, note.line) for note in tree.notes] == [("U502", 10)]
 
 
 def collision(geometry):

@@ -37,6 +37,14 @@ def cross_matrix(r: np.ndarray) -> np.ndarray:
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
 
 
+def unit_vector(vector: np.ndarray) -> np.ndarray:
+    """Return a vector (3,) scaled to length 1, however long or short it is; zero stays zero."""
+    _, exponent = np.frexp(np.abs(vector).max())
+    scaled = np.ldexp(vector, -exponent)  # exact; its squares neither overflow nor vanish
+    length = np.linalg.norm(scaled)
+    return np.asarray(scaled / length if length > 0 else scaled)
+
+
 @record(eq=False)
 class Placement:
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is

@@ -7,6 +7,7 @@ gives the multi-DoF joint exactly; no kernel needs a block of its own for any jo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -16,7 +17,9 @@ from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
 from .frozen import frozen, record
-from .inertia import Placement
+from .inertia import Placement, unit_vector
+
+NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero
 
 
 @record()
@@ -117,7 +120,8 @@ class Joint:
         axis = np.array(self.axis, dtype=float)
         if axis.shape != (3,) or not np.isfinite(axis).all():
             raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
-        length = np.linalg.norm(axis)
-        if kind.has_axis and length < 1e-12:
-            raise ModelError(f"joint {self.name!r}: axis is zero; a {self.type} joint needs a direction")
-        return frozen(axis / length if length > 0 else axis)
+        if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:
+            raise ModelError(
+                f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
+            )
+        return frozen(unit_vector(axis))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import quoted
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Body, Frame, Tree, Visual
-from .findings import Findings
+from .findings import Findings, title
 from .inertias import clipped
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
@@ -65,6 +66,7 @@ class Builder:
     ) -> None:
         self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
         self.links = {link.name: link for link in robot.links}
+        self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:
@@ -73,7 +75,7 @@ class Builder:
         self.bodies: list[_Body] = []
         self.frames: list[Frame] = []
         self.visuals: list[Visual] = []
-        self.missing_meshes: list[str] = []
+        self.missing_meshes: dict[str, _Element] = {}  # and the first link with each
 
     def build(self, base: str) -> Tree:
         """Return the tree with its root link fixed to the world, or carried by a floating joint called root_joint."""
@@ -89,7 +91,7 @@ class Builder:
         self._walk(root_link, root_body)
         self._report_missing_meshes()
         bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
-        report_singular(bodies, self.joint_elements, self.findings)
+        report_singular(bodies, {ROOT_JOINT: self.link_elements[root_link], **self.joint_elements}, self.findings)
         self.findings.stop_on_errors()
         return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=tuple(self.findings))
 
@@ -128,14 +130,14 @@ class Builder:
             place = placement @ shape.placement
             self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color))
             if not found:
-                self.missing_meshes.append(str(shape.file))
+                self.missing_meshes.setdefault(str(shape.file), self.link_elements[link.name])
 
     def _report_missing_meshes(self) -> None:
-        missing = list(dict.fromkeys(self.missing_meshes))
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        if self.missing_meshes:
+            mesh, link = next(iter(self.missing_meshes.items()))
+            more = f" and {len(self.missing_meshes) - 1} more" if len(self.missing_meshes) > 1 else ""
             hint = "viewers draw a placeholder; ROS_PACKAGE_PATH tells where packages are"
-            self.findings.add("U502", f"mesh {missing[0]!r}{more} not found", None, hint)
+            self.findings.add("U502", f"{title(link)}: mesh {quoted(mesh)}{more} not found", link, hint)
 
 
 def inertia_of(inertial: yourdfpy.Inertial) -> Inertia:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ..errors import UrdfError
+from ..errors import UrdfError, quoted, shortened
+
+MOST = 20  # errors that a message tells in full; UrdfError.findings holds all
 
 Severity = Literal["error", "warning", "info"]
 
@@ -58,7 +60,7 @@ CODES: dict[str, Code] = {
     "U101": Code("error", "malformed XML"),
     "U102": Code("error", "not a URDF"),
     "U103": Code("error", "unexpanded xacro"),
-    "U104": Code("error", "entity declarations, which are never expanded"),
+    "U104": Code("error", "declarations in a DTD, which are not honoured"),
     "U105": Code("info", "expanded by the installed xacro"),
     "U106": Code("info", "odd XML declaration, read as XML 1.0"),
     # its structure
@@ -87,6 +89,7 @@ CODES: dict[str, Code] = {
     "U309": Code("info", "no <inertial>: mass 0"),
     "U310": Code("warning", "moving leaf without inertia: the mass matrix is singular", strict=True),
     "U311": Code("warning", "joints that move no inertia together: the mass matrix is singular", strict=True),
+    "U312": Code("error", "number beyond all reason"),
     # joints
     "U401": Code("error", "unknown type of joint"),
     "U402": Code("error", "zero axis"),
@@ -99,6 +102,7 @@ CODES: dict[str, Code] = {
     "U409": Code("warning", "mimic joint left free, as asked"),
     "U410": Code("error", "the name of the floating base's joint is taken"),
     "U411": Code("info", "position limits of a joint with several degrees of freedom: ignored"),
+    "U412": Code("warning", "axis without xyz: (1, 0, 0) by the standard", strict=True),
     # shapes, which never stop a load
     "U501": Code("warning", "visual without usable geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),
@@ -109,6 +113,16 @@ CODES: dict[str, Code] = {
 
 class _Element(Protocol):
     sourceline: int | None
+
+    @property
+    def tag(self) -> str: ...
+    def get(self, key: str) -> str | None: ...
+
+
+def title(element: _Element) -> str:
+    """Return what messages call an element: "link 'arm'", or its tag if it has no name."""
+    name = element.get("name")
+    return f"<{shortened(element.tag)}>" if name is None else f"{element.tag} {quoted(name)}"
 
 
 class Findings:
@@ -138,18 +152,22 @@ class Findings:
 
     def stop_on_errors(self) -> None:
         """Raise one UrdfError with all errors found so far, if there are any."""
-        errors = self.of("error")
-        if len(errors) == 1:
-            raise UrdfError(str(errors[0]), errors)
-        if errors:
-            lines = "\n".join(f"  {error.line_and_remark}" for error in errors)
-            raise UrdfError(f"{self.file}: {len(errors)} errors\n{lines}", errors)
+        if self.of("error"):
+            raise self._error()
 
     def fail(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> UrdfError:
         """Record an error and return the UrdfError to raise at once, for when nothing more can be read."""
         self.add(code, message, at, hint)
+        return self._error()
+
+    def _error(self) -> UrdfError:
         errors = self.of("error")
-        return UrdfError("\n".join(map(str, errors)), errors)
+        if len(errors) == 1:
+            return UrdfError(str(errors[0]), errors)
+        lines = [f"  {error.line_and_remark}" for error in errors[:MOST]]
+        if len(errors) > MOST:
+            lines.append(f"  ... and {len(errors) - MOST} more")
+        return UrdfError("\n".join([f"{self.file}: {len(errors)} errors", *lines]), errors)
 
     def warn(self, stacklevel: int) -> None:
         """Emit one UrdfWarning that groups all warnings by code; nothing when there are none."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ..errors import UnknownNameError, unknown_name
+from ..errors import UnknownNameError, quoted, unknown_name
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def find_robot(name: str) -> Path:
         return known[name]
     candidates = [entry.name for entry in entries if entry.name.endswith(f"/{name}")]
     if candidates:
-        raise UnknownNameError(f"robot {name!r} is ambiguous: name one of {', '.join(candidates)}")
+        raise UnknownNameError(f"robot {quoted(name)} is ambiguous: name one of {', '.join(candidates)}")
     error = unknown_name("robot or file", name, [e.name for e in entries])
     if not entries:
         raise UnknownNameError(f"{error}; `pip install {EXAMPLE_ROBOT_DATA}` brings some")
@@ -157,7 +157,7 @@ def _stem(path: Path) -> str:
 def _cached_descriptions() -> Iterator[tuple[str, Path]]:
     """Robots whose repository robot_descriptions has in its cache; its modules, which download, are only read."""
     package = _package_folder(ROBOT_DESCRIPTIONS)
-    cache = Path(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions")).expanduser()
+    cache = Path(os.path.expanduser(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions")))
     if package is None or not cache.is_dir():
         return
     folders = _repository_folders(package / "_repositories.py")

@@ -6,18 +6,22 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from .findings import Findings
+from ..errors import quoted, shortened
+from .findings import Findings, title
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+LARGEST = 1e40  # [SI units]: so far from all robots, and so small that no product in the dynamics overflows
+
+_SPACES = re.compile(r"[ \t\r\n]+")  # XML's; others, such as a no-break space, are no part of numbers
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 def attribute_text(element: _Element, attribute: str) -> str:
-    """Return `<tag attribute="value">` as it stands in the file, for messages."""
-    return f'<{element.tag} {attribute}="{element.get(attribute)}">'
+    """Return `<tag attribute="value">` as it stands in the file, for messages; long values are shortened."""
+    return f'<{element.tag} {attribute}="{shortened(element.get(attribute, ""))}">'
 
 
 class BadNumberError(ValueError):
@@ -28,32 +32,42 @@ class BadNumberError(ValueError):
         self.code = code
 
 
-def parse_numbers(element: _Element, attribute: str, count: int) -> tuple[float, ...]:
-    """Return the `count` finite numbers of an attribute; raises BadNumberError when that is not what it holds."""
-    words = element.attrib[attribute].split()
+def parse_numbers(element: _Element, attribute: str, count: int, largest: float = LARGEST) -> tuple[float, ...]:
+    """Return the `count` finite numbers of an attribute, none beyond ±`largest`; raises BadNumberError when that is
+    not what it holds."""
+    words = [word for word in _SPACES.split(element.attrib[attribute]) if word]
     where = attribute_text(element, attribute)
     if len(words) != count and not (count == 1 and not words):
         raise BadNumberError("U302", f"{where} needs {count} number{'s' * (count > 1)}, found {len(words)}")
-    for word in words or [""]:
-        if not _NUMBER.fullmatch(word) and not _NOT_FINITE.fullmatch(word):
-            raise BadNumberError("U301", f"{where} holds {word!r}, which is not a number")
-        if not math.isfinite(float(word)):
-            raise BadNumberError("U303", f"{where} is NaN or infinite")
-    return tuple(map(float, words))
+    return tuple(_parse(word, where, largest) for word in words or [""])
 
 
-def read_numbers(element: _Element, attribute: str, count: int, findings: Findings) -> tuple[float, ...] | None:
+def _parse(word: str, where: str, largest: float) -> float:
+    if not _NUMBER.fullmatch(word) and not _NOT_FINITE.fullmatch(word):
+        raise BadNumberError("U301", f"{where} holds {quoted(word)}, which is not a number")
+    value = float(word)
+    if not math.isfinite(value):
+        raise BadNumberError("U303", f"{where} is NaN or infinite")
+    if abs(value) > largest:
+        raise BadNumberError("U312", f"{where} holds {value:g}; numbers beyond ±{largest:g} are not taken")
+    return value
+
+
+def read_numbers(
+    element: _Element, attribute: str, count: int, findings: Findings, largest: float = LARGEST
+) -> tuple[float, ...] | None:
     """Return the `count` finite numbers of an attribute; None, with a finding, when that is not what it holds."""
     try:
-        return parse_numbers(element, attribute, count)
+        return parse_numbers(element, attribute, count, largest)
     except BadNumberError as problem:
-        findings.add(problem.code, f"{_owner(element)}{problem}", element, "write decimal numbers such as 1.5 or 2e-3")
+        hint = "check unit and exponent" if problem.code == "U312" else "write decimal numbers such as 1.5 or 2e-3"
+        findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
         return None
 
 
-def read_number(element: _Element, attribute: str, findings: Findings) -> float | None:
+def read_number(element: _Element, attribute: str, findings: Findings, largest: float = LARGEST) -> float | None:
     """Return the one finite number of an attribute; None, with a finding, when that is not what it holds."""
-    values = read_numbers(element, attribute, 1, findings)
+    values = read_numbers(element, attribute, 1, findings, largest)
     return None if values is None else values[0]
 
 
@@ -68,5 +82,5 @@ def required_number(element: _Element, attribute: str, findings: Findings) -> fl
 def _owner(element: _Element) -> str:
     """The link or joint that an element belongs to, as a prefix for messages."""
     for ancestor in element.iterancestors("link", "joint"):
-        return f"{ancestor.tag} {ancestor.get('name')!r}: "
+        return f"{title(ancestor)}: "
     return ""

@@ -6,11 +6,13 @@ import io
 import os
 import re
 import shutil
+import stat
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ..errors import ArgumentError, shortened
 from .findings import Findings
 
 if TYPE_CHECKING:
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
 
 _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
-_XACRO_EXPRESSION = re.compile(r"\$[({]")
+_XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
+_OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
+_ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
+_DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
+_LONGEST_LABEL = 500  # characters of a file's name in messages
 
 
 @dataclass(frozen=True)
@@ -33,34 +39,72 @@ class Document:
     path: Path | None = None
 
 
-def document_of_text(text: str | bytes, label: str = "<text>", path: Path | None = None) -> Document:
-    """Return the document of XML text; a string is taken as it is, whatever encoding its declaration names."""
-    if isinstance(text, str):
-        declaration = re.compile(r"""^(\ufeff?<\?xml[^>]*?)\s+encoding\s*=\s*(["'])[^"']*\2""")
-        return Document(declaration.sub(r"\1", text).encode(), label, path)
-    return Document(bytes(text), label, path)
+def label_of(path: Path) -> str:
+    """Return a file's name as messages show it: what does not print is escaped, and length bounded."""
+    name = str(path)
+    return shortened(name if name.isprintable() else repr(name)[1:-1], _LONGEST_LABEL)
+
+
+def document_of_text(
+    text: str | bytes, findings: Findings, label: str = "<text>", path: Path | None = None
+) -> Document:
+    """Return the document of XML text; a string is taken as it is, whatever encoding its declaration names.
+
+    Raises UrdfError for a string with lone surrogates, which are no characters.
+    """
+    if isinstance(text, bytes):
+        return Document(text, label, path)
+    findings.file = label
+    try:
+        return Document(_ENCODING.sub(r"\1", text).encode(), label, path)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        message = f"malformed XML: {text[error.start]!r} is half a surrogate pair, no character"
+        raise findings.fail("U101", message, line) from None
 
 
 def document_of_file(path: Path, findings: Findings) -> Document:
-    """Return the document in a file; raises UrdfError when it cannot be read."""
+    """Return the document in a file; raises UrdfError when it cannot be read, or is a folder, pipe or device."""
     try:
-        return Document(path.read_bytes(), str(path), path)
-    except OSError as error:
-        raise findings.fail("U100", f"cannot read {path}: {error.strerror or error}") from None
+        mode = os.stat(path).st_mode
+        data = path.read_bytes() if stat.S_ISREG(mode) else None
+    except (OSError, ValueError) as error:
+        hint = "no user of that name has a home here" if str(path).startswith("~") else ""
+        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+    if data is None:  # reading a pipe or a device might never end
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+        raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
+    return Document(data, label_of(path), path)
 
 
-def document_of_stream(stream: IO[str] | IO[bytes]) -> Document:
-    """Return the document in an open text or binary file; its name, if it has one, locates meshes."""
+def _reason(error: Exception) -> str:
+    """What an error of the operating system says, without the file's name."""
+    return shortened(getattr(error, "strerror", None) or str(error), 200)
+
+
+def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Document:
+    """Return the document in an open text or binary file; its name, if it has one, locates meshes.
+
+    Raises UrdfError when it cannot be read, ArgumentError when it gives neither text nor bytes.
+    """
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and os.path.isfile(name) else None
-    return document_of_text(stream.read(), str(path or "<stream>"), path)
+    findings.file = label_of(path) if path else "<stream>"
+    try:
+        text = stream.read()
+    except (OSError, ValueError) as error:
+        hint = 'open it as bytes, mode "rb"' if isinstance(error, UnicodeDecodeError) else ""
+        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+    if not isinstance(text, (str, bytes)):
+        raise ArgumentError(f"source.read() must give text or bytes, got {type(text).__name__}")
+    return document_of_text(text, findings, findings.file, path)
 
 
 def parse(document: Document, findings: Findings) -> _Element:
     """Return the root of a well-formed URDF document, without comments, with line numbers.
 
     Nothing is recovered, fetched or expanded. A xacro file is expanded by the installed xacro if there is one.
-    Raises UrdfError for malformed XML, a root other than `<robot>`, entity declarations, and xacro.
+    Raises UrdfError for malformed XML, a root other than `<robot>`, declarations in a DTD, and xacro.
     """
     data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
     root = _parse_xml(data, findings)
@@ -75,8 +119,8 @@ def parse(document: Document, findings: Findings) -> _Element:
 
 
 def _without_trailing_nuls(data: bytes) -> bytes:
-    is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return data if is_utf16 else data.rstrip(b"\0 \t\r\n")
+    is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]  # of two or four bytes a character
+    return data if is_wide else data.rstrip(b"\0 \t\r\n")
 
 
 def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
@@ -101,15 +145,29 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         raise _syntax_error(error, data, findings) from None
-    subset = root.getroottree().docinfo.internalDTD
-    if subset is not None and (subset.system_url or any(True for _ in subset.iterentities())):
-        raise findings.fail("U104", "the document declares entities or an external DTD", 1, "remove the <!DOCTYPE ...>")
+    if _has_declarations(root):
+        line = data.replace(b"\0", b"").partition(b"<!DOCTYPE")[0].count(b"\n") + 1
+        text = "the document's <!DOCTYPE> declares entities or attributes, or names an external DTD"
+        raise findings.fail("U104", text, line, "leave nothing but <!DOCTYPE robot>, or remove it")
     _drop_default_namespace(root)
     if root.tag != "robot":
-        raise findings.fail("U102", f"not a URDF (found <{root.tag}>)", root, "the root element must be <robot>")
+        found = f"not a URDF (found <{shortened(root.tag)}>)"
+        raise findings.fail("U102", found, root, "the root element must be <robot>")
     if root.find("link") is None and root.find("group") is not None:
         raise findings.fail("U102", "not a URDF (found an SRDF: groups, no links)", root)
     return root
+
+
+def _has_declarations(root: _Element) -> bool:
+    """Whether the document's DTD says anything, here or elsewhere: its attributes would have values not in the text."""
+    from lxml import etree
+
+    document = root.getroottree()
+    subset = document.docinfo.internalDTD
+    if subset is None:
+        return False
+    is_external = subset.system_url is not None
+    return is_external or _DECLARATIONS.match(etree.tostring(document, encoding="unicode")) is not None
 
 
 def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Exception:
@@ -119,7 +177,7 @@ def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Except
     if error.code == _UNDECLARED_PREFIX and "xacro" in str(error):  # type: ignore[attr-defined]
         return findings.fail("U103", "unexpanded xacro", line, _XACRO_HINT)
     text = re.sub(r", line \d+, column \d+.*$", "", str(error.msg), flags=re.DOTALL)
-    return findings.fail("U101", f"malformed XML at line {line}, column {column}: {text}", line)
+    return findings.fail("U101", f"malformed XML at line {line}, column {column}: {shortened(text, 200)}", line)
 
 
 def _drop_default_namespace(root: _Element) -> None:
@@ -140,11 +198,8 @@ def _find_xacro(root: _Element) -> _Element | None:
     for element in root.iter("{*}*"):
         if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
             return element
-    for child in root.iter("link", "joint", "material"):
-        for part in child.iter():
-            if any(_XACRO_EXPRESSION.search(value) for value in part.attrib.values()):
-                return part
-    return None
+    found = root.xpath(f"({_XACRO_EXPRESSIONS})[1]")
+    return found[0].getparent() if found else None
 
 
 def _expand_xacro(document: Document, element: _Element, findings: Findings) -> bytes:
@@ -157,14 +212,14 @@ def _expand_xacro(document: Document, element: _Element, findings: Findings) -> 
         raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
     if result.returncode:
         complaint = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        raise findings.fail("U103", f"xacro failed on this file: {complaint[-1]}", 1)
+        raise findings.fail("U103", f"xacro failed on this file: {shortened(complaint[-1], 200)}", 1)
     findings.add("U105", f"expanded by {program}: lines are those of its output")
     return result.stdout
 
 
 def _plain(element: _Element) -> str:
     """An element's name as the file writes it."""
-    name = str(element.tag).rpartition("}")[2]
+    name = shortened(str(element.tag).rpartition("}")[2])
     return f"{element.prefix}:{name}" if element.prefix else name
 
 
@@ -177,5 +232,5 @@ def typed_model(root: _Element) -> yourdfpy.Robot:
     import yourdfpy
     from lxml import etree
 
-    checked = io.BytesIO(etree.tostring(root))
+    checked = io.BytesIO(etree.tostring(root, encoding="utf-8"))
     return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

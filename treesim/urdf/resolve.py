@@ -4,57 +4,69 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnknownNameError
 from .findings import Findings
 from .installed import data_roots, find_robot
-from .read import Document, Source, document_of_file, document_of_stream, document_of_text
+from .read import Document, Source, document_of_file, document_of_stream, document_of_text, label_of
 
 
 def open_source(source: Source, findings: Findings) -> Document:
     """Return the document that a source names.
 
     source: a path; XML text (a str that contains "<", or bytes); an open file; or the short name of an installed
-    robot (see treesim.urdf.installed_robots). Raises UrdfError for an unreadable file, UnknownNameError with the
-    candidates for an unknown or ambiguous name, ArgumentError for another type.
+    robot (see treesim.urdf.installed_robots). Raises UrdfError for what cannot be read, UnknownNameError with the
+    candidates for an unknown or ambiguous name, ArgumentError for another type and for an empty name.
     """
     if isinstance(source, (bytes, bytearray)):
-        return document_of_text(bytes(source))
+        return document_of_text(bytes(source), findings)
     if isinstance(source, str) and "<" in source:
-        return document_of_text(source)
+        return document_of_text(source, findings)
     if isinstance(source, (str, os.PathLike)):
         path = _path_of(source)
-        findings.file = str(path)
+        findings.file = label_of(path)
         return document_of_file(path, findings)
     if hasattr(source, "read"):
-        return document_of_stream(source)
+        return document_of_stream(source, findings)
     raise ArgumentError(f"source must be a path, XML text, an open file or a robot's name, got {type(source).__name__}")
 
 
 def _path_of(source: str | os.PathLike[str]) -> Path:
-    path = Path(source).expanduser()
+    """The file of a path or of a robot's name; what exists goes before a robot's name, except for folders."""
+    name = os.fsdecode(source)
+    if not name.strip():
+        raise ArgumentError("source is empty: name a URDF file or an installed robot")
+    path = Path(os.path.expanduser(name))
     looks_like_path = isinstance(source, os.PathLike) or path.suffix in (".urdf", ".xacro", ".xml")
-    return path if looks_like_path or path.is_file() else find_robot(str(source))
+    if looks_like_path or (os.path.exists(path) and not os.path.isdir(path)):
+        return path
+    try:
+        return find_robot(name)
+    except UnknownNameError:
+        if os.path.isdir(path):
+            return path
+        raise
 
 
 class MeshResolver:
     """Finds the files behind `package://`, `file://`, absolute and relative mesh names of one document.
 
-    path: the document's file; None for text, whose relative names are taken from the working directory.
+    path: the document's file; None for text, whose relative names are taken from the working directory. Names that
+    lead nowhere, or cannot be names of files at all, are found not to exist: nothing is raised.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.directory = Path.cwd() if path is None else path.resolve().parent
+        self.directory = _working_directory() if path is None else Path(os.path.realpath(path)).parent
         self.find = cache(self._find)
 
     def _find(self, name: str) -> tuple[str, bool]:
         """Return the file of a mesh name and whether it exists; a name that leads nowhere is returned as it is."""
         for candidate in self._candidates(name):
-            if candidate.is_file():
+            if os.path.isfile(candidate):  # False, where Path.is_file raises, for names that no file can have
                 return str(candidate), True
         return name, False
 
@@ -63,21 +75,34 @@ class MeshResolver:
         if not rest:
             yield self.directory / name
         elif scheme == "file":
-            yield Path(url2pathname(unquote(urlsplit(name).path)))
+            yield from _path_of_url(name)
         elif scheme in ("package", "model"):
             package, _, inside = rest.partition("/")
-            for root in self._package_roots():
+            for root in self._package_roots:
                 yield root / package / inside
                 if root.name == package:
                     yield root / inside
             for root in (self.directory, *self.directory.parents):  # meshes kept beside a file without its package
                 yield root / inside
 
-    def _package_roots(self) -> Iterator[Path]:
-        yield self.directory
-        yield from self.directory.parents
-        yield from _roots_of_environment()
-        yield from data_roots()
+    @cached_property
+    def _package_roots(self) -> list[Path]:
+        return [self.directory, *self.directory.parents, *_roots_of_environment(), *data_roots()]
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # deleted since; no relative name leads anywhere then
+        return Path()
+
+
+def _path_of_url(url: str) -> Iterator[Path]:
+    """The path in a file:// URL; none if it is malformed."""
+    try:
+        yield Path(url2pathname(unquote(urlsplit(url).path)))
+    except ValueError:
+        return
 
 
 def _roots_of_environment() -> Iterator[Path]:

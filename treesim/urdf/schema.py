@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .findings import Findings
+from ..errors import quoted, shortened
+from .findings import Findings, title
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -59,7 +61,7 @@ def clean(root: _Element, findings: Findings) -> None:
     _clean(root, findings, ignored)
     for tag, elements in ignored.items():
         count = f"{len(elements)} " if len(elements) > 1 else ""
-        findings.add("U209", f"ignored: {count}<{tag}>", elements[0])
+        findings.add("U209", f"ignored: {count}<{shortened(tag)}>", elements[0])
 
 
 def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Element]]) -> None:
@@ -69,7 +71,7 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
     for child in list(element):
         tag = str(child.tag)
         if tag in allowed.once and tag in seen:
-            findings.add("U208", f"{_title(element)} has a second <{tag}>", child, "keep one")
+            findings.add("U208", f"{title(element)} has a second <{tag}>", child, "keep one")
         elif tag in allowed.once or tag in allowed.many:
             seen.add(tag)
             if tag not in SHAPES:
@@ -78,26 +80,29 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
         elif tag in IGNORED or tag.startswith("{"):
             ignored.setdefault(tag.rpartition("}")[2], []).append(child)
         else:
-            near = get_close_matches(tag.lower(), allowed.once + allowed.many, n=1)
-            hint = f"did you mean <{near[0]}>?" if near else ""
-            findings.add("U210", f"{_title(element)}: unknown <{tag}> ignored", child, hint)
+            near = _nearest(tag, allowed.once + allowed.many)
+            hint = f"did you mean <{near}>?" if near else ""
+            findings.add("U210", f"{title(element)}: unknown <{shortened(tag)}> ignored", child, hint)
         element.remove(child)
 
 
 def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
     if len(element.attrib) <= len(allowed.attributes) and all(name in allowed.attributes for name in element.attrib):
         return
+    owner = title(element)
     for name in element.attrib:
         if name in allowed.attributes or name.startswith("{"):
             continue
         if element.tag == "origin" and name.startswith("quat"):
-            findings.add("U302", f"<origin {name}> is not supported", element, "give the attitude as rpy")
+            findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
             continue
-        near = get_close_matches(name.lower(), allowed.attributes, n=1, cutoff=0.8)
-        hint = f"did you mean {near[0]!r}?" if near else ""
-        findings.add("U211" if near else "U212", f"{_title(element)}: attribute {name!r} ignored", element, hint)
+        near = _nearest(name, allowed.attributes, 0.8)
+        hint = f"did you mean {near!r}?" if near else ""
+        findings.add("U211" if near else "U212", f"{owner}: attribute {quoted(name)} ignored", element, hint)
 
 
-def _title(element: _Element) -> str:
-    name = element.get("name")
-    return f"<{element.tag}>" if name is None else f"{element.tag} {name!r}"
+@lru_cache(1000)
+def _nearest(name: str, known: tuple[str, ...], likeness: float = 0.6) -> str | None:
+    """The known name that is most like another, if any is by as much as `likeness`."""
+    near = get_close_matches(name.lower(), known, n=1, cutoff=likeness)
+    return near[0] if near else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import quoted
 from ..kernels.pivots import pivots_states
 from ..model.inertia import Inertia
 from ..model.pivots import first_massless_dof
@@ -20,23 +21,23 @@ ROUNDING = 1e-14  # principal moments below this part of the largest are none
 REACH = 3.0  # rad or m, in which joints are looked at: rounding hides what is felt by a joint that moves kilometres
 
 
-def report_singular(bodies: Sequence[Body], joints: Mapping[str, _Element], findings: Findings) -> None:
+def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], findings: Findings) -> None:
     """Note the joints that move no inertia, or else one that moves none where those it carries make up for it.
 
-    joints: their elements by name, for lines. O(N); with bodies that are no solid ones, 0.1 ms for each body.
+    elements: where each joint stands, by name. O(N); with bodies that are no solid ones, 0.1 ms for each body.
     """
     idle = _moving_nothing(bodies)
     for body in idle:
-        text = f"joint {body.joint.name!r} moves nothing that has inertia (link {body.name!r})"
+        text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
         hint = "dynamics will refuse it: give the link an <inertial>"
-        findings.add("U310", text, joints.get(body.joint.name), hint)
+        findings.add("U310", text, elements[body.joint.name], hint)
     if idle or all(_solid(body.inertia) for body in bodies):
         return
     name = _unfelt(Tree("", bodies))
     if name is not None:
-        text = f"joint {name!r}, with those it carries, can move without moving anything that has inertia"
+        text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
         hint = "forward dynamics have no answer: give the links between them mass, fix a joint, or add armature"
-        findings.add("U311", text, joints.get(name), hint)
+        findings.add("U311", text, elements[name], hint)
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
@@ -62,7 +63,7 @@ def _unfelt(tree: Tree) -> str | None:
     it would take seconds."""
     D, H = np.empty(tree.nv), np.empty(tree.nv)
     q = np.fmod(tree.random(0), REACH)
-    with np.errstate(divide="ignore", invalid="ignore"):  # behind a pivot of zero there is nothing to be trusted
+    with np.errstate(all="ignore"):  # behind a pivot of zero, or nearly so, there is nothing to be trusted
         pivots_states(tree.ints, tree.reals, q, D, H)
     k = first_massless_dof(D, H)
     return None if k is None else next(name for name, where in tree.v_index.items() if k < where.stop)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.joints import JOINT_TYPES
-from .findings import Findings
+from ..errors import listed, quoted
+from ..model.joints import JOINT_TYPES, NO_DIRECTION
+from .cycles import cycles
+from .findings import Findings, title
 from .inertias import judge
 from .numbers import attribute_text, read_number, read_numbers, required_number
 
@@ -43,7 +46,7 @@ def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Eleme
             findings.add("U201", f"<{element.tag}> has no name", element)
         elif name in table:
             first = table[name].sourceline
-            findings.add("U202", f"{element.tag} {name!r} is defined twice, first in line {first}", element)
+            findings.add("U202", f"{title(element)} is defined twice, first in line {first}", element)
         else:
             table[name] = element
     return table
@@ -62,20 +65,20 @@ def _check_inertial(link: _Element, findings: Findings) -> None:
     if inertial is None:
         return
     _check_origin(inertial, findings)
-    title = f"link {link.get('name')!r}"
+    owner = title(link)
     mass, inertia = inertial.find("mass"), inertial.find("inertia")
     for tag, element in (("mass", mass), ("inertia", inertia)):
         if element is None:
-            findings.add("U203", f"{title}: <inertial> has no <{tag}>", inertial)
+            findings.add("U203", f"{owner}: <inertial> has no <{tag}>", inertial)
     value = None if mass is None else required_number(mass, "value", findings)
     if value is not None and value < 0:
-        findings.add("U304", f"{title}: {attribute_text(mass, 'value')} is negative", mass)
+        findings.add("U304", f"{owner}: {attribute_text(mass, 'value')} is negative", mass)
     if inertia is None:
         return
     entries = [required_number(inertia, name, findings) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
     if None not in entries:
         xx, xy, xz, yy, yz, zz = entries
-        judge(title, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia, findings)
+        judge(owner, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia, findings)
 
 
 def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element], findings: Findings) -> None:
@@ -83,55 +86,65 @@ def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element
     moved = {_link_of(joint, "child") for joint in joints if joint.get("type") != "fixed"}
     without = [link for link in links if link.get("name") in moved and link.find("inertial") is None]
     if without:
-        names = ", ".join(repr(link.get("name")) for link in without)
+        names = listed([link.get("name", "") for link in without])
         findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
 
 
 def _check_joint(joint: _Element, findings: Findings) -> None:
-    kind, title = joint.get("type"), f"joint {joint.get('name')!r}"
+    kind, owner = joint.get("type"), title(joint)
     if kind not in ALLOWED_TYPES:
-        text = "has no type" if kind is None else f"has the unknown type {kind!r}"
-        findings.add("U401", f"{title} {text}", joint, f"allowed are {', '.join(ALLOWED_TYPES)}")
+        text = "has no type" if kind is None else f"has the unknown type {quoted(kind)}"
+        findings.add("U401", f"{owner} {text}", joint, f"allowed are {', '.join(ALLOWED_TYPES)}")
     _check_origin(joint, findings)
-    _check_axis(joint, title, findings)
-    _check_limits(joint, title, findings)
-    _check_dynamics(joint, title, findings)
+    _check_axis(joint, owner, findings)
+    _check_limits(joint, owner, findings)
+    _check_dynamics(joint, owner, findings)
 
 
-def _check_axis(joint: _Element, title: str, findings: Findings) -> None:
-    axis = joint.find("axis")
-    if axis is None or "xyz" not in axis.attrib:
+def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
+    axis, kind = joint.find("axis"), JOINT_TYPES.get(joint.get("type", ""))
+    has_axis = kind is not None and kind.has_axis
+    if axis is None:
         return  # the standard's (1, 0, 0)
-    values = read_numbers(axis, "xyz", 3, findings)
-    kind = JOINT_TYPES.get(joint.get("type", ""))
-    if values is None or kind is None or not kind.has_axis:
+    if "xyz" not in axis.attrib:
+        if has_axis:
+            hint = 'write <axis xyz="1 0 0"/> if that is meant'
+            findings.add("U412", f"{owner}: <axis> has no xyz; (1, 0, 0) by the standard", axis, hint)
         return
-    length = float(np.linalg.norm(values))
-    if length < 1e-12:
-        findings.add("U402", f"{title}: {attribute_text(axis, 'xyz')} is zero", axis, "give a direction such as 0 0 1")
+    values = read_numbers(axis, "xyz", 3, findings, largest=math.inf)
+    if values is None or not has_axis:
+        return
+    length, text = math.hypot(*values), f"{owner}: {attribute_text(axis, 'xyz')}"
+    if length < NO_DIRECTION:
+        size = f"{length:.3g} long, which is as good as zero" if length else "zero"
+        findings.add("U402", f"{text} is {size}", axis, "give a direction such as 0 0 1")
     elif abs(length - 1) > _AXIS_TOLERANCE:
-        findings.add("U403", f"{title}: {attribute_text(axis, 'xyz')} has length {length:.9g}; normalised", axis)
+        findings.add("U403", f"{text} has length {length:.9g}; normalised", axis)
 
 
-def _check_limits(joint: _Element, title: str, findings: Findings) -> None:
+def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
     limit, kind = joint.find("limit"), joint.get("type")
-    given = {} if limit is None else {name: read_number(limit, name, findings) for name in limit.attrib}
+    given = {
+        name: read_number(limit, name, findings, largest=math.inf)
+        for name in ("lower", "upper", "effort", "velocity")
+        if limit is not None and name in limit.attrib
+    }
     lower, upper = given.get("lower"), given.get("upper")
     if lower is not None and upper is not None and lower > upper:
-        findings.add("U404", f"{title}: lower limit {lower:g} is above the upper limit {upper:g}", limit)
+        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit)
     for name in ("effort", "velocity"):
         value = given.get(name)
         if value is not None and value < 0:
-            findings.add("U406", f"{title}: {name} limit {value:g} is negative", limit)
+            findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
     missing = [name for name in ("lower", "upper") if name not in given]
     if kind in ("revolute", "prismatic") and missing:
         at = joint if limit is None else limit
-        findings.add("U405", f"{title} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
+        findings.add("U405", f"{owner} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
     elif kind not in ("revolute", "prismatic", "fixed") and len(missing) < 2:
-        findings.add("U411", f"{title}: position limits of a {kind} joint are ignored", limit)
+        findings.add("U411", f"{owner}: position limits of a {quoted(kind)} joint are ignored", limit)
 
 
-def _check_dynamics(joint: _Element, title: str, findings: Findings) -> None:
+def _check_dynamics(joint: _Element, owner: str, findings: Findings) -> None:
     dynamics = joint.find("dynamics")
     if dynamics is None:
         return
@@ -140,9 +153,9 @@ def _check_dynamics(joint: _Element, title: str, findings: Findings) -> None:
         if value is None or value >= 0:
             continue
         if name == "armature":
-            findings.add("U304", f"{title}: armature {value:g} is negative", dynamics)
+            findings.add("U304", f"{owner}: armature {value:g} is negative", dynamics)
         else:
-            findings.add("U406", f"{title}: {name} {value:g} is negative", dynamics, "it would feed energy in")
+            findings.add("U406", f"{owner}: {name} {value:g} is negative", dynamics, "it would feed energy in")
 
 
 def _check_mimics(joints: dict[str, _Element], findings: Findings, mimic: str | None) -> None:
@@ -156,32 +169,37 @@ def _check_mimics(joints: dict[str, _Element], findings: Findings, mimic: str | 
                 read_number(element, attribute, findings)
         master = element.get("joint")
         if master not in joints:
-            findings.add("U407", f"joint {name!r} mimics the unknown joint {master!r}", element)
+            findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(master)}", element)
         elif joint.get("type") == "fixed":
-            findings.add("U213", f"joint {name!r} is fixed and cannot mimic {master!r}: ignored", element)
+            findings.add("U213", f"{title(joint)} is fixed and cannot mimic {quoted(master)}: ignored", element)
         elif joint.get("type") in ("revolute", "continuous", "prismatic"):
             masters[name] = master
         else:
-            findings.add("U407", f"joint {name!r} ({joint.get('type')}) cannot mimic another", element)
+            findings.add("U407", f"{title(joint)} ({quoted(joint.get('type'))}) cannot mimic another", element)
+    for cycle in list(cycles(masters)):
+        _report_mimic_cycle(cycle, joints[cycle[0]], findings)
+        for name in cycle:
+            del masters[name]
     for name, master in masters.items():
-        _check_mimic(name, master, masters, joints[name].find("mimic"), findings, mimic)
+        _check_mimic(joints[name], master, findings, mimic)
 
 
-def _check_mimic(
-    name: str, master: str, masters: dict[str, str], element: _Element, findings: Findings, mimic: str | None
-) -> None:
-    visited = [name]
-    while master in masters and master not in visited:
-        visited.append(master)
-        master = masters[master]
-    if master == name:
-        text = "itself" if len(visited) == 1 else f"itself through {' -> '.join(visited[1:])}"
-        findings.add("U407", f"joint {name!r} mimics {text}", element)
-    elif mimic == "free":
-        findings.add("U409", f"joint {name!r} mimics {masters[name]!r}: left free", element)
+def _report_mimic_cycle(cycle: list[str], first: _Element, findings: Findings) -> None:
+    text = "itself" if len(cycle) == 1 else f"itself through others: {_round(cycle)}"
+    findings.add("U407", f"{title(first)} mimics {text}", first.find("mimic"))
+
+
+def _round(cycle: list[str]) -> str:
+    return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
+
+
+def _check_mimic(joint: _Element, master: str, findings: Findings, mimic: str | None) -> None:
+    text, element = f"{title(joint)} mimics {quoted(master)}", joint.find("mimic")
+    if mimic == "free":
+        findings.add("U409", f"{text}: left free", element)
     else:
         hint = 'load with mimic="free" to let it move freely'
-        findings.add("U408", f"joint {name!r} mimics {masters[name]!r}, which is not supported", element, hint)
+        findings.add("U408", f"{text}, which is not supported", element, hint)
 
 
 def _check_connectivity(
@@ -195,25 +213,25 @@ def _check_connectivity(
         if parent is None or child is None:
             complete = False
         elif child in parents:
-            text = f"link {child!r} has two parents: {parents[child]!r} and {parent!r}"
+            text = f"link {quoted(child)} has two parents: {quoted(parents[child])} and {quoted(parent)}"
             findings.add("U205", text, joint, "a tree needs one parent per link")
         else:
             parents[child] = parent
-    cycle = _find_cycle(parents)
-    if cycle:
-        findings.add("U206", f"links form a cycle: {' -> '.join(map(repr, [*cycle, cycle[0]]))}", links[cycle[0]])
-    elif complete:
+    found = [upward[::-1] for upward in cycles(parents)]  # each link the parent of the next
+    for cycle in found:
+        findings.add("U206", f"links form a cycle: {_round(cycle)}", links[cycle[0]])
+    if complete and not found:
         _check_root([name for name in links if name not in parents], root, findings)
 
 
 def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
     """The link at one end of a joint, or None, with a finding, if it names none."""
-    element, title, name = joint.find(role), f"joint {joint.get('name')!r}", _link_of(joint, role)
+    element, name = joint.find(role), _link_of(joint, role)
     if not name:
-        findings.add("U203", f"{title} has no <{role} link=...>", joint if element is None else element)
+        findings.add("U203", f"{title(joint)} has no <{role} link=...>", joint if element is None else element)
         return None
     if name not in links:
-        findings.add("U204", f"{title}: {role} link {name!r} does not exist", element)
+        findings.add("U204", f"{title(joint)}: {role} link {quoted(name)} does not exist", element)
         return None
     return name
 
@@ -223,25 +241,10 @@ def _link_of(joint: _Element, role: str) -> str:
     return "" if element is None else str(element.get("link", ""))
 
 
-def _find_cycle(parents: dict[str, str]) -> list[str]:
-    """Links of one cycle, each the parent of the next; empty if the parents form a forest."""
-    cleared: set[str] = set()
-    for start in parents:
-        path: dict[str, None] = {}  # an ordered set
-        link: str | None = start
-        while link is not None and link not in cleared:
-            if link in path:
-                upward = list(path)
-                return upward[upward.index(link) :][::-1]
-            path[link] = None
-            link = parents.get(link)
-        cleared.update(path)
-    return []
-
-
 def _check_root(roots: list[str], root: _Element, findings: Findings) -> None:
     if not roots:
         findings.add("U207", "the robot has no link", root)
     elif len(roots) > 1:
-        names = ", ".join(map(repr, roots[:8])) + (" ..." if len(roots) > 8 else "")
-        findings.add("U207", f"{len(roots)} links have no parent: {names}", root, "a robot has exactly one root link")
+        findings.add(
+            "U207", f"{len(roots)} links have no parent: {listed(roots)}", root, "a robot has exactly one root link"
+        )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import shortened
 from ..model.inertia import Placement
-from .findings import Findings
-from .numbers import BadNumberError, parse_numbers
+from .findings import Findings, title
+from .numbers import BadNumberError, attribute_text, parse_numbers
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -65,11 +67,11 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
             color.getparent().remove(color)
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
-        kept = 0
+        owner, kept = title(link), 0
         for visual in link.findall("visual"):
             problem = _visual_problem(visual)
             if problem:
-                findings.add("U501", f"link {link.get('name')!r}: {problem}; not drawn", visual)
+                findings.add("U501", f"{owner}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
             shape = visual.find("geometry")[0]
@@ -96,25 +98,26 @@ def _visual_problem(visual: _Element) -> str | None:
             return "<mesh> has no file name"
         return _number_problem(shape, "scale", 1, 3) if "scale" in shape.attrib else None
     if shape.tag not in _SHAPES:
-        return f"unknown shape <{shape.tag}>"
+        return f"unknown shape <{shortened(shape.tag)}>"
     for attribute, count in _SHAPES[shape.tag].items():
         if attribute not in shape.attrib:
             return f"<{shape.tag}> has no {attribute}"
-        problem = _number_problem(shape, attribute, count)
+        problem = _number_problem(shape, attribute, count, least=0)
         if problem:
             return problem
     return None
 
 
-def _number_problem(element: _Element, attribute: str, *counts: int) -> str | None:
-    """What is wrong with an attribute that must hold one of `counts` numbers; None if nothing is."""
+def _number_problem(element: _Element, attribute: str, *counts: int, least: float = -math.inf) -> str | None:
+    """What is wrong with an attribute that must hold one of `counts` numbers, none below `least`; None if nothing."""
     problem = None
     for count in counts:
         try:
-            parse_numbers(element, attribute, count)
-            return None
+            values = parse_numbers(element, attribute, count)
         except BadNumberError as error:
             problem = str(error)
+            continue
+        return None if min(values) >= least else f"{attribute_text(element, attribute)} is negative"
     return problem
 
 

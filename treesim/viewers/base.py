@@ -6,6 +6,8 @@ satisfies `Viewer`, and `Recorder` too if it can turn a trajectory into a file.
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
@@ -14,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..model.inertia import Placement
+from ..errors import quoted
+from ..model.inertia import Placement, unit_vector
 from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
 
@@ -58,12 +61,12 @@ def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tup
     """
     if not robot.visuals:
         return skeleton(robot)
-    readable = readable or (lambda file: Path(file).is_file())
+    readable = readable or os.path.isfile
     files = sorted({visual.file or "" for visual in robot.visuals if visual.kind == "mesh"})
-    lost = [file for file in files if not readable(file)]
+    lost = {file: None for file in files if not readable(file)}  # an ordered set
     if not lost:
         return robot.visuals
-    warnings.warn(_lost_message(robot, lost), stacklevel=2)
+    warnings.warn(_lost_message(robot, list(lost)), stacklevel=2)
     kept = tuple(visual for visual in robot.visuals if visual.kind != "mesh" or (visual.file or "") not in lost)
     bodies = {visual.body for visual in robot.visuals} - {visual.body for visual in kept}
     return kept + tuple(visual for visual in skeleton(robot) if visual.body in bodies)
@@ -76,7 +79,7 @@ def skeleton(robot: Tree) -> tuple[Visual, ...]:
     centre of mass where there is no child elsewhere. The sticks of the base are drawn only up to joints that stay put.
     """
     bones = list(_bones(robot))
-    lengths = [float(np.linalg.norm(end)) for _, end in bones]
+    lengths = [math.hypot(*end) for _, end in bones]
     radius = _THICKNESS * (float(np.median(lengths)) if lengths else _DEFAULT_LENGTH)
     sticks = [_stick(body, end, radius) for body, end in bones]
     moving = range(1, robot.n_bodies + 1)
@@ -90,24 +93,24 @@ def _bones(robot: Tree) -> Iterator[tuple[int, np.ndarray]]:
     for body in robot.bodies:
         end = body.joint.placement.translation
         moves_away = body.parent == 0 and body.joint.type in ("floating", "planar")
-        if np.linalg.norm(end) > _TINY and not moves_away:
+        if math.hypot(*end) > _TINY and not moves_away:
             bare.discard(body.parent)
             yield body.parent, end
     for i in sorted(bare):
         com = robot.bodies[i - 1].inertia.com
-        if np.linalg.norm(com) > _TINY:
+        if math.hypot(*com) > _TINY:
             yield i, com
 
 
 def _stick(body: int, end: np.ndarray, radius: float) -> Visual:
-    length = float(np.linalg.norm(end))
-    placement = Placement(axis_rotation(end / length), end / 2)
-    return Visual(body, placement, "cylinder", (radius, length), color=BONE_COLOR)
+    placement = Placement(axis_rotation(unit_vector(end)), end / 2)
+    return Visual(body, placement, "cylinder", (radius, math.hypot(*end)), color=BONE_COLOR)
 
 
 def _lost_message(robot: Tree, lost: Sequence[str]) -> str:
     total = len({visual.file for visual in robot.visuals if visual.kind == "mesh"})
+    example = quoted(lost[0] or "(no file name)")
     return (
-        f"{len(lost)} of {total} mesh files of {robot.name!r} cannot be read, such as {lost[0] or '(no file name)'!r}:"
+        f"{len(lost)} of {total} mesh files of {quoted(robot.name)} cannot be read, such as {example}:"
         " sticks are drawn in their place"
     )
