@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from .ctrl_c import ctrl_c_later
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
@@ -65,10 +66,10 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
     found = _entries.get(entry)
     if found is not None:
         return found
-    with _lock:
+    with ctrl_c_later(), _lock:
         if entry not in _entries:
             _entries[entry] = _compile_entry(entry)
-        return _entries[entry]
+    return _entries[entry]
 
 
 def runs_compiled() -> bool:
