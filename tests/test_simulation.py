@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import treesim
+import treesim.control
+from treesim import simulation as module
 from treesim.model import generators
+from treesim.simulation import ControllerError, step_count
 
 ROBOT = generators.chain(3)
 
@@ -27,7 +30,8 @@ def test_a_controller_that_fails_ends_the_run_with_time_and_joint():
 
     run = treesim.Simulation(ROBOT, controller=Torque(torque)).run(1.0)
     assert f"at t = 0.01 s: the controller's torque on joint {ROBOT.joint_names[1]!r} is nan" in run.stopped
-    assert len(run.t) == 10 and np.isfinite(run.q).all() and np.isfinite(run.energy).all()
+    assert len(run.t) == 11 and np.isfinite(run.q).all() and np.isfinite(run.energy).all()
+    assert np.isfinite(run.tau).all()
 
 
 def test_a_diverging_run_names_time_joint_and_remedy_and_keeps_what_was_finite():
@@ -50,12 +54,12 @@ def test_interruption_keeps_what_was_simulated():
             raise KeyboardInterrupt
 
     run = treesim.Simulation(ROBOT).run(1.0, progress=stop)
-    assert run.stopped == "interrupted" and len(run.t) == 50
+    assert run.stopped == "interrupted" and len(run.t) == 51
 
 
 def test_a_torque_of_the_wrong_shape_is_refused():
     simulation = treesim.Simulation(ROBOT, controller=Torque(lambda t: np.zeros(ROBOT.nv + 1)))
-    with pytest.raises(treesim.ArgumentError, match=r"the controller returned shape \(4,\)"):
+    with pytest.raises(treesim.ArgumentError, match=r"the controller 'Torque' returned shape \(4,\)"):
         simulation.run(0.1)
 
 
@@ -78,3 +82,242 @@ def test_a_state_with_a_quaternion_that_is_none_is_refused():
     robot = generators.featherstone_2005_humanoid()
     with pytest.raises(treesim.ArgumentError, match="quaternion of joint"):
         treesim.Simulation(robot).run(0.1, q0=np.zeros(robot.nq))
+
+
+# what is kept when a run ends early
+
+
+def ending(error, after=10):
+    """A controller that raises at its call number `after`."""
+    calls = iter(range(10**6))
+
+    def torque(t):
+        if next(calls) == after:
+            raise error
+        return np.full(ROBOT.nv, 0.5)
+
+    return Torque(torque)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), treesim.NonFiniteError("my own"), OSError(5, "robot")])
+def test_a_controller_that_raises_is_seen_and_costs_no_states(error):
+    """Its exception is raised as it is, whatever its type, and carries the states."""
+    with pytest.raises(type(error)) as caught:
+        treesim.Simulation(ROBOT, controller=ending(error)).run(1.0)
+    assert caught.value is error and any(entry.name == "torque" for entry in caught.traceback)
+    kept = error.trajectory
+    whole = treesim.Simulation(ROBOT, controller=Torque(lambda t: np.full(ROBOT.nv, 0.5))).run(0.01)
+    assert np.array_equal(kept.q, whole.q) and np.array_equal(kept.v, whole.v) and np.array_equal(kept.t, whole.t)
+    assert np.array_equal(kept.tau[:-1], whole.tau[:-1]) and not kept.tau[-1].any()
+    assert kept.stopped.startswith(type(error).__name__)
+    assert any("11 states, up to t = 0.01 s" in note for note in error.__notes__)
+
+
+def test_ctrl_c_in_a_controller_keeps_every_state():
+    run = treesim.Simulation(ROBOT, controller=ending(KeyboardInterrupt())).run(1.0)
+    assert run.stopped == "interrupted" and len(run) == 11
+
+
+def test_ctrl_c_in_the_first_step_keeps_the_start():
+    run = treesim.Simulation(ROBOT, controller=ending(KeyboardInterrupt(), 0)).run(1.0, q0=[1.0, 2.0, 3.0])
+    assert run.stopped == "interrupted" and run.q.tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize("place", ["step", "add", "between", "energy"])
+def test_ctrl_c_anywhere_records_each_state_once(monkeypatch, place):
+    """Between any two statements of the loop."""
+    whole = treesim.Simulation(ROBOT).run(0.02)
+    simulation, calls = treesim.Simulation(ROBOT), iter(range(1000))
+
+    def interrupting(function, last, after=False):
+        def called(*arguments):
+            stop = next(calls) == last
+            if stop and not after:
+                raise KeyboardInterrupt
+            result = function(*arguments)
+            if stop:
+                raise KeyboardInterrupt
+            return result
+
+        return called
+
+    if place in ("add", "between"):
+        add = module._Recording.add
+        monkeypatch.setattr(module._Recording, "add", interrupting(add, 7, after=place == "between"))
+    elif place == "step":
+        monkeypatch.setattr(simulation, "step", interrupting(simulation.step, 7, after=True))
+    run = simulation.run(0.02, progress=interrupting(lambda done, total: None, 7) if place == "energy" else None)
+    assert np.array_equal(run.t, whole.t[: len(run)]) and np.array_equal(run.q, whole.q[: len(run)])
+    assert len(run) == {"step": 8, "add": 8, "between": 8, "energy": 9}[place]
+
+
+def test_an_integrator_that_fails_keeps_the_states():
+    class Broken:
+        name, order, friction = "broken", 1, True
+
+        def step(self, system, t, q, v, dt):
+            raise LookupError("no table")
+
+    simulation = treesim.Simulation(ROBOT)
+    simulation._method = Broken()
+    with pytest.raises(LookupError) as caught:
+        simulation.run(0.1, q0=[0.1, 0.2, 0.3])
+    assert caught.value.trajectory.q.tolist() == [[0.1, 0.2, 0.3]]
+
+
+def test_a_state_whose_first_step_overflows_is_kept():
+    run = treesim.Simulation(ROBOT).run(0.1, v0=[1e200, 0.0, 0.0])
+    assert len(run) == 1 and run.v[0, 0] == 1e200 and "no longer finite" in run.stopped
+
+
+def test_dynamics_that_do_not_converge_end_the_run(monkeypatch):
+    simulation = treesim.Simulation(ROBOT)
+
+    def diverges(*_):
+        raise treesim.ConvergenceError("residual 3 is left")
+
+    monkeypatch.setattr(simulation, "step", diverges)
+    run = simulation.run(0.1)
+    assert run.stopped == "at t = 0 s: residual 3 is left" and len(run) == 1
+
+
+# what a controller may return, and what it may do
+
+
+@pytest.mark.parametrize(
+    ("torque", "message"),
+    [
+        (None, "returned None"),
+        ("fast", "returned 'fast'"),
+        (["a", "b", "c"], r"returned \['a', 'b', 'c'\]"),
+        (np.ones(3) * 1j, "type complex128"),
+        (np.array([1, None, 2]), "type object"),
+        (np.ma.masked_array(np.ones(3), [0, 1, 0]), "masked entries"),
+        ([[1.0], [2.0, 3.0]], r"returned \[\[1.0\], \[2.0, 3.0\]\]"),
+        (np.ones((3, 1)), r"returned shape \(3, 1\)"),
+        (1.0, r"returned shape \(\)"),
+        ({1: 2}, r"returned \{1: 2\}"),
+    ],
+)
+def test_what_is_no_torque_is_named(torque, message):
+    with pytest.raises(ControllerError, match=message) as caught:
+        treesim.Simulation(ROBOT, controller=Torque(lambda t: torque)).run(0.1)
+    assert len(caught.value.trajectory) == 1
+
+
+@pytest.mark.parametrize("torque", [[0, 1, 2], np.float32([0, 1, 2]), np.ma.masked_array([0.0, 1.0, 2.0]), (0, 1.0, 2)])
+def test_any_real_numbers_are_a_torque(torque):
+    found = treesim.Simulation(ROBOT, controller=Torque(lambda t: torque)).run(0.01)
+    wanted = treesim.Simulation(ROBOT, controller=Torque(lambda t: np.array([0.0, 1.0, 2.0]))).run(0.01)
+    assert np.array_equal(found.q, wanted.q)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "midpoint", "explicit_euler", "bullet"])
+def test_a_controller_that_writes_to_its_state_changes_no_run(integrator):
+    class Writing:
+        def torque(self, t, q, v):
+            tau = -q - v
+            q[:], v[:] = 7.0, np.nan
+            return tau
+
+    class Reading:
+        def torque(self, t, q, v):
+            return -q - v
+
+    start = {"q0": [0.1, 0.2, 0.3], "v0": [1.0, 0.0, -1.0]}
+    found = treesim.Simulation(ROBOT, integrator=integrator, controller=Writing()).run(0.01, **start)
+    wanted = treesim.Simulation(ROBOT, integrator=integrator, controller=Reading()).run(0.01, **start)
+    assert np.array_equal(found.q, wanted.q) and np.array_equal(found.v, wanted.v)
+
+
+def test_a_controller_without_length_is_not_taken_for_none():
+    class Empty(Torque):
+        def __len__(self):
+            return 0
+
+    run = treesim.Simulation(ROBOT, controller=Empty(lambda t: np.ones(3))).run(0.01)
+    assert run.tau[0].tolist() == [1.0, 1.0, 1.0]
+
+
+# numbers and other arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"robot": None}, "robot must be a Tree, as treesim.load returns it, not None"),
+        ({"robot": "talos"}, "robot must be a Tree, as treesim.load returns it, not 'talos'"),
+        ({"dt": "x"}, "dt must be a number of seconds.*got 'x'"),
+        ({"dt": None}, "dt must be a number of seconds.*got None"),
+        ({"dt": 1j}, "dt must be a number of seconds"),
+        ({"dt": [1e-3]}, "dt must be a number of seconds"),
+        ({"dt": True}, "dt must be a number of seconds"),
+        ({"dt": np.ones(2)}, "dt must be .*an array of shape"),
+        ({"dt": 0}, "above 0"),
+        ({"dt": 1e300}, "at most 1e"),
+        ({"dt": 10**400}, "dt must be"),
+        ({"controller": lambda t, q, v: q}, r"controller must have a method torque\(t, q, v\)"),
+    ],
+)
+def test_what_makes_no_simulation_is_named(arguments, message):
+    with pytest.raises(treesim.ArgumentError, match=message):
+        treesim.Simulation(**{"robot": ROBOT, **arguments})
+
+
+@pytest.mark.parametrize("label", ["stiffness", "damping"])
+@pytest.mark.parametrize("gains", [np.ones(2), "soft", [np.nan] * 3])
+def test_gains_of_a_controller_are_checked(label, gains):
+    controller = Torque(lambda t: np.zeros(3))
+    setattr(controller, label, gains)
+    with pytest.raises(treesim.ArgumentError, match=f"the controller's {label} must be"):
+        treesim.Simulation(ROBOT, controller=controller)
+
+
+@pytest.mark.parametrize(
+    ("dt", "duration", "message"),
+    [
+        (1e-3, "long", "duration must be a number of seconds.*got 'long'"),
+        (1e-3, np.inf, "duration must be"),
+        (1e-3, 1e300, "duration must be .*at most"),
+        (1e-300, 1.0, "would be 1e.300 steps of dt 1e-300 s: far too many"),
+        (1e-3, 1e8, r"trajectory of 100,000,000,000 steps would take .* GiB .*steps would fit"),
+        (1.0, 0.5, "duration 0.5 s is shorter than one step, dt 1 s"),
+        (0.3, 1.0, "no whole number of steps of dt 0.3 s: take duration 0.9 or 1.2, or dt 0.25"),
+    ],
+)
+def test_durations_that_do_not_fit_are_explained(dt, duration, message):
+    with pytest.raises(treesim.ArgumentError, match=message):
+        treesim.Simulation(ROBOT, dt=dt).run(duration)
+
+
+@pytest.mark.parametrize(
+    ("dt", "duration", "steps"), [(1 / 3, 1, 3), (0.000333333, 0.1, 300), (0.1, 0.3, 3), (1, 0, 0)]
+)
+def test_whole_numbers_of_steps_are_recognised(dt, duration, steps):
+    assert step_count(duration, dt) == steps
+
+
+def test_gains_that_overflow_are_named():
+    strong = treesim.control.PD(ROBOT, ROBOT.neutral(), kp=1e308, kd=1e308)
+    with np.errstate(over="ignore", invalid="ignore"):
+        run = treesim.Simulation(ROBOT, dt=100.0, controller=strong).run(200.0, q0=[1e-310] * 3)
+    assert "dt times the damping or gain of joint" in run.stopped and len(run) == 1
+
+
+@pytest.mark.parametrize(
+    ("progress", "message"),
+    [(5, r"progress must be a function progress\(done, total\) or None, got 5"), (lambda: None, "two numbers")],
+)
+def test_a_progress_that_cannot_be_called_is_refused_at_once(progress, message):
+    with pytest.raises(treesim.ArgumentError, match=message):
+        treesim.Simulation(ROBOT).run(0.1, progress=progress)
+
+
+def test_a_progress_that_raises_costs_no_states():
+    def fails(done, total):
+        if done == 30:
+            raise RuntimeError("no screen")
+
+    with pytest.raises(RuntimeError, match="no screen") as caught:
+        treesim.Simulation(ROBOT).run(0.1, progress=fails)
+    assert len(caught.value.trajectory) == 31

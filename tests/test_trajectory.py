@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 from treesim import trajectory as module
 from treesim.errors import ArgumentError
+from treesim.files import write_whole
 from treesim.trajectory import Trajectory, load
 
 JOINTS = ("root_joint", "hip", "slide", "ball", "flat")
@@ -68,7 +72,9 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.csv, "writer", full_disk)
-    with pytest.raises(ArgumentError, match=r"run\.csv.*No space left"):
+    with pytest.raises(
+        ArgumentError, match=r"run\.csv: No space left on device: it needs more than [\d,]+ bytes, and [\d,]+ are free"
+    ):
         example(20).save(path)
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
@@ -135,3 +141,91 @@ def test_plot_without_matplotlib_says_how_to_get_it(tmp_path: Path, monkeypatch:
     with pytest.raises(ArgumentError, match=r"treesim\[plot\]"):
         example().plot(tmp_path / "run.png")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_file_that_is_cut_anywhere_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = example(3, note="a").save(tmp_path / f"run{suffix}")
+    whole = path.read_bytes()
+    for k in range(0, len(whole), 7 if suffix == ".npz" else 1):
+        path.write_bytes(whole[:k])
+        with pytest.raises(ArgumentError, match=f"run{suffix}"):
+            load(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_a_file_with_any_byte_changed_gives_an_error_of_ours_or_a_trajectory(tmp_path: Path, suffix: str) -> None:
+    path = example(2).save(tmp_path / f"run{suffix}")
+    whole = path.read_bytes()
+    for k in range(0, len(whole), 2):
+        path.write_bytes(whole[:k] + bytes([whole[k] ^ 0x55]) + whole[k + 1 :])
+        with suppress(ArgumentError):
+            assert isinstance(load(path), Trajectory)
+
+
+def test_a_file_of_an_older_version_is_read(tmp_path: Path) -> None:
+    before = example(4)
+    path = before.save(tmp_path / "run.csv")
+    path.write_text(path.read_text().replace(', "states": 4', ""), newline="")
+    assert_same(load(path), before)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no limit on files")
+def test_a_full_disk_is_told_and_destroys_nothing(tmp_path: Path, suffix: str) -> None:
+    path = example(5).save(tmp_path / f"run{suffix}")
+    old = path.read_bytes()
+    program = f"""
+import resource
+from tests.test_trajectory import example
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+try:
+    example(500).save({str(path)!r})
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    needed = "184,000" if suffix == ".npz" else "more than [0-9,]+"
+    pattern = rf"ArgumentError cannot write .*run{suffix}: File too large: it needs {needed} bytes, and this process"
+    assert re.match(pattern, told), told
+    assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_device_is_written_and_not_replaced() -> None:
+    with pytest.raises(ArgumentError, match="cannot write /dev/full: No space left"):
+        write_whole(Path("/dev/full"), lambda stream: stream.write(b"text"))
+    write_whole(Path("/dev/null"), lambda stream: stream.write(b"text"))
+    assert Path("/dev/null").is_char_device() and Path("/dev/full").is_char_device()
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    target = example(3).save(tmp_path / "real" / "run.npz")
+    link = tmp_path / "run.npz"
+    link.symlink_to(target)
+    example(4).save(link)
+    assert link.is_symlink() and len(load(target)) == 4
+
+
+@pytest.mark.parametrize("name", ["a\0b.npz", "x" * 300 + ".npz"])
+def test_names_of_no_file_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ArgumentError, match="cannot write"):
+        example(3).save(tmp_path / name)
+
+
+def test_a_name_as_long_as_can_be_is_written(tmp_path: Path) -> None:
+    assert len(load(example(3).save(tmp_path / ("x" * 251 + ".npz")))) == 3
+
+
+@pytest.mark.parametrize("value", ["fast", 1j, None, 3.0, [[1.0], [2.0, 3.0]]])
+def test_what_are_no_arrays_is_named(value: object) -> None:
+    good = example(5)
+    with pytest.raises(ArgumentError, match="trajectory: t "):
+        Trajectory("toy", value, good.q, good.v, good.tau, good.energy, JOINTS, TYPES)  # type: ignore[arg-type]
+
+
+def test_a_trajectory_is_of_a_robot() -> None:
+    good = example(5)
+    with pytest.raises(ArgumentError, match="robot must be a Tree"):
+        Trajectory.of("toy", good.t, good.q, good.v, good.tau, good.energy)  # type: ignore[arg-type]

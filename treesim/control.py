@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
-
-if TYPE_CHECKING:
-    from .model.tree import Tree
+from .model.given import checked_robot
+from .model.tree import Tree
 
 CONTROLLERS = ("none", "hold", "pd")
 
 
 class Controller(Protocol):
     """Anything that turns a time and a state into generalised forces.
+
+    What `torque` returns is checked and copied, and what it is given are copies: writing to them changes no run.
 
     A controller may also carry `stiffness` and `damping`, both (nv,) [N m/rad, N m s/rad]: the derivatives of its
     torque with respect to position and velocity, sign reversed. An integrator that sees them may add
@@ -31,7 +33,7 @@ class Zero:
     """No torque at all: the robot moves under gravity and its own friction."""
 
     def __init__(self, robot: Tree) -> None:
-        self._torque = np.zeros(robot.nv)
+        self._torque = np.zeros(checked_robot(robot).nv)
         self._torque.setflags(write=False)
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -50,12 +52,12 @@ class PD:
     """
 
     def __init__(self, robot: Tree, target: np.ndarray, kp: float | np.ndarray, kd: float | np.ndarray) -> None:
-        self.target = np.array(target, dtype=float)
-        if self.target.shape != (robot.nq,) or not np.isfinite(self.target).all():
+        self.target = coerce(Argument("target", target, ())).copy()
+        if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
             raise ArgumentError(f"target must be {robot.nq} finite numbers (nq), got shape {self.target.shape}")
         actuated = _actuated(robot)
-        self.stiffness = _gain("kp", kp, robot.nv) * actuated
-        self.damping = _gain("kd", kd, robot.nv) * actuated
+        self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
+        self.damping = checked_gain("kd", kd, robot.nv) * actuated
         self._effort = robot.effort_limit
         self._robot = robot
 
@@ -82,8 +84,10 @@ def make_controller(
     """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
     or the nearest one within the position limits).
 
-    q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name.
+    q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name,
+    ArgumentError for what is no robot, configuration or gain.
     """
+    checked_robot(robot)
     if name == "none":
         return Zero(robot)
     if name == "hold":
@@ -93,8 +97,9 @@ def make_controller(
     raise unknown_name("controller", name, CONTROLLERS)
 
 
-def _gain(label: str, value: float | np.ndarray, nv: int) -> np.ndarray:
-    gain = np.asarray(value, dtype=float)
+def checked_gain(label: str, value: Any, nv: int) -> np.ndarray:
+    """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
+    gain = coerce(Argument(label, value, ()))
     if gain.shape not in ((), (nv,)):
         raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
     if not (np.isfinite(gain).all() and (gain >= 0).all()):
@@ -104,4 +109,5 @@ def _gain(label: str, value: float | np.ndarray, nv: int) -> np.ndarray:
 
 def _actuated(robot: Tree) -> np.ndarray:
     """Return 1 for each degree of freedom that has an actuator, 0 for those of floating joints (nv,)."""
-    return np.concatenate([np.full(body.joint.nv, float(body.joint.type != "floating")) for body in robot.bodies])
+    actuated = [np.full(body.joint.nv, float(body.joint.type != "floating")) for body in robot.bodies]
+    return np.concatenate(actuated or [np.empty(0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
 from operator import eq
@@ -105,3 +106,11 @@ def _near(name: str, names: list[str]) -> list[str]:
     if len(names) > COMPARED:
         names = sorted(names, key=lambda known: sum(takewhile(bool, map(eq, known, name))), reverse=True)[:COMPARED]
     return get_close_matches(name, names, n=3)
+
+
+def keep_with(error: BaseException, label: str, value: Any, what: str) -> None:
+    """Attach `value`, computed before it, to an error of a user's own function as its attribute `label`, and say so under
+    its traceback; what: a few words for the value."""
+    with suppress(Exception):  # an exception of a class that takes no further attributes
+        setattr(error, label, value)
+        error.add_note(f"treesim: {what} computed before this error: see the attribute {label!r} of the exception")

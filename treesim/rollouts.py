@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .engine.arguments import Argument, check_out, coerce, precision, refuse_non_finite
+from .engine.arguments import Shape, check_out, precision
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
 from .engine.result_memory import empty
-from .engine.steps import run_policy, run_steps
-from .errors import ArgumentError, TreesimError, UnsupportedError
+from .engine.steps import Piece, under_controls, under_policy
+from .errors import ArgumentError, keep_with
 from .kernels.rollout import policy_step_states, step_states
-from .model.quaternions import unit_quaternions
+from .memory import check_memory
+from .model.given import checked_progress, checked_robot, positive_number, told, whole_number
 from .model.tree import Tree
+from .rollout_arguments import check_clock, refuse_non_finite_controls, settings_table, state_arrays
+from .rollout_files import ResultFiles, read_record
+from .rollout_slices import Done, Pace, Slice, slices
 
-CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results
+CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
-LARGE = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
 
 
 class DivergedWarning(UserWarning):
     """Some rollouts reached states that are not finite."""
+
+
+class StoppedWarning(UserWarning):
+    """Ctrl-C ended rollouts early: what was computed is returned."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,9 @@ class Rollouts:
     """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
 
     diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
+    done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
+    early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
+    the last of them lack is NaN.
     q and v are memory-mapped files, or the caller's arrays, when they were asked for.
     """
 
@@ -41,6 +52,8 @@ class Rollouts:
     q: np.ndarray
     v: np.ndarray
     diverged: np.ndarray
+    done: np.ndarray
+    stopped: str | None = None
 
 
 def rollout(
@@ -53,7 +66,7 @@ def rollout(
     kp: Any = 0.0,
     kd: Any = 0.0,
     every: int = 1,
-    out: str | Path | tuple[np.ndarray, np.ndarray] | None = None,
+    out: str | os.PathLike[str] | tuple[np.ndarray, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
     engine: str = "auto",
     parameters: Any = None,
@@ -69,149 +82,237 @@ def rollout(
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less of treesim.kernels.numbers, but cannot
     branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: arrays
     (q, v) for the results, apart from the arguments, which saves the time that fresh memory takes; or a file name: q
-    and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory.
+    and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until all is done,
+    these have other names, and files of these names stay as they were; `read_unfinished` reads what a process leaves
+    that is killed.
     progress(done, total) is told of rollouts done.
+    Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
+    StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
+    done as its attribute `rollouts`.
     Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
     armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
     engine: as in `forward_dynamics`; lanes are used for any number of rollouts where they can be.
     Float32 arrays throughout give float32 results. Results do not depend on the number of threads.
-    Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError,
-    NonFiniteError, UnknownNameError (engine), UnsupportedError for gains on a joint of several degrees of freedom, for
-    the engine "specialized" where it cannot be, and for a policy that branches.
+    Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
+    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
+    UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
+    be, and for a policy that branches.
     """
+    checked_robot(robot)
     check_engine(engine)
-    settings = _settings(robot, dt, kp, kd)
+    checked_progress(progress)
+    dt = positive_number("dt", dt)
+    settings = settings_table(robot, dt, kp, kd)
     law = controls if callable(controls) else None
     if law is not None:
         controls = None
     elif parameters is not None:
         raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
-    q, v, u, p = _arrays(robot, q0, v0, controls, parameters, steps, number)
+    q, v, u, p = state_arrays(robot, q0, v0, controls, parameters, steps, number)
     count, steps = len(q), u.shape[1]
-    policy = None if law is None else Policy(law, robot.nq, robot.nv, p.shape[1])
-    if not (isinstance(every, int) and 1 <= every <= max(steps, 1)):
-        raise ArgumentError(f"every must be a number of steps between 1 and {steps}, got {every}")
-    records = steps // every
-    shapes = (count, records, robot.nq), (count, records, robot.nv)
-    results = [_result(out, k, shape, number, (q, v, u, p)) for k, shape in enumerate(shapes)]
-    constants = (robot.ints, robot.reals, settings)
-    size = max(1, CHUNK_BYTES // (max(1, records) * (robot.nq + robot.nv) * np.dtype(number).itemsize))
-    finite = True
-    for first in range(0, count, size):
-        part = slice(first, min(first + size, count))
-        written = [result[part] for result in results]
-        given = q[part], v[part]
-        if policy is None:
-            finite &= run_steps(step_states, constants, given, u[part], written, every, engine)
-        else:
+    every = whole_number("every", every, 1, max(steps, 1))
+    shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
+    constants, sizes = (robot.ints, robot.reals, settings), (robot.nq, robot.nv)
+    shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
+    constants, sizes = (robot.ints, robot.reals, settings), (robot.nq, robot.nv)
+    piece = None
+    if law is not None:
+        policy = Policy(law, robot.nq, robot.nv, p.shape[1])
+        check_clock(steps, number)
+        if count and steps and robot.nv:
             entries = step_states, policy_step_states
-            finite &= run_policy(*entries, constants, given, policy, p[part], dt, written, steps, every, engine)
-        if progress is not None:
-            progress(part.stop, count)
-    if not finite:
-        refuse_non_finite([Argument("controls", controls, (robot.nv,))], [u if np.ndim(controls) == 3 else u[0]])
-    t = dt * every * np.arange(1, records + 1)
-    q, v = results
-    return Rollouts(t, q, v, np.full(count, -1) if finite else _diverged(robot, q, v, t))
+            piece = under_policy(entries, constants, sizes, policy, p, dt, number, engine)
+    else:
+        refuse_non_finite_controls(u[:, steps - steps % every :], u)  # the last steps leave no record
+        if count and steps and robot.nv:
+            piece = under_controls(step_states, constants, sizes, u, number, engine)
+    results = _Results(out, shapes, number, (q, v, u, p), {"dt": dt, "every": every})
+    return _run(robot, piece, (q, v), u, results, progress)
 
 
-def _settings(robot: Tree, dt: float, kp: Any, kd: Any) -> np.ndarray:
-    """The kernel's table of constants."""
-    if not (np.isfinite(dt) and dt > 0):
-        raise ArgumentError(f"dt must be a positive number of seconds, got {dt}")
-    gains = [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
-    effort = np.minimum(robot.effort_limit, LARGE)
-    settings = np.concatenate([[float(dt)], *gains, robot.damping, robot.friction, effort])
-    settings.setflags(write=False)
-    return settings
+def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:
+    """Return what a run of `rollout(..., out=out)` has done that was killed or stopped, or is still at work.
+
+    q and v are mapped from the files, which cannot be written to through them; `diverged` is looked for in all of them.
+    Raises ArgumentError where there are no unfinished files of that name.
+    """
+    record, arrays = read_record(out)
+    done = Done(*(record[label] for label in Done._fields))
+    t = _times(record["dt"], record["every"], arrays[0].shape[1])
+    t, q, v, counts = _begun(done, arrays, t)
+    return Rollouts(t, q, v, _diverged(q, v, counts), counts, "unfinished")
 
 
-def _gain(robot: Tree, label: str, value: Any) -> np.ndarray:
-    gain = np.asarray(value, dtype=float)
-    if gain.shape not in ((), (robot.nv,)) or not (np.isfinite(gain).all() and (gain >= 0).all()):
-        raise ArgumentError(f"{label} must be one number or {robot.nv} of them (nv), finite and not negative")
-    simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies] or [np.empty(0)])
-    if gain.ndim and (gain * (1 - simple)).any():
-        name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
-        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
-    return gain * simple
+class _Results:
+    """Where q and v of all rollouts go: fresh memory, the caller's arrays, or files."""
+
+    def __init__(
+        self, out: Any, shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray], facts: dict[str, Any]
+    ) -> None:
+        self.facts = facts
+        self.files: ResultFiles | None = None
+        if out is None:
+            self.arrays = _fresh(shapes, number)
+        elif isinstance(out, str | os.PathLike):
+            self.files = ResultFiles(out, shapes, number, facts)
+            self.arrays = self.files.arrays
+        elif isinstance(out, tuple | list) and len(out) == 2:
+            self.arrays = _given(out, shapes, number, arguments)
+        else:
+            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {told(out)}")
+
+    def tell(self, done: Done) -> None:
+        """So much is done, and in its place."""
+        if self.files is not None:
+            self.files.tell(done)
+
+    def finish(self) -> None:
+        """All is done."""
+        if self.files is not None:
+            self.arrays = self.files.finish()
+
+    def leave(self, done: Done) -> str:
+        """No more will be done: return where what is done is found, where that is in files."""
+        if self.files is None:
+            return ""
+        if done == Done():
+            self.files.remove()
+            return ""
+        return f"; {self.files.leave()}"
 
 
-def _arrays(
-    robot: Tree, q0: Any, v0: Any, controls: Any, parameters: Any, steps: int | None, number: type[np.floating]
+def _fresh(shapes: Sequence[Shape], number: Any) -> list[np.ndarray]:
+    needed = sum(math.prod(shape) for shape in shapes) * np.dtype(number).itemsize
+    count, records, _ = shapes[0]
+    check_memory(
+        needed + 8 * (count + records),
+        f"{count} rollouts of {records} recorded steps",
+        "record fewer with every=, or name files with out=",
+    )
+    return [empty(shape, number) for shape in shapes]
+
+
+def _given(
+    out: Sequence[Any], shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated."""
-    if controls is None:
-        if steps is None:
-            raise ArgumentError("give controls, or the number of steps")
-        if not (isinstance(steps, int) and steps >= 0):
-            raise ArgumentError(f"steps must be a whole number, not negative, got {steps}")
-        controls = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
-    given = [
-        Argument("q0", q0, (robot.nq,)),
-        Argument("v0", v0, (robot.nv,)),
-        Argument("controls", controls, (robot.nv,)),
-        Argument("parameters", np.empty(0, number) if parameters is None else parameters, np.shape(parameters)[-1:]),
-    ]
-    q, v, u, p = (coerce(argument, number) for argument in given)
-    if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
-        raise ArgumentError(
-            f"q0, v0 and controls have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
-            "or parts of them are needed"
-        )
-    if p.ndim not in (1, 2):
-        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
-    if steps is not None and u.shape[-2] != steps:
-        raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
-    refuse_non_finite((given[0], given[1], given[3]), (q, v, p))  # controls are looked at as they are used
-    q = unit_quaternions(robot, "q0", q)
-    axes = ((q, 1), (v, 1), (u, 2), (p, 1))  # of one rollout
-    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}
-    if len(sizes) > 1:
-        raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
-    count = sizes.pop() if sizes else 1
-    return [np.broadcast_to(x, (count, *x.shape[x.ndim - own :])) for x, own in axes]
-
-
-def _result(
-    out: Any, k: int, shape: tuple[int, ...], number: type[np.floating], arguments: Sequence[np.ndarray]
-) -> np.ndarray:
-    """Where q (k = 0) or v (k = 1) goes: fresh memory, a file, or the caller's array."""
-    if out is None:
-        return empty(shape, number)
-    if not isinstance(out, str | Path):
-        if not (isinstance(out, tuple | list) and len(out) == 2):
-            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {type(out).__name__}")
-        given = check_out(out[k], shape, number)
-        others = [*arguments, *out[:k]]
-        if not given.flags.aligned or any(np.may_share_memory(given, x) for x in others):
+    """The caller's arrays, which nothing else may lie in."""
+    arrays = [check_out(x, shape, number) for x, shape in zip(out, shapes, strict=True)]
+    for k, x in enumerate(arrays):
+        others = [*arguments, *arrays[:k]]
+        if not x.flags.aligned or any(np.may_share_memory(x, other) for other in others):
             raise ArgumentError(f"out[{k}] must be aligned in memory, and share none with another argument")
-        return given
-    path = Path(f"{out}_{'qv'[k]}.npy")
+    return arrays
+
+
+def _run(
+    robot: Tree,
+    piece: Piece | None,
+    states: tuple[np.ndarray, np.ndarray],
+    controls: np.ndarray,
+    results: _Results,
+    progress: Callable[[int, int], None] | None,
+) -> Rollouts:
+    """Carry all states through all steps, until Ctrl-C."""
+    count, records, _ = results.arrays[0].shape
+    t = _times(**results.facts, records=records)
+    done, finite = Done(), True
     try:
-        return np.lib.format.open_memmap(path, mode="w+", dtype=number, shape=shape)
-    except OSError as error:
-        raise TreesimError(f"cannot write {path}: {error.strerror or error}") from None
+        for part in _slices(piece, states, results, robot.nv):
+            if not part.finite:
+                finite = False
+                refuse_non_finite_controls(controls[part.rows, part.steps], controls)
+            before, done = done, part.done
+            results.tell(done)
+            if progress is not None and done.complete > before.complete:
+                progress(done.complete, count)
+        results.finish()
+    except KeyboardInterrupt:
+        ending = results.leave(done)
+        outcome = _outcome(robot, *_begun(done, results.arrays, t), stopped="interrupted")
+        _warn_of_stop(outcome, done, count, ending)
+        return outcome
+    except Exception as error:
+        ending = results.leave(done)
+        outcome = _outcome(robot, *_begun(done, results.arrays, t), stopped=f"{type(error).__name__}: {error}")
+        keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
+        raise
+    counts = np.full(count, records)
+    q, v = results.arrays
+    if finite:
+        return Rollouts(t, q, v, np.full(count, -1), counts)
+    return _outcome(robot, t, q, v, counts)
 
 
-def _diverged(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """First recorded time of each rollout that is not finite, -1 for none; warns of them."""
+def _slices(piece: Piece | None, states: Sequence[np.ndarray], results: _Results, nv: int) -> Iterator[Slice]:
+    q, v = results.arrays
+    count, records, _ = q.shape
+    if piece is None or not records:  # nothing that moves, or nothing to record
+        if count:
+            yield Slice(slice(0, count), slice(0, 0), True, Done(count))
+        return
+    most = max(1, CHUNK_BYTES // (records * (q.shape[2] + v.shape[2]) * q.itemsize))
+    yield from slices(piece, states, results.arrays, results.facts["every"], most, Pace(nv))
+
+
+def _times(dt: float, every: int, records: int) -> np.ndarray:
+    return dt * every * np.arange(1, records + 1)
+
+
+def _begun(
+    done: Done, arrays: Sequence[np.ndarray], t: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, q, v and how many records there are, of the rollouts that were begun."""
+    records = len(t)
+    if not done.records:
+        done = Done(done.complete)
+    if not done.complete and done.partial:
+        records = done.records
+    end = done.complete + done.partial
+    q, v = (x[:end, :records] for x in arrays)
+    for x in (q, v):
+        if done.partial and done.records < records and x.flags.writeable:
+            x[done.complete :, done.records :] = np.nan
+    counts = np.full(end, records)
+    counts[done.complete :] = min(done.records, records)
+    return t[:records], q, v, counts
+
+
+def _outcome(
+    robot: Tree, t: np.ndarray, q: np.ndarray, v: np.ndarray, done: np.ndarray, stopped: str | None = None
+) -> Rollouts:
+    """Looks for states that are not finite, and warns of them."""
+    diverged = _diverged(q, v, done)
+    if (diverged >= 0).any():
+        _warn_of_divergence(robot, diverged, t, v)
+    return Rollouts(t, q, v, diverged, done, stopped)
+
+
+def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:
+    also = f", and {done.records} records of {done.partial} more" if done.partial else ""
+    warnings.warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning, stacklevel=4)
+
+
+def _diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
+    """First recorded time of each rollout that is not finite, of those that are done, -1 for none."""
     first = np.full(len(q), -1)
     for start in range(0, len(q), BLOCK):  # memory for a few, not for all
         part = slice(start, start + BLOCK)
         bad = ~(np.isfinite(q[part]).all(axis=-1) & np.isfinite(v[part]).all(axis=-1))
+        bad &= np.arange(q.shape[1]) < done[part, None]
         first[part] = np.where(bad.any(axis=1), np.argmax(bad, axis=1), -1)
-    wrong = np.flatnonzero(first >= 0)
-    if len(wrong):
-        b = int(wrong[0])
-        k = int(first[b])
-        before = np.abs(v[b, k - 1]) if k else np.zeros(robot.nv)
-        joint = robot.dof_name(int(np.argmax(before))) if robot.nv else "(none)"
-        warnings.warn(
-            f"{len(wrong)} of {len(q)} rollouts are no longer finite at the end; the first is number {b}, from "
-            f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces",
-            DivergedWarning,
-            stacklevel=3,
-        )
     return first
+
+
+def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.ndarray) -> None:
+    wrong = np.flatnonzero(first >= 0)
+    b = int(wrong[0])
+    k = int(first[b])
+    before = np.abs(v[b, k - 1]) if k else np.zeros(robot.nv)
+    joint = robot.dof_name(int(np.argmax(before)))
+    warnings.warn(
+        f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}, from "
+        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces",
+        DivergedWarning,
+        stacklevel=5,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -11,19 +12,23 @@ import numpy as np
 
 from . import plugins
 from .bound import Dynamics
-from .control import Controller, Zero
+from .control import PD, Controller, Hold, Zero
 from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.functions import energy
 from .dynamics.tables import constants_of
 from .engine.bound_entry import BoundEntry
 from .engine.evaluate import Argument, coerce, specialised_first
-from .errors import ArgumentError, NonFiniteError, SingularInertiaError
+from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .kernels.status import FINE
+from .memory import check_memory, free_memory
+from .model.given import MOST, checked_progress, checked_robot, positive_number, told
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .trajectory import Trajectory
 
 STICKING_SPEED = 1e-3  # rad/s, m/s: below this a joint with Coulomb friction counts as sticking, and creeps
+UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
+REAL = np.dtype(np.float64)
 Progress = Callable[[int, int], None]
 
 
@@ -31,7 +36,11 @@ class FrictionWarning(UserWarning):
     """Joint friction in the robot's description is not simulated by the chosen integrator."""
 
 
-class ControllerError(NonFiniteError):
+class ControllerError(ArgumentError):
+    """A controller returned what is no torque, (nv,) real numbers: the message names what came back."""
+
+
+class NonFiniteTorqueError(ControllerError, NonFiniteError):
     """A controller returned a torque that is not finite: the message names the joint."""
 
 
@@ -42,29 +51,70 @@ class ControlledRobot:
         self, robot: Tree, backend: str, controller: Controller, gravity: np.ndarray | None, engine: str
     ) -> None:
         self.robot = robot
-        self.controller = controller
+        self.controller = _checked_controller(controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
+        self.failure: Exception | None = None  # what the controller itself raised
+        self._own = type(controller) in (Zero, PD, Hold)  # these change no state that they are given
+        self._shape = (robot.nv,)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self._dynamics = plugins.get("dynamics", backend)
         self._gravity = gravity
         self._with_armature = self._armature_entry(engine)
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
-        self._stiffness = np.asarray(getattr(controller, "stiffness", self._zero), dtype=float)
-        self._gain = np.asarray(getattr(controller, "damping", self._zero), dtype=float)
+        self._stiffness = self._gains_of(controller, "stiffness")
+        self._gain = self._gains_of(controller, "damping")
         self._implicit = self._passive or bool(self._stiffness.any() or self._gain.any())
 
+    def _gains_of(self, controller: Controller, label: str) -> np.ndarray:
+        gains = coerce(Argument(f"the controller's {label}", getattr(controller, label, self._zero), ()))
+        if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
+            raise ArgumentError(
+                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
+            )
+        return gains
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,); raises ControllerError naming the joint if it is not finite."""
-        tau = np.array(self.controller.torque(t, q, v), dtype=float)  # a copy: the controller may keep its own
-        if tau.shape != (self.robot.nv,):
-            raise ArgumentError(f"the controller returned shape {tau.shape}, but ({self.robot.nv},) is needed")
-        if not np.isfinite(tau).all():
-            k = int(np.flatnonzero(~np.isfinite(tau))[0])
-            raise ControllerError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
+        """Return a copy of the controller's torque (nv,).
+
+        Raises ControllerError if that is not (nv,) real numbers, NonFiniteTorqueError naming the joint if one is not
+        finite, and what the controller raises.
+        """
+        if not self._own:
+            q, v = np.array(q), np.array(v)
+        try:
+            given = self.controller.torque(t, q, v)
+        except Exception as error:
+            self.failure = error
+            raise
+        if type(given) is np.ndarray and given.dtype is REAL and given.shape == self._shape:
+            tau = given.copy()
+        else:
+            tau = self._converted(given)
+        if not all(np.isfinite(tau).tolist()):  # of a few numbers, quicker than their array's own
+            raise self._non_finite(tau)
         if self.applied is None:
             self.applied = tau
         return tau
+
+    def _converted(self, given: Any) -> np.ndarray:
+        """What a controller returned as numbers, if it is any."""
+        nv, name = self.robot.nv, type(self.controller).__name__
+        masked = np.ma.is_masked(given)
+        try:
+            what = np.asarray(given)
+        except ValueError:  # lists of unequal lengths
+            what = np.empty(0, object)
+        if masked or what.dtype.kind not in "fiu":
+            came = "an array with masked entries" if masked else told(given)
+            raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
+        if what.shape != self._shape:
+            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed")
+        return what.astype(float)
+
+    def _non_finite(self, tau: np.ndarray) -> NonFiniteTorqueError:
+        k = int(np.flatnonzero(~np.isfinite(tau))[0])
+        return NonFiniteTorqueError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return qdd (nv,) with damping at the velocity v."""
@@ -92,6 +142,9 @@ class ControlledRobot:
         armature, qdd = robot.armature + added, np.empty(robot.nv)
         if self._with_armature is not None and self._with_armature.call(q, v, tau, armature, qdd) == FINE:
             return qdd
+        if not np.isfinite(armature).all():
+            joint = robot.dof_name(int(np.flatnonzero(~np.isfinite(armature))[0]))
+            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
         return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, armature)
 
     def _armature_entry(self, engine: str) -> BoundEntry | None:
@@ -101,6 +154,12 @@ class ControlledRobot:
             return None
         robot, n = self.robot, (self.robot.nv,)
         return BoundEntry(entry, constants_of(robot, self._gravity), ((robot.nq,), n, n, n), (n,), engine=engine)
+
+
+def _checked_controller(controller: Any) -> Controller:
+    if not callable(getattr(controller, "torque", None)):
+        raise ArgumentError(f"controller must have a method torque(t, q, v), or be None, got {told(controller)}")
+    return controller  # type: ignore[no-any-return]
 
 
 class Simulation:
@@ -123,14 +182,14 @@ class Simulation:
         gravity: Any = None,
         engine: str = "auto",
     ) -> None:
-        if not (np.isfinite(dt) and dt > 0):
-            raise ArgumentError(f"dt must be a positive number of seconds, got {dt}")
-        self.robot, self.dt = robot, float(dt)
+        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
         self.backend, self.integrator = backend, integrator
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,)))
         self._method = plugins.get("integrators", integrator)
         check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(robot, backend, controller or Zero(robot), self.gravity, engine)
+        self.system = ControlledRobot(
+            robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
+        )
         if robot.friction.any() and not self._method.friction:
             rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
             names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
@@ -151,17 +210,43 @@ class Simulation:
         """Return the trajectory over `duration` [s], from q0 (nq,), the neutral configuration by default, and v0 (nv,),
         at rest by default.
 
-        progress(done, total) is called about a hundred times. Ctrl-C or a state that is no longer finite ends the run
-        early; the trajectory up to there is returned, with the reason in `Trajectory.stopped`.
-        Raises ArgumentError for a state or duration that does not fit, before anything is computed.
+        progress(done, total) is called about a hundred times. Ctrl-C, a state that is no longer finite, or dynamics
+        that cannot be computed end the run early: the trajectory up to there is returned, with the reason in
+        `Trajectory.stopped`. What else the controller, a plugin or `progress` raises is raised, with the trajectory up
+        to there as the exception's attribute `trajectory`. The last state then has the torque 0 if none was known.
+        duration must be a whole number of steps, to a hundred-thousandth.
+        Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
+        anything is computed; ControllerError.
         """
-        if not (np.isfinite(duration) and duration >= 0):
-            raise ArgumentError(f"duration must be a number of seconds >= 0, got {duration}")
-        steps = round(duration / self.dt)
+        steps = step_count(duration, self.dt)
+        check_room(self.robot, steps)
+        checked_progress(progress)
         q, v = self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
         recording = _Recording(self.robot, steps + 1)
+        start = time.perf_counter()
+
+        def trajectory(stopped: str | None) -> Trajectory:
+            return recording.trajectory(self.gravity, self._metadata(duration, time.perf_counter() - start, stopped))
+
+        try:
+            self._advance(recording, steps, q, v, progress)
+        except KeyboardInterrupt:
+            return trajectory("interrupted")
+        except Exception as error:
+            if self._ends_the_run(error):
+                return trajectory(self._diagnosis(recording, error))
+            kept = trajectory(f"{type(error).__name__}: {error}")
+            keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
+            raise
+        return trajectory(None)
+
+    def _advance(
+        self, recording: _Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
+    ) -> None:
+        """Record all states from (q, v) on; whatever happens, every state that was reached is recorded."""
         every = max(1, steps // 100)
-        stopped, start = None, time.perf_counter()
+        k, q_next = 0, q
+        self.system.applied = self.system.failure = None
         try:
             for k in range(steps):
                 q_next, v_next = self.step(k * self.dt, q, v)
@@ -169,23 +254,31 @@ class Simulation:
                 q, v = q_next, v_next
                 if progress is not None and (k + 1) % every == 0:
                     progress(k + 1, steps)
-            self.system.applied = None
+            k, self.system.applied = steps, None
             _require_finite(q, v)
             recording.add(steps * self.dt, q, v, self.system.torque(steps * self.dt, q, v))
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        except (NonFiniteError, SingularInertiaError) as error:
-            stopped = self._diagnosis(recording, error)
-        metadata = {
+        except BaseException:
+            latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
+            if latest and np.isfinite(q).all() and np.isfinite(v).all():
+                known = self.system.applied if recording.count == k else None
+                recording.add(recording.count * self.dt, q, v, known)
+            raise
+
+    def _ends_the_run(self, error: Exception) -> bool:
+        """Whether an error tells of numbers that went wrong in the dynamics, not of a fault in a controller."""
+        own = error is not self.system.failure
+        return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
+
+    def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
+        return {
             "dt": self.dt,
             "backend": self.backend,
             "integrator": self.integrator,
-            "duration": duration,
+            "duration": float(duration),
             "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
-            "wall_seconds": time.perf_counter() - start,
+            "wall_seconds": seconds,
             "stopped": stopped,
         }
-        return recording.trajectory(self.gravity, metadata)
 
     def _initial(self, label: str, value: Any, default: np.ndarray) -> np.ndarray:
         if value is None:
@@ -198,19 +291,51 @@ class Simulation:
         return unit_quaternions(self.robot, label, array) if label == "q0" else array.copy()
 
     def _diagnosis(self, recording: _Recording, error: Exception) -> str:
-        t = recording.count * self.dt
-        if isinstance(error, SingularInertiaError):
+        t = (recording.count - 1) * self.dt
+        if not isinstance(error, NonFiniteError):
             return f"at t = {t:.6g} s: {error}"
         joint = recording.fastest_joint()
-        if isinstance(error, ControllerError):
+        if isinstance(error, NonFiniteTorqueError):
             return (
-                f"at t = {t:.6g} s: {error}; before that joint {joint!r} moves fastest: look at the controller, "
+                f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
                 f"or take a smaller step than dt = {self.dt:g} s"
             )
         return (
-            f"the state is no longer finite at t = {t:.6g} s; joint {joint!r} moves fastest: "
+            f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
             f"take a smaller step than dt = {self.dt:g} s or integrator 'rk4', add damping, or lower the gains"
         )
+
+
+def step_count(duration: Any, dt: float, labels: tuple[str, str] = ("duration", "dt")) -> int:
+    """Return how many steps of dt [s] a duration [s] has; labels: what to call the two in an error.
+
+    Raises ArgumentError unless it is a whole number, to a hundred-thousandth of the duration.
+    """
+    length = positive_number(labels[0], duration, zero=True)
+    ratio = length / dt
+    if not ratio < MOST:
+        raise ArgumentError(
+            f"{labels[0]} {length:g} s would be {ratio:.3g} steps of {labels[1]} {dt:g} s: far too many; "
+            "robots take steps of about 1e-4 to 1e-2 s"
+        )
+    steps = round(ratio)
+    if abs(ratio - steps) <= ratio * UNEVEN and (steps or not length):
+        return steps
+    if ratio < 1:
+        raise ArgumentError(f"{labels[0]} {length:g} s is shorter than one step, {labels[1]} {dt:g} s")
+    below, above = math.floor(ratio), math.ceil(ratio)
+    raise ArgumentError(
+        f"{labels[0]} {length:g} s is no whole number of steps of {labels[1]} {dt:g} s: "
+        f"take {labels[0]} {below * dt:.6g} or {above * dt:.6g}, or {labels[1]} {length / above:.6g}"
+    )
+
+
+def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration or a larger dt") -> None:
+    """Raise ArgumentError, saying how many steps would fit, if a trajectory of so many steps fits in no free memory."""
+    state = 8 * (robot.nq + 2 * robot.nv + 10)  # with its time, its energy, and what that is computed from
+    free = free_memory()
+    fitting = "" if free is None else f" ({free // state:,} steps would fit)"
+    check_memory(state * (steps + 1), f"a trajectory of {steps:,} steps", f"{remedy}{fitting}")
 
 
 def _require_finite(q: np.ndarray, v: np.ndarray) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import csv
 import json
 import os
+import struct
+import tokenize
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from .engine.arguments import Argument, coerce
 from .errors import ArgumentError
+from .files import write_whole
+from .model.given import checked_robot
 
 if TYPE_CHECKING:
     from .model.tree import Tree
@@ -21,6 +27,11 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz", ".csv")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _ARRAYS = ("t", "q", "v", "tau", "energy")
+# what readers of damaged archives, arrays, texts and tables raise, besides OSError
+DAMAGED = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
+    NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _HEADING = "# treesim trajectory: "
 
 # Names of a joint's coordinates and velocities where it has more than one of either.
@@ -41,7 +52,8 @@ class Trajectory:
     """The states of one simulation, K of them, the first at the start.
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
-    during the step that starts there [N m, N]. energy: (K,) kinetic plus potential [J]. joint_names, joint_types:
+    during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
+    energy: (K,) kinetic plus potential [J]. joint_names, joint_types:
     the robot's joints in the order of their coordinates. metadata: plain values that tell how it was made, such as
     dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
     Raises ArgumentError if the arrays do not fit together.
@@ -58,11 +70,12 @@ class Trajectory:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        count = (len(self.t),)
+        t = coerce(Argument("trajectory: t", self.t, ()))
+        count = t.shape[:1] or (1,)
         nq, nv = len(self.q_names), len(self.v_names)
         wanted = {"t": count, "q": (*count, nq), "v": (*count, nv), "tau": (*count, nv), "energy": count}
         for name, shape in wanted.items():
-            array = np.asarray(getattr(self, name), dtype=float)
+            array = coerce(Argument(f"trajectory: {name}", getattr(self, name), ()))
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)
@@ -79,7 +92,7 @@ class Trajectory:
         metadata: Mapping[str, Any] | None = None,
     ) -> Trajectory:
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
-        types = tuple(body.joint.type for body in robot.bodies)
+        types = tuple(body.joint.type for body in checked_robot(robot).bodies)
         return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}))
 
     def __repr__(self) -> str:
@@ -113,11 +126,13 @@ class Trajectory:
         """Write everything to `path`, by its suffix .npz or .csv, whole or not at all; return the path.
 
         A CSV begins with one comment line of metadata, then the header; numbers keep every digit.
-        Raises ArgumentError for another suffix or a place that cannot be written.
+        Raises ArgumentError for another suffix or a place that cannot be written, with the bytes that are needed and
+        free on a full disk; a file that was there stays.
         """
         path = checked_output(path, SUFFIXES)
-        write = self._write_npz if path.suffix.lower() == ".npz" else self._write_csv
-        return _write_whole(path, write)
+        if path.suffix.lower() == ".npz":
+            return write_whole(path, self._write_npz, sum(getattr(self, name).nbytes for name in _ARRAYS))
+        return write_whole(path, self._write_csv)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
@@ -128,7 +143,7 @@ class Trajectory:
         from .plotting import draw
 
         path = checked_output(path, PLOT_SUFFIXES)
-        return _write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
+        return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
 
     def _description(self) -> str:
         return json.dumps(
@@ -137,6 +152,7 @@ class Trajectory:
                 "joint_names": self.joint_names,
                 "joint_types": self.joint_types,
                 "metadata": dict(self.metadata),
+                "states": len(self),
             }
         )
 
@@ -174,33 +190,43 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
     _check_suffix(path, SUFFIXES)
     read = _read_npz if path.suffix.lower() == ".npz" else _read_csv
     try:
-        description, arrays = read(path)
-        return Trajectory(
-            robot_name=description["robot_name"],
-            joint_names=tuple(description["joint_names"]),
-            joint_types=tuple(description["joint_types"]),
-            metadata=description["metadata"],
-            **arrays,
-        )
+        return _trajectory(*read(path))
     except OSError as error:
         raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise ArgumentError(f"{path} is not a trajectory that treesim wrote: {error}") from error
+    except DAMAGED as error:
+        what = str(error) or type(error).__name__
+        raise ArgumentError(f"{path} is not a trajectory that treesim wrote, or is damaged: {what}") from error
 
 
-def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _trajectory(description: Any, arrays: dict[str, np.ndarray]) -> Trajectory:
+    name, metadata, states = description["robot_name"], description["metadata"], description.get("states")
+    if not isinstance(metadata, dict) or not isinstance(name, str):
+        raise ValueError("its description is not one of a trajectory")
+    trajectory = Trajectory(
+        robot_name=name,
+        joint_names=tuple(description["joint_names"]),
+        joint_types=tuple(description["joint_types"]),
+        metadata=metadata,
+        **arrays,
+    )
+    if states not in (None, len(trajectory)):  # None in files of older versions
+        raise ValueError(f"it holds {len(trajectory)} states, but {states} were written")
+    return trajectory
+
+
+def _read_npz(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     with np.load(path, allow_pickle=False) as archive:
         return json.loads(str(archive["description"])), {name: archive[name] for name in _ARRAYS}
 
 
-def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read_csv(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
     with path.open(encoding="utf-8", newline="") as stream:
         heading = stream.readline()
         if not heading.startswith(_HEADING):
             raise ValueError(f"its first line does not begin with {_HEADING!r}")
         description = json.loads(heading[len(_HEADING) :])
-        rows = csv.reader(stream)
-        header = next(rows)
+        rows = csv.reader(_whole_lines(stream))
+        header = next(rows, [])
         table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
 
     def block(label: str) -> np.ndarray:
@@ -211,6 +237,14 @@ def _read_csv(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }  # fmt: skip
 
 
+def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, each of which must have an end: a number that is cut short still is a number."""
+    for line in lines:
+        if not line.endswith("\n"):
+            raise ValueError("its last line is cut short")
+        yield line
+
+
 def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
     """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
 
@@ -218,13 +252,26 @@ def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Pat
     """
     path = Path(path)
     _check_suffix(path, suffixes)
-    if path.is_dir():
-        raise ArgumentError(f"cannot write {path}: it is a folder")
-    if not path.parent.is_dir():
-        raise ArgumentError(f"cannot write {path}: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise ArgumentError(f"cannot write {path}: permission denied")
+    try:
+        fault = _unwritable(path)
+    except OSError as error:
+        fault = error.strerror or str(error)
+    if fault is not None:
+        raise ArgumentError(f"cannot write {path}: {fault}")
     return path
+
+
+def _unwritable(path: Path) -> str | None:
+    """Why no file can be written there, None if one can."""
+    if "\0" in str(path):
+        return "names of files hold no NUL"
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        return "permission denied"
+    return None
 
 
 def _check_suffix(path: Path, suffixes: Iterable[str]) -> None:
@@ -234,20 +281,6 @@ def _check_suffix(path: Path, suffixes: Iterable[str]) -> None:
         raise ArgumentError(
             f"cannot tell the format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed"
         )
-
-
-def _write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> Path:
-    """Write beside `path`, then rename: whoever reads `path` sees the old file or the whole new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as stream:
-            write(stream)
-        os.replace(beside, path)
-    except OSError as error:
-        raise ArgumentError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
-    return path
 
 
 def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:

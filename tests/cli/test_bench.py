@@ -299,7 +299,10 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
         (("chain30", "--base", "floating"), "leave --base floating out"),
         (("chain5", "--base", "sideways"), "sideways"),
         (("chain5", "--sizes", 7), "--sizes begins with 100"),
-        (("chain5", "--sizes", 100, "--save", "/nowhere/x.json"), "cannot write '/nowhere/x.json'"),
+        (
+            ("chain5", "--sizes", 100, "--save", "/nowhere/x.json"),
+            "cannot write /nowhere/x.json: No such file or directory",
+        ),
         (("chain5", "--sizes", 100, "--plot", "x.nothing"), "cannot write the plot"),
         ((FIXED,), "no degrees of freedom"),
     ],

@@ -6,6 +6,8 @@ import itertools
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,8 +82,13 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
     ("arguments", "message"),
     [
         (("--duration", 0), "--duration must be a number above zero, got 0"),
-        (("--dt", 1, "--duration", 0.5), "--duration 0.5 is shorter than one step, --dt 1"),
+        (("--dt", 1, "--duration", 0.5), "--duration 0.5 s is shorter than one step, --dt 1 s"),
         (("--dt", "nan"), "--dt must be a number above zero, got nan"),
+        (("--duration", 1e300), "--duration must be a number above zero and at most 1e+09, got 1e+300"),
+        (("--dt", 1e300), "--dt must be a number above zero and at most 1e+09, got 1e+300"),
+        (("--dt", 1e-300), "--duration 5 s would be 5e+300 steps of --dt 1e-300 s: far too many"),
+        (("--dt", 0.3, "--duration", 1), "no whole number of steps of --dt 0.3 s: take --duration 0.9 or 1.2"),
+        (("--duration", 1e8), "GiB are free: take a shorter --duration or a larger --dt ("),
         (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv is needed"),
         (("--plot", "/nowhere/run.png"), "cannot write /nowhere/run.png: there is no folder /nowhere"),
         (("--backend", "abba"), "'abba': did you mean 'aba'"),
@@ -128,7 +135,7 @@ def test_failed_picture_does_not_cost_the_data(
 
     monkeypatch.setattr(plotting, "draw", no_room)
     result = treesim("simulate", robot, *QUICK, "--out", tmp_path / "run.npz", "--plot", tmp_path / "run.png")
-    assert result.exit_code == 1 and "run.png: No space left" in result.stderr
+    assert result.exit_code == 1 and "run.png: No space left on device: it needs" in result.stderr
     assert len(load(tmp_path / "run.npz")) == 101 and "run.npz" in result.stdout
 
 
@@ -170,3 +177,69 @@ def test_interrupt_keeps_what_was_simulated(
     account = json.loads(result.stdout)
     assert account["stopped"] == "interrupted" and account["files"] == [str(out)]
     assert 0 < account["steps"] == len(load(out)) - 1 < 1000
+
+
+def test_a_start_that_overflows_at_once_is_kept(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out, html = tmp_path / "run.npz", tmp_path / "run.html"
+    pytest.importorskip("treesim_meshcat")
+    result = treesim("simulate", robot, *QUICK, "--v0", "1e200,0,0", "--out", out, "--html", html)
+    assert result.exit_code == 1 and "no longer finite after t = 0 s" in result.stderr
+    assert "too large for a number" in result.stdout and "nan" not in result.stdout
+    assert "warning" not in result.stderr
+    np.testing.assert_array_equal(load(out).v, [[1e200, 0, 0]])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no limit on files")
+def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
+    """In a process of its own, whose files may have 60 kB: the table of numbers fits, the archive does not."""
+    resource = pytest.importorskip("resource")
+    command = [sys.executable, "-m", "treesim", "simulate", robot, "--duration", "0.5", "--json"]
+    files = [tmp_path / "run.npz", tmp_path / "run.svg"]
+    result = subprocess.run(
+        [*command, "--out", str(files[0]), "--plot", str(files[1])],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY)),
+    )
+    assert result.returncode == 1, result.stderr
+    account = json.loads(result.stdout)
+    assert account["steps"] == 500 and account["files"] == []
+    assert "run.npz: File too large: it needs 44,088 bytes" in account["not_written"][0]
+    assert "40,000 bytes at most (ulimit -f)" in result.stderr and "Traceback" not in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.urdf"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("format", [(), ("--json",)])
+def test_standard_output_without_room(robot: str, tmp_path: Path, format: tuple[str, ...]) -> None:
+    out = tmp_path / "run.npz"
+    command = [sys.executable, "-m", "treesim", "simulate", robot, "--duration", "0.1", "--out", str(out), *format]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1 and len(load(out)) == 101
+    assert result.stderr.strip().endswith("cannot write the result to standard output: No space left on device")
+
+
+def test_an_exception_in_the_run_costs_no_states(
+    treesim: Callable[..., Any], robot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_step, calls = Simulation.step, itertools.count()
+
+    def step(self: Simulation, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        if next(calls) == 31:
+            raise LookupError("a plugin's fault")
+        return real_step(self, t, q, v)
+
+    monkeypatch.setattr(Simulation, "step", step)
+    out = tmp_path / "run.npz"
+    with pytest.raises(LookupError, match="a plugin's fault"):
+        treesim("simulate", robot, *QUICK, "--out", out)
+    kept = load(out)
+    assert len(kept) == 31 and kept.stopped == "LookupError: a plugin's fault" and kept.metadata["base"] == "fixed"
+
+
+def test_room_is_asked_for_before_anything_runs(
+    treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Simulation, "step", lambda *_: pytest.fail("it ran"))
+    assert treesim("simulate", robot, "--duration", 1e8).exit_code == 2

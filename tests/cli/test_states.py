@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,37 @@ def test_file_that_holds_no_array_is_refused(tmp_path: Path) -> None:
         initial_state(flyer(), f"@{path}", None, None)
     np.save(path, np.full(8, np.nan))
     with pytest.raises(ArgumentError, match=r"root_joint\.x is not finite"):
+        initial_state(flyer(), f"@{path}", None, None)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_a_damaged_file_is_named(tmp_path: Path, suffix: str) -> None:
+    """Cut anywhere, or with any byte changed, a file gives numbers or an error of ours."""
+    path = tmp_path / f"q{suffix}"
+    (np.save if suffix == ".npy" else np.savez)(path, np.arange(8.0) + 1)
+    whole = path.read_bytes()
+    cut = [whole[:k] for k in range(0, len(whole), 3)]
+    changed = [whole[:k] + bytes([whole[k] ^ 0x55]) + whole[k + 1 :] for k in range(len(whole))]
+    for damaged in cut:
+        path.write_bytes(damaged)
+        with pytest.raises(ArgumentError, match="--q0"):
+            initial_state(flyer(), f"@{path}", None, None)
+    for damaged in changed:
+        path.write_bytes(damaged)
+        with suppress(ArgumentError):
+            initial_state(flyer(), f"@{path}", None, None)
+
+
+@pytest.mark.parametrize("values", [np.ones(8) * 1j, np.ones(8, bool), np.array(["a"] * 8), np.zeros(8, "f8,f8")])
+def test_a_file_of_other_than_real_numbers_is_refused(tmp_path: Path, values: np.ndarray) -> None:
+    np.save(tmp_path / "q.npy", values)
+    with pytest.raises(ArgumentError, match="no array of real numbers"):
+        initial_state(flyer(), f"@{tmp_path / 'q.npy'}", None, None)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "/", "x" * 300])
+def test_names_of_no_file_are_refused(path: str) -> None:
+    with pytest.raises(ArgumentError, match="--q0"):
         initial_state(flyer(), f"@{path}", None, None)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ArgumentError
+from ..files import write_whole
 from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, plain, print_json
 
 if TYPE_CHECKING:
@@ -107,10 +108,8 @@ class _Report:
         """Write the result to where it was asked for; raises ArgumentError naming a file that cannot be written."""
         facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
         if self.save is not None:
-            try:
-                self.save.write_text(json_format.dumps(plain(facts), indent=2, ensure_ascii=False), encoding="utf-8")
-            except OSError as error:
-                raise ArgumentError(f"cannot write {str(self.save)!r}: {error.strerror or error}") from None
+            text = json_format.dumps(plain(facts), indent=2, ensure_ascii=False).encode()
+            write_whole(self.save, lambda stream: stream.write(text), len(text))
         if self.json:
             print_json(facts)
         for path in (self.plot, self.save):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 import typer
 
 from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, unknown_name
+from ..files import NO_ROOM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +103,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            with _warnings_shown():
+            with _warnings_shown(), _output_delivered():
                 command(*args, **kwargs)
         except TreesimError as error:
             print_error(str(error))
@@ -114,6 +116,22 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+@contextmanager
+def _output_delivered() -> Iterator[None]:
+    """See to it that standard output takes what the block prints: on a full disk, say so, and end in exit code 1."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still kept in memory
+        print_error(f"cannot write the result to standard output: {error.strerror}")
+        raise typer.Exit(FAILED) from None
 
 
 @contextmanager
@@ -163,8 +181,17 @@ def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
     return name
 
 
-def checked_positive(option: str, value: float) -> float:
-    """Return `value` if it is finite and above zero; raises ArgumentError naming the option otherwise."""
-    if not (math.isfinite(value) and value > 0):
-        raise ArgumentError(f"{option} must be a number above zero, got {value:g}")
+def checked_positive(option: str, value: float, most: float = math.inf) -> float:
+    """Return `value` if it is finite, above zero and at most `most`; raises ArgumentError naming the option
+    otherwise."""
+    if not (math.isfinite(value) and 0 < value <= most):
+        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        raise ArgumentError(f"{option} must be a number above zero{limit}, got {value:g}")
     return value
+
+
+def checked_seconds(option: str, value: float) -> float:
+    """Return `value` if a simulation can take it for a time; raises ArgumentError naming the option otherwise."""
+    from ..model.given import LONGEST
+
+    return checked_positive(option, checked_positive(option, value), LONGEST)

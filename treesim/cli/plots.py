@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
+from ..files import write_whole
 from ..plotting import require_matplotlib
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def new_figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
 def save(figure: Any, path: Path) -> None:
     """Write a figure; raises ArgumentError naming the file if it cannot be written or its ending is unknown."""
     try:
-        figure.savefig(path, dpi=150)
+        write_whole(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower() or None, dpi=150))
+    except ArgumentError:
+        raise
     except (OSError, ValueError) as error:
         raise ArgumentError(f"cannot write the plot {str(path)!r}: {error}") from None
 

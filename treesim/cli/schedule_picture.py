@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..files import write_whole
+
 if TYPE_CHECKING:
     from ..model.schedule import Schedule
     from ..model.tree import Tree
@@ -41,7 +43,7 @@ def draw(tree: Tree, schedules: list[Schedule], path: Path) -> None:
         for axes, one in zip(panels, line, strict=True):
             _panel(axes, one, row)
         _name_bodies(panels[0], tree, order)
-    figure.savefig(path, dpi=110)
+    write_whole(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower(), dpi=110))
 
 
 def _width(schedule: Schedule) -> float:

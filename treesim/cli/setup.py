@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from ..errors import ArgumentError
-from .common import checked_positive, load_robot
+from .common import checked_seconds, load_robot
 from .states import SPELLINGS, gravity_vector, initial_state
 
 if TYPE_CHECKING:
@@ -44,6 +44,15 @@ class Setup(NamedTuple):
     simulation: Simulation
 
 
+def checked_steps(duration: float, dt: float) -> int:
+    """Return how many steps of --dt the --duration has; raises ArgumentError naming what is wrong with the two."""
+    from ..simulation import step_count
+
+    checked_seconds("--duration", duration)
+    checked_seconds("--dt", dt)
+    return step_count(duration, dt, ("--duration", "--dt"))
+
+
 def set_up(
     source: str,
     *,
@@ -65,7 +74,7 @@ def set_up(
 
     from ..control import make_controller
 
-    checked_positive("--dt", dt)
+    checked_seconds("--dt", dt)
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, TreesimError
+from ..errors import TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 from .setup import (
@@ -31,6 +31,7 @@ from .setup import (
     Q0Option,
     SeedOption,
     V0Option,
+    checked_steps,
     set_up,
 )
 
@@ -83,6 +84,8 @@ class Outputs:
                 written.append(str(path))
             except TreesimError as error:
                 failed.append(str(error))
+            except MemoryError as error:
+                failed.append(f"cannot write {path}: not enough memory: {error}")
         return written, failed
 
 
@@ -113,10 +116,9 @@ def simulate(
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
-    common.checked_positive("--duration", duration)
-    common.checked_positive("--dt", dt)
-    if duration < dt:
-        raise ArgumentError(f"--duration {duration:g} is shorter than one step, --dt {dt:g}")
+    from ..simulation import check_room
+
+    steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html)
     tree, q, v, simulation = set_up(
         robot,
@@ -133,19 +135,37 @@ def simulate(
         kp=kp,
         kd=kd,
     )
+    check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    first_call_s = _first_call(simulation, q, v, show)
-    with _progress(show) as progress:
-        began = time.perf_counter()
-        trajectory = simulation.run(duration, q, v, progress=progress)
-        wall_s = time.perf_counter() - began
-    trajectory = trajectory.with_metadata(base=base, seed=seed, controller=controller, source=robot)
+    made = {"base": base, "seed": seed, "controller": controller, "source": robot}
+    with _kept(outputs, tree, made):
+        first_call_s = _first_call(simulation, q, v, show)
+        with _progress(show) as progress:
+            began = time.perf_counter()
+            trajectory = simulation.run(duration, q, v, progress=progress)
+            wall_s = time.perf_counter() - began
+    trajectory = trajectory.with_metadata(**made)
 
     written, failed = outputs.write(tree, trajectory)
-    _report(tree, trajectory, controller, (wall_s, first_call_s), written, quiet, json)
-    for message in failed:
-        common.print_error(message)
+    try:
+        _report(tree, trajectory, controller, (wall_s, first_call_s), written, failed, quiet, json)
+    finally:
+        for message in failed:
+            common.print_error(message)
     raise typer.Exit(_exit_code(trajectory.stopped, failed))
+
+
+@contextmanager
+def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]:
+    """Write the files that were asked for before an exception in the middle of a run goes on its way."""
+    try:
+        yield
+    except Exception as error:
+        trajectory = getattr(error, "trajectory", None)
+        if trajectory is not None:
+            for path in outputs.write(robot, trajectory.with_metadata(**made))[0]:
+                common.print_warning(f"{path} holds the {len(trajectory)} states before the error")
+        raise
 
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
@@ -179,6 +199,7 @@ def _report(
     controller: str,
     seconds: tuple[float, float],
     written: list[str],
+    failed: list[str],
     quiet: bool,
     json: bool,
 ) -> None:
@@ -188,7 +209,7 @@ def _report(
         return
     account: dict[str, Any] = summary(robot, trajectory, controller, *seconds)
     if json:
-        common.print_json({**account, "files": written})
+        common.print_json({**account, "files": written, "not_written": failed})
     else:
         common.output().print(summary_table(account, written))
 

@@ -66,12 +66,18 @@ def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarr
 def _from_file(option: str, path: str) -> np.ndarray:
     import numpy as np
 
+    from ..trajectory import DAMAGED
+
     try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=float)
+        values = np.load(path, allow_pickle=False)
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
+            raise ValueError("it holds no array of real numbers")
+        return values.astype(float)
     except OSError as error:
         raise ArgumentError(f"{option}: cannot read {path!r}: {error.strerror or error}") from None
-    except (ValueError, EOFError, TypeError):
-        raise ArgumentError(f"{option}: {path!r} is not a .npy file of numbers") from None
+    except DAMAGED as error:
+        what = str(error).partition("\n")[0] or type(error).__name__
+        raise ArgumentError(f"{option}: {path!r} is not a .npy file of numbers: {what}") from None
 
 
 def _from_pairs(option: str, text: str, names: Sequence[str], start: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
 
 
 def _energy(robot: Tree, trajectory: Trajectory, controller: str) -> dict[str, Any]:
+    import numpy as np
+
     start, end = float(trajectory.energy[0]), float(trajectory.energy[-1])
     exchange = []
     if controller != "none":
@@ -45,12 +48,14 @@ def _energy(robot: Tree, trajectory: Trajectory, controller: str) -> dict[str, A
     if robot.damping.any() or robot.friction.any():
         lossy = int(((robot.damping != 0) | (robot.friction != 0)).sum())
         exchange.append(f"{lossy} degrees of freedom have damping or friction")
+    with np.errstate(invalid="ignore"):  # states whose energy overflows
+        largest_change = float(abs(trajectory.energy - start).max())
     note = "; ".join(exchange) or "no damping, friction or controller: a change is the integrator's error"
     return {
         "start": start,
         "end": end,
         "change": end - start,
-        "largest_change": float(abs(trajectory.energy - start).max()),
+        "largest_change": largest_change,
         "conserved_in_theory": not exchange,
         "note": note,
     }
@@ -93,8 +98,7 @@ def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
     ]
     if account["steps_per_s"] is not None and account["steps"]:
         rows.append(("speed", f"{account['steps_per_s']:,.0f} steps/s, {account['real_time_factor']:.4g} x real time"))
-    changes = f"change {energy['change']:+.3e} J, at most {energy['largest_change']:.3e} J on the way"
-    rows.append(("energy", f"{energy['start']:.6g} J, {changes}\n({energy['note']})"))
+    rows.append(("energy", _energy_text(energy)))
     rows.append(("momentum", _momentum_text(momentum)))
     if account["stopped"]:
         rows.append(("stopped", account["stopped"]))
@@ -103,6 +107,13 @@ def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
     for label, value in rows:
         table.add_row(label, value)
     return table
+
+
+def _energy_text(energy: dict[str, Any]) -> str:
+    if not math.isfinite(energy["largest_change"]):
+        return "too large for a number"
+    changes = f"change {energy['change']:+.3e} J, at most {energy['largest_change']:.3e} J on the way"
+    return f"{energy['start']:.6g} J, {changes}\n({energy['note']})"
 
 
 def _momentum_text(momentum: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import NonFiniteError
+from ..errors import ArgumentError, NonFiniteError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 from .setup import (
@@ -26,6 +26,7 @@ from .setup import (
     Q0Option,
     SeedOption,
     V0Option,
+    checked_steps,
     set_up,
 )
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ..simulation import Simulation
 
 FRAME_S = 1.0 / 30.0
+MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
 
 
 @guarded
@@ -60,8 +62,13 @@ def view(
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
-    if duration is not None:
-        common.checked_positive("--duration", duration)
+    steps = None if duration is None else checked_steps(duration, dt)
+    steps_a_frame = max(1, round(FRAME_S / common.checked_seconds("--dt", dt)))
+    if steps_a_frame > MOST_A_FRAME:
+        raise ArgumentError(
+            f"--dt {dt:g} would be {steps_a_frame:.3g} steps for each picture of 1/30 s: "
+            f"take one of {FRAME_S / MOST_A_FRAME:.1e} s or more"
+        )
     window = common.get_viewer(viewer)
     tree, q, v, simulation = set_up(
         robot,
@@ -82,7 +89,7 @@ def view(
         window.show(tree, q)
         url = getattr(window, "url", None)
         _announce(url, no_browser, json)
-        shown = _play(simulation, window, q, v, duration)
+        shown = _play(simulation, window, q, v, steps, steps_a_frame)
     finally:
         window.close()
     if json:
@@ -98,15 +105,16 @@ def _announce(url: str | None, no_browser: bool, json: bool) -> None:
         webbrowser.open(url)
 
 
-def _play(simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None) -> float:
-    """Advance and show frame by frame at the pace of real time until `duration` or Ctrl-C; return seconds simulated.
+def _play(
+    simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, wanted: int | None, steps_a_frame: int
+) -> float:
+    """Advance and show frame by frame at the pace of real time until so many steps are `wanted`, or Ctrl-C; return
+    seconds simulated.
 
     A frame that takes longer than its time slows the motion down instead of letting a backlog grow.
     Raises NonFiniteError when the state does.
     """
     dt = simulation.dt
-    wanted = None if duration is None else round(duration / dt)
-    steps_a_frame = max(1, round(FRAME_S / dt))
     done = 0
     due = time.perf_counter()
     try:

@@ -10,7 +10,8 @@ import numpy as np
 import treesim
 
 from .. import plugins
-from ..errors import ArgumentError, PluginError, UnsupportedError
+from ..errors import PluginError, UnsupportedError
+from ..model.given import positive_number, whole_number
 from .base import CANONICAL, RAW, Answers, Question, Referee, is_floating
 from .diagnosis import culprit, verdict
 from .measures import TWIN_OFFSET, Scales, distance, errors, horizon, worst
@@ -57,8 +58,7 @@ def compare_described(
 
     own: the party under test, treesim unless a test tampers with it. Otherwise as `compare`.
     """
-    if states < 1 or steps < 0 or dt <= 0:
-        raise ArgumentError(f"states must be >= 1, steps >= 0 and dt > 0, got {states}, {steps}, {dt}")
+    states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(described.robot)
     if reason := referee.refuses(robot):
         raise UnsupportedError(f"{referee.name} cannot judge {robot.name!r}: {reason}")

@@ -10,6 +10,7 @@ import numpy as np
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..errors import ArgumentError
+from ..model.given import whole_number
 from ..model.tree import Tree
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
@@ -60,10 +61,9 @@ def constrained_dynamics(
 
 
 def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
-    if not (0 < mu < np.inf and 0 < tolerance < np.inf and max_iterations >= 1):
-        raise ArgumentError(
-            f"mu and tolerance must be positive and max_iterations at least 1, got {mu}, {tolerance}, {max_iterations}"
-        )
+    if not (0 < mu < np.inf and 0 < tolerance < np.inf):
+        raise ArgumentError(f"mu and tolerance must be positive, got {mu}, {tolerance}")
+    whole_number("max_iterations", max_iterations, 1)
 
 
 def _unconstrained(qdd: np.ndarray) -> ConstrainedAcceleration:

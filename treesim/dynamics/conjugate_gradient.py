@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
-from ..errors import ArgumentError, ConvergenceError
+from ..errors import ConvergenceError
 from ..kernels.conjugate_gradient import (
     STEPS_PER_DOF,
     TOLERANCE,
@@ -17,6 +18,7 @@ from ..kernels.conjugate_gradient import (
 )
 from ..kernels.status import NOT_CONVERGED
 from ..model.quaternions import configuration
+from ..model.given import positive_number, whole_number
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
@@ -62,11 +64,8 @@ def solve(
 
 
 def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.ndarray:
-    most = STEPS_PER_DOF * robot.nv if max_iterations is None else max_iterations
-    if not tolerance > 0:
-        raise ArgumentError(f"tolerance must be positive, got {tolerance}")
-    if not most >= 0:
-        raise ArgumentError(f"max_iterations must not be negative, got {max_iterations}")
+    most = STEPS_PER_DOF * robot.nv if max_iterations is None else whole_number("max_iterations", max_iterations)
+    positive_number("tolerance", tolerance, "number", most=math.inf)
     limits = np.array([tolerance, most], dtype=float)
     limits.setflags(write=False)
     return limits

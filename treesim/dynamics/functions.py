@@ -12,7 +12,7 @@ from .. import plugins
 from ..engine.arguments import Argument, check_out
 from ..engine.evaluate import check_engine, evaluate, refuse_overflow
 from ..engine.fastcall import door, row_door
-from ..errors import ArgumentError, UnsupportedError, unknown_name
+from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from ..kernels.kinematics import energy_states
@@ -21,6 +21,7 @@ from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.quaternions import configuration
+from ..model.given import whole_number
 from ..model.tree import Tree
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
@@ -68,8 +69,8 @@ def forward_dynamics(
     ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
     of meaning. Cost: the backend's; `aba` is O(N).
     """
-    if not (isinstance(refinements, int) and refinements >= 0):
-        raise ArgumentError(f"refinements must be a whole number, not negative, got {refinements}")
+    if refinements or type(refinements) is not int:
+        refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend)
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions
 from ..kernels.tables import NNZ, NQ, NV
+from .ctrl_c import ctrl_c_later
 from .generic import compile_callback, compile_part, machine_code, runs_compiled
 
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
@@ -228,7 +229,8 @@ def _opened(kernel_entry: Callable[..., int], function: Any) -> Callable[..., in
     """The built-in function of one of the doors above."""
     if not (runs_compiled() and layout_is_known()):
         return lambda *arguments: MISFIT
-    code = _compile_door(kernel_entry, function)
+    with ctrl_c_later():
+        code = _compile_door(kernel_entry, function)
     return builtin(kernel_entry.__name__, code.address, np.float64, code)
 
 

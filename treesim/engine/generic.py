@@ -23,6 +23,7 @@ from typing import Any
 
 from ..kernels.status import status_of, status_of_quaternions
 from .admission import admitted, is_entry
+from .ctrl_c import ctrl_c_later
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
@@ -76,10 +77,10 @@ def compiled(entry: Callable[..., int]) -> Callable[..., int]:
 
 def machine_code(entry: Callable[..., int]) -> Any:
     """Return an entry alone, without checks, for callers with checks of their own; see `compiled`."""
-    with _lock:
+    with ctrl_c_later(), _lock:
         if entry not in _entries:
             _entries[entry] = _compile_entry(entry)
-        return _entries[entry]
+    return _entries[entry]
 
 
 def runs_compiled() -> bool:

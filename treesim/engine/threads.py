@@ -11,11 +11,15 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+from ..errors import ArgumentError
+
+VARIABLE = "TREESIM_NUM_THREADS"
 LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}
 # how OpenMP's threads wait for the next call: awake for about 0.1 ms, which batches one after the other are quicker by
 # than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
@@ -27,10 +31,15 @@ _may_use_openmp = True
 
 @lru_cache(maxsize=1)
 def thread_count() -> int:
-    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use."""
-    wanted = os.environ.get("TREESIM_NUM_THREADS", "")
-    if wanted.isdigit():
+    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use.
+
+    Raises ArgumentError if the variable is set to what is no number.
+    """
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted.isdecimal():
         return max(1, int(wanted))
+    if wanted:
+        raise ArgumentError(f"{VARIABLE} is {wanted!r}, but must be a whole number of threads")
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))  # a container or taskset may grant fewer than the machine has
     return os.cpu_count() or 1
@@ -49,7 +58,22 @@ def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
     if tasks == 1:
         return run(0, count)
     edges = [count * t // tasks for t in range(tasks + 1)]
-    return max(pool().map(run, edges, edges[1:]))
+    parts = [pool().submit(run, *ends) for ends in pairwise(edges)]
+    _until_done(parts)
+    return max(part.result() for part in parts)
+
+
+def _until_done(parts: Sequence[Future[Any]]) -> None:
+    """Wait for all, Ctrl-C or not: they write to memory that the caller has, and may give back."""
+    interrupted = None
+    while True:
+        try:
+            wait(parts)
+            break
+        except KeyboardInterrupt as error:
+            interrupted = error
+    if interrupted is not None:
+        raise interrupted
 
 
 def together(function: int, job: int, threads: int) -> None:
@@ -74,8 +98,10 @@ def _on_all(function: int, job: int, threads: int) -> None:
         return
     share = _function(function)
     others = [pool().submit(share, job) for _ in range(threads - 1)]
-    share(job)
-    wait([other for other in others if not other.cancel()])  # who has not begun by now has nothing left to do
+    try:
+        share(job)
+    finally:
+        _until_done([other for other in others if not other.cancel()])  # who has not begun has nothing left to do
 
 
 @lru_cache(maxsize=256)

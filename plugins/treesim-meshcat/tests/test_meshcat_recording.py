@@ -141,5 +141,5 @@ def test_trajectory_of_another_robot(robot, motion, tmp_path):
 
 
 def test_path_that_cannot_be_written(robot, motion, tmp_path):
-    with pytest.raises(ArgumentError, match="cannot write the recording"):
+    with pytest.raises(ArgumentError, match="cannot write "):
         MeshcatViewer().record(robot, motion(robot), tmp_path / "missing" / "motion.html")

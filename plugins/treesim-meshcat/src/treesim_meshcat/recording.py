@@ -11,6 +11,7 @@ import numpy as np
 import treesim
 from treesim import Tree
 from treesim.errors import ArgumentError
+from treesim.files import write_whole
 from treesim.trajectory import Trajectory
 
 from .encoding import pose_rows, to_json
@@ -27,12 +28,8 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
     written.
     """
     target = Path(path)
-    text = recording_html(robot, trajectory, fps)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ArgumentError(f"path: cannot write the recording to {str(target)!r}: {error.strerror}") from error
-    return target
+    text = recording_html(robot, trajectory, fps).encode()
+    return write_whole(target, lambda stream: stream.write(text), len(text))
 
 
 def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:

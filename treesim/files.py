@@ -1,0 +1,111 @@
+"""Files of results: what is there stays until the new file is whole, and errors name the file and the room it needs."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from .errors import ArgumentError
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
+ZEROS = bytes(1 << 20)
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:
+    """Let `write` fill a file beside `path`, see it on the disk, then rename it; return `path`.
+
+    Whoever reads `path` sees the old file or the whole new one. needed: bytes, where they are known.
+    Raises ArgumentError naming `path`, and, on a full disk, the bytes that it takes and those that are free.
+    """
+    target = _regular(path)
+    beside = target.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
+    if target.exists() and not target.is_file():  # a device or a pipe: nothing may take its place
+        beside = target
+    try:
+        with cleared_up(path, beside, needed), beside.open("wb") as stream:
+            write(stream)
+            stream.flush()
+            if beside is not target:
+                os.fsync(stream.fileno())
+        if beside is not target:
+            with cleared_up(path, beside, needed):
+                os.replace(beside, target)
+    finally:
+        if beside is not target:
+            beside.unlink(missing_ok=True)
+    return path
+
+
+def _regular(path: Path) -> Path:
+    """The file that a link leads to, else `path`."""
+    return path.resolve() if path.is_symlink() and path.is_file() else path
+
+
+@contextmanager
+def cleared_up(path: Path, part: Path, needed: int | None) -> Iterator[None]:
+    """Turn an OSError while `part` of `path` is written into an ArgumentError that says what is missing."""
+    try:
+        yield
+    except OSError as error:
+        written = 0
+        if part.is_file():
+            written = part.stat().st_size
+            part.unlink()
+        raise cannot_write(path, error, needed, written) from error
+
+
+def cannot_write(path: Path, error: OSError, needed: int | None = None, written: int = 0) -> ArgumentError:
+    """Return the error for a file that cannot be written; needed, written: bytes that it takes, and that it got."""
+    reason = f"cannot write {path}: {error.strerror or error}"
+    if error.errno not in NO_ROOM:
+        return ArgumentError(reason)
+    wants = f"more than {written:,} bytes" if needed is None else f"{needed:,} bytes"
+    return ArgumentError(f"{reason}: it needs {wants}, and {_room(path, error)}")
+
+
+def _room(path: Path, error: OSError) -> str:
+    limit = _largest_file() if error.errno == errno.EFBIG else None
+    if limit is not None:
+        return f"this process may write files of {limit:,} bytes at most (ulimit -f)"
+    free = free_bytes(path)
+    return "its disk has no room" if free is None else f"{free:,} are free"
+
+
+def _largest_file() -> int | None:
+    """The limit on the size of files of this process, None if there is none."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
+    except ImportError:  # Windows
+        return None
+    soft = getrlimit(RLIMIT_FSIZE)[0]
+    return None if soft == RLIM_INFINITY else soft
+
+
+def free_bytes(path: Path) -> int | None:
+    """Return how many bytes are free where `path` lies, None where the system does not tell."""
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return None
+
+
+def reserve(descriptor: int, size: int) -> None:
+    """Make sure of a file's first `size` bytes on its disk, zeros: written through a map of memory, a file that lacks
+    them would end the process. Raises OSError where there is no room."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+            return
+        except OSError as error:
+            if error.errno not in NO_RESERVING:
+                raise
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while size > 0:
+        size -= os.write(descriptor, ZEROS[: min(size, len(ZEROS))])

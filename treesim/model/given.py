@@ -1,0 +1,92 @@
+"""What a user gives that is no array: a robot, whole and positive numbers, functions; each checked in one place."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .tree import Tree
+
+MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63
+LONGEST = 1e9  # s, about thirty years: squares of it times any gain are still numbers
+
+
+def checked_robot(value: Any) -> Tree:
+    """Return `value` if it is a Tree; raises ArgumentError otherwise."""
+    if not isinstance(value, Tree):
+        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}")
+    return value
+
+
+def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:
+    """Return `value` as an int if it is a whole number, of Python's or NumPy's types, from least to most.
+
+    Raises ArgumentError naming `label`; True and False, and floats, are no whole numbers.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise ArgumentError(f"{label} must be a whole number {_range(least, most)}, got {told(value)}")
+    return number
+
+
+def positive_number(
+    label: str, value: Any, what: str = "number of seconds", zero: bool = False, most: float = LONGEST
+) -> float:
+    """Return `value` as a float if it is one real number above 0, or, with `zero`, not below; at most `most`.
+
+    what: the kind of number, for the ArgumentError that names `label`.
+    """
+    number = _real(value)
+    if not (0 < number <= most or (zero and number == 0)):
+        least = "not negative" if zero else "above 0"
+        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        raise ArgumentError(f"{label} must be a {what}, finite, {least}{limit}, got {told(value)}")
+    return number
+
+
+def checked_progress(value: Any) -> Callable[[int, int], None] | None:
+    """Return `value` if it is None or can be called as progress(done, total); raises ArgumentError otherwise."""
+    if value is None:
+        return None
+    if not callable(value):
+        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {told(value)}")
+    try:
+        inspect.signature(value).bind(0, 1)
+    except TypeError as error:
+        raise ArgumentError(f"progress must take two numbers, (done, total): {error}") from None
+    except ValueError:  # a function of C's that tells nothing of its arguments
+        pass
+    return value  # type: ignore[no-any-return]
+
+
+def told(value: Any) -> str:
+    """Return what to call a wrong value in an error: its text if that is short, else its type."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"
+
+
+def _real(value: Any) -> float:
+    """The number that `value` is, NaN if it is none or not finite."""
+    try:
+        array = np.asarray(value)
+        real = array.dtype.kind in "fiu" or isinstance(array[()], numbers.Real)
+        number = float(array) if array.ndim == 0 and real and array.dtype.kind != "b" else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _range(least: int, most: int) -> str:
+    return f"from {least} on" if most == MOST else f"between {least} and {most}"
