@@ -109,8 +109,8 @@ def _near(name: str, names: list[str]) -> list[str]:
 
 
 def keep_with(error: BaseException, label: str, value: Any, what: str) -> None:
-    """Attach `value`, computed before it, to an error of a user's own function as its attribute `label`, and say so under
-    its traceback; what: a few words for the value."""
+    """Attach `value`, computed before it, to an error of a user's own function, as its attribute `label`, and say so
+    under its traceback; what: a few words for the value."""
     with suppress(Exception):  # an exception of a class that takes no further attributes
         setattr(error, label, value)
         error.add_note(f"treesim: {what} computed before this error: see the attribute {label!r} of the exception")

@@ -17,8 +17,8 @@ from ..kernels.conjugate_gradient import (
     solve_states,
 )
 from ..kernels.status import NOT_CONVERGED
-from ..model.quaternions import configuration
 from ..model.given import positive_number, whole_number
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches

@@ -20,8 +20,8 @@ from ..kernels.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
-from ..model.quaternions import configuration
 from ..model.given import whole_number
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
