@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,14 @@ WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 
 _busy = threading.Lock()  # held while OpenMP's threads work
 _may_use_openmp = True
+
+
+def lock_across_forks() -> Any:
+    """Return a reentrant lock that a fork waits for: a child has only one thread, and no lock that another one took."""
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 @lru_cache(maxsize=1)
@@ -73,9 +81,21 @@ def _on_all(function: int, job: int, threads: int) -> None:
         start(function, job, threads, 0)
         return
     share = _function(function)
-    others = [pool().submit(share, job) for _ in range(threads - 1)]
-    share(job)
-    wait([other for other in others if not other.cancel()])  # who has not begun by now has nothing left to do
+    others: list[Future[None]] = []
+    try:
+        others.extend(pool().submit(share, job) for _ in range(threads - 1))
+        share(job)
+    finally:
+        _wait_for([other for other in others if not other.cancel()])  # who has not begun has nothing left to do
+
+
+def _wait_for(others: list[Future[None]]) -> None:
+    """Wait for all, also when Ctrl-C is pressed, which is then raised: the memory they work on is the caller's."""
+    try:
+        wait(others)
+    except KeyboardInterrupt:
+        _wait_for(others)
+        raise
 
 
 @lru_cache(maxsize=256)
