@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine import forms, machine_code, specialised
+from treesim.engine import disk_cache, forms, specialised
 
 pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
 COMPILER = "treesim compiler"
@@ -64,7 +64,7 @@ def test_rolled_code_stays_where_there_is_no_other(monkeypatch, tmp_path):
     robot = trees.random_tree(43)
     arrays = batch(robot)
     rolled = results(monkeypatch, forms.ROLLED, robot, arrays)
-    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)  # where the refusal is kept
+    monkeypatch.setattr(disk_cache, "cache_directory", lambda: tmp_path)  # where the refusal is kept
     monkeypatch.setattr(forms, "Graph", lambda *limit: treesim.engine.trace.Graph(10))
     results(monkeypatch, forms.SWAP, robot, arrays)
     for thread in threading.enumerate():

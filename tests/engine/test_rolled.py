@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim.cost.engine_errors import AGREEMENT, apart, sensitivity
-from treesim.engine import forms, machine_code, specialised
+from treesim.engine import disk_cache, forms, specialised
 from treesim.engine.lanes import Lanes
 from treesim.engine.rolled import Memory
 from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
@@ -243,7 +243,7 @@ def test_zeros_are_not_folded_where_every_body_has_its_own(monkeypatch):
 
 @compiled
 def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "cache_directory", lambda: tmp_path)
     tried = []
     write = specialised.written
     monkeypatch.setattr(specialised, "written", lambda *a: tried.append(a) or write(*a))
@@ -258,7 +258,7 @@ def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
 
 @compiled
 def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_code, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "cache_directory", lambda: tmp_path)
     robot = trees.tree("random_c")
     shapes = [(robot.nq,), (robot.nq,)], [(robot.nv,)]
     for _ in range(2):

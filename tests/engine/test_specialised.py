@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests import trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT
-from treesim.engine import machine_code, specialised
+from treesim.engine import disk_cache, machine_code, specialised
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
@@ -117,7 +117,7 @@ class Disk:
     """The kept objects of an empty cache, and code that is made anew as in a new process."""
 
     def __init__(self, folder, monkeypatch):
-        monkeypatch.setattr(machine_code, "cache_directory", lambda: folder)
+        monkeypatch.setattr(disk_cache, "cache_directory", lambda: folder)
         monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
         compilations = []
         compile_text = machine_code._compile
@@ -125,7 +125,7 @@ class Disk:
         self.folder, self.compilations = folder, compilations
 
     def matrix(self):
-        specialised._codes.clear()
+        specialised._codes._recent.clear()
         return treesim.mass_matrix(ROBOT, states(ROBOT, 600).q)
 
     def file(self):

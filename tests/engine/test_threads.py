@@ -3,6 +3,8 @@
 import multiprocessing
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
@@ -74,6 +76,41 @@ def test_several_python_threads_at_once(states, expected, monkeypatch):
         user.join()
     assert sorted(found) == [0, 1, 2, 3]
     assert all(np.array_equal(x, expected) for results in found.values() for x in results)
+
+
+@pytest.mark.parametrize("bad", [KeyboardInterrupt, RuntimeError])
+def test_what_interrupts_a_batch_is_raised_when_nobody_works_on_it_any_more(bad, states, monkeypatch):
+    """Ctrl-C while the caller waits for the others, or no thread can be had: its memory must not go before they do."""
+    left = []
+
+    class Others:
+        def __init__(self):
+            self.pool = ThreadPoolExecutor(2)
+
+        def submit(self, work, job):
+            if bad is RuntimeError and left:
+                raise bad
+            left.append(self.pool.submit(lambda: (time.sleep(0.05), work(job))))
+            while not left[-1].running() and not left[-1].done():
+                time.sleep(0.001)
+            return left[-1]
+
+    def wait_with_ctrl_c(others):
+        monkeypatch.setattr(threads, "wait", wait)
+        if bad is KeyboardInterrupt:
+            raise bad
+        return wait(others)
+
+    monkeypatch.setattr(threads, "openmp", lambda: None)
+    monkeypatch.setattr(threads, "wait", wait_with_ctrl_c)
+    others = Others()
+    monkeypatch.setattr(threads, "pool", lambda: others)
+    for module in (threads, specialised):
+        monkeypatch.setattr(module, "thread_count", lambda: 3)
+    with pytest.raises(bad):
+        treesim.forward_dynamics(ROBOT, *states)
+    assert left and all(other.done() for other in left)
+    others.pool.shutdown()
 
 
 def _in_a_child(engine):

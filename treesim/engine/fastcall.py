@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions
 from ..kernels.tables import NNZ, NQ, NV
 from .ctrl_c import ctrl_c_later
-from .generic import compile_callback, compile_part, machine_code, runs_compiled
+from .generic import compile_callback, compile_part, runs_compiled
 
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
@@ -206,10 +206,18 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-_alive: list[Any] = []  # CPython keeps pointers to these
+class _Known(np.ndarray):
+    """What the code of a built-in function is told, and the function's `self`, so that it lives as long.
+
+    method: the definition that CPython keeps a pointer to, and does not look at any more when it lets go of `self`
+    (`meth_dealloc`). keep: what the code belongs to.
+    """
+
+    method: _MethodDef
+    keep: Any
 
 
-@lru_cache(maxsize=64)
+@cache
 def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
     """Return the fast built-in function of an entry `(ints, reals, arrays...)`: of 4 to 7 arguments.
 
@@ -219,7 +227,7 @@ def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
     return _opened(kernel_entry, DOORS[arity])
 
 
-@lru_cache(maxsize=64)
+@cache
 def row_door(kernel_entry: Callable[..., int]) -> Callable[..., int]:
     """Return what `door` does, for an entry (ints, reals, q, result) whose result is a row of numbers, not a matrix."""
     return _opened(kernel_entry, door_4_row)
@@ -238,23 +246,22 @@ def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Ca
     """Return the built-in function whose code, for arrays of `number`, lies at an address; `keep` holds that code."""
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(MISFIT + 1)]
-    known = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
-    method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
+    words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
+    known = words.view(_Known)
+    known.method, known.keep = _MethodDef(name.encode(), address, METH_FASTCALL, None), keep
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    _alive.extend((keep, known, method))
-    return make(ctypes.addressof(method), known, None)
+    return make(ctypes.addressof(known.method), known, None)
 
 
 def _compile_door(kernel_entry: Any, function: Any) -> Any:
     import numba
 
     words, reals = _memory_readers()
-    replaced = {"words_at": words, "reals_at": reals, "entry": machine_code(kernel_entry)}
+    replaced = {"words_at": words, "reals_at": reals}
     replaced |= {check.__name__: compile_part(check) for check in (status_of, status_of_quaternions)}
     signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
-    label = f"{kernel_entry.__module__.rpartition('.')[2]}_{kernel_entry.__name__}"
-    return compile_callback(function, replaced, f"door_of_{label}", signature)
+    return compile_callback(function, kernel_entry, replaced, signature)
 
 
 @lru_cache(maxsize=1)

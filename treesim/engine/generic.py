@@ -8,22 +8,24 @@ second compilation.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
+import pickle
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from ..kernels.status import status_of, status_of_quaternions
+from . import disk_cache
 from .admission import admitted, is_entry
 from .ctrl_c import ctrl_c_later
+from .threads import lock_across_forks
 from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
@@ -42,7 +44,10 @@ FLAGS = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}  # by module; of 
 # and C, which take those tuples apart: they would double the time of compiling
 PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-_lock = threading.RLock()
+# of numba's: change machine code, or need a library of vector functions that only some installations have
+SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")
+
+_lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}  # machine code of entries
 _checked: dict[Callable[..., Any], Any] = {}  # and with checks: what Python calls
 _parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
@@ -101,10 +106,14 @@ def _compile_entry(entry: Any) -> Any:
 
     if not runs_compiled():
         return entry
-    with _disk_cache() as keep, _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__):
-        flags = FLAGS.get(entry.__module__, FAST)
-        compile_entry = numba.njit(_signature(entry), cache=keep, nogil=True, error_model="numpy", fastmath=flags)
-        return compile_entry(_linked(entry))
+    signature, flags = _signature(entry), FLAGS.get(entry.__module__, FAST)
+    kept = KeptFunction(entry, str(signature))
+    with _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__, kept):
+        function: Any = numba.njit(nogil=True, error_model="numpy", fastmath=flags)(_linked(entry))
+        function._cache = kept
+        function.compile(signature)
+        function.disable_compile()
+        return function
 
 
 def _signature(entry: Any) -> Any:
@@ -133,15 +142,23 @@ def _linked(function: Any) -> FunctionType:
     return copy
 
 
-def compile_callback(function: Any, replaced: dict[str, Any], label: str, signature: Any) -> Any:
-    """Return a function compiled for being called from C, kept on disk under `label`.
+def compile_callback(function: Any, entry: Any, replaced: dict[str, Any], signature: Any) -> Any:
+    """Return a function compiled for being called from C, kept on disk.
 
-    replaced: compiled functions to put in the place of names in `function` and in what it calls in its own module.
+    entry: what it calls as `entry`. replaced: compiled functions to put in the place of other names in `function` and
+    in what it calls in its own module.
     """
-    import numba
+    from numba.core.ccallback import CFunc
 
-    with _disk_cache() as keep:
-        return numba.cfunc(signature, cache=keep, error_model="numpy")(_with_replaced(function, replaced, label))
+    label = f"{function.__name__}_of_{entry.__module__}_{entry.__name__}".replace(".", "_")
+    types, options = (signature.args, signature.return_type), {"error_model": "numpy"}
+    with _lock:
+        kept = KeptFunction(entry, function.__name__, str(signature))
+        linked = function if kept.whole else _with_replaced(function, replaced | {"entry": machine_code(entry)}, label)
+        callback: Any = CFunc(linked, types, locals={}, options=options)
+        callback._cache = kept
+        callback.compile()
+        return callback
 
 
 def _with_replaced(function: Any, replaced: dict[str, Any], label: str) -> FunctionType:
@@ -172,56 +189,68 @@ def compile_part(function: Any) -> Any:
     return _parts[function]
 
 
-@lru_cache(maxsize=1)
-def kernel_hash() -> str:
-    """Return a hash of all compiled sources: numba's own cache does not see an edit in a called function's file."""
-    digest = hashlib.sha256()
-    package: ModuleType = sys.modules[KERNELS]
-    for folder in (Path(package.__path__[0]), Path(__file__).parent):
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+class KeptFunction:
+    """A function's code as it is kept on disk, in the place of the cache of one of numba's compiled functions.
 
-
-def cache_directory() -> Path:
-    """Return where machine code is kept: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources."""
-    root = os.environ.get("TREESIM_CACHE_DIR")
-    if not root:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        root = os.path.join(home, "treesim")
-    return Path(root) / kernel_hash()
-
-
-@contextmanager
-def _disk_cache() -> Any:
-    """Yield whether machine code can be kept on disk, with numba's cache directory, a global setting, set to treesim's.
-
-    Without a place of its own to write to, nothing is kept: numba's fallback beside the sources would not notice edits.
+    numba's own cache runs what a damaged file holds, and fails with the disk. entry: the kernel's entry that it is, or
+    calls; identity: what else decides which code it is, beside sources, compilers and processor.
     """
-    from numba.core import config
 
-    directory = cache_directory()
+    def __init__(self, entry: Any, *identity: str) -> None:
+        source = _source(entry)
+        decisive = repr((disk_cache.kernel_hash(), _compilers(), entry.__module__, entry.__qualname__, *identity))
+        self._name = None if source is None else "functions/" + disk_cache.digest(decisive.encode(), source)
+        self._content = disk_cache.read(self._name) if self._name else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is code that fits."""
+        return self._content is not None
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return numba's compilation result, or None: called by numba."""
+        from numba.core.compiler import CompileResult
+
+        target.refresh()
+        content, self._content = self._content, None
+        rebuild: Any = CompileResult._rebuild
+        return None if content is None else rebuild(target, *pickle.loads(content))
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep a compilation result, if it does not hold addresses of this process: called by numba."""
+        from numba.core import serialize
+
+        dumps: Any = serialize.dumps
+        if self._name and not result.library.has_dynamic_globals:
+            disk_cache.write(self._name, dumps(result._reduce()))
+
+
+def _source(entry: Any) -> bytes | None:
+    """The text of the file that an entry comes from: it may not be one of treesim's. None if it comes from no file."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        usable = os.access(directory, os.W_OK)
+        return Path(entry.__code__.co_filename).read_bytes()
     except OSError:
-        usable = False
-    settings: Any = config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(directory)
-    try:
-        yield usable
-    finally:
-        settings.CACHE_DIR = before
+        return None
+
+
+@lru_cache(maxsize=1)
+def _compilers() -> tuple[Any, ...]:
+    """Everything about this processor and the libraries that compile for it on which kept code of numba's depends."""
+    import llvmlite
+    import numba
+    import numpy as np
+    from numba.core import config
+    from numba.core.registry import cpu_target
+
+    versions = [library.__version__ for library in (numba, llvmlite, np)]
+    settings = [getattr(config, name, None) for name in SETTINGS]
+    return EXTENSION_SUFFIXES[0], *versions, *settings, *cpu_target.target_context.codegen().magic_tuple()
 
 
 @contextmanager
-def _announced(name: str) -> Any:
+def _announced(name: str, kept: KeptFunction) -> Any:
     """Say on stderr that a kernel is being compiled, if the disk cache has nothing for it."""
-    directory = cache_directory()
-    module, _, entry = name.partition(".")
-    known = directory.is_dir() and any(directory.rglob(f"{module}.{entry}-*.nbi"))
-    if known or os.environ.get("TREESIM_QUIET"):
+    if kept.whole or os.environ.get("TREESIM_QUIET"):
         yield
         return
     print(f"treesim: compiling {name} (once for all robots) ...", end="", file=sys.stderr, flush=True)

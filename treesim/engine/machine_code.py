@@ -1,26 +1,21 @@
 """Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
 
-A kept object is used only if it is whole and was made for the same robot, kernels, processor and compiler: its name is
-a digest of these, and it begins with a digest of name and contents; anything else is compiled anew and replaced.
+A kept object is found by a digest of the robot, kernels, processor and compiler that it was made for (`disk_cache`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
-from .generic import cache_directory
+from . import disk_cache
 from .straight_line import Code
 
-MAGIC = b"treesim object 1\n"
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
@@ -90,11 +85,11 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
     from llvmlite import binding
 
     here = processor()
-    path = cache_directory() / "objects" / _digest(repr((here, binding.llvm_version_info)).encode(), identity)
-    kept = _read(path)
-    if kept is None:
-        kept = _made(name, write, here)
-        _write(path, kept)
+    file = "objects/" + disk_cache.digest(repr((here, binding.llvm_version_info)).encode(), identity)
+    content = disk_cache.read(file)
+    kept = _made(name, write, here) if content is None else Kept(int.from_bytes(content[:8], "little"), content[8:])
+    if content is None:
+        disk_cache.write(file, kept.workspace.to_bytes(8, "little") + kept.code)
     if kept.workspace == REFUSED:
         raise UnsupportedError(kept.code.decode())
     machine = _target(here)
@@ -137,40 +132,3 @@ def _compile(source: Code, here: Processor) -> Kept:
     module = binding.parse_assembly(source.text)
     module.triple = here.triple
     return Kept(source.workspace, bytes(_target(here).emit_object(module)))
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.hexdigest()
-
-
-def _head(path: Path, workspace: bytes, code: bytes) -> bytes:
-    """What a whole file for this key begins with."""
-    return MAGIC + _digest(path.name.encode(), workspace, code).encode() + b"\n"
-
-
-def _read(path: Path) -> Kept | None:
-    """A kept object, or None if there is none that is whole and for this key."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    start = len(MAGIC) + 65
-    workspace, code = content[start : start + 8], content[start + 8 :]
-    if content[:start] != _head(path, workspace, code):
-        return None
-    return Kept(int.from_bytes(workspace, "little"), code)
-
-
-def _write(path: Path, kept: Kept) -> None:
-    """Keep an object; a place that cannot be written to costs only time."""
-    workspace = kept.workspace.to_bytes(8, "little")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(_head(path, workspace, kept.code) + workspace + kept.code)
-        os.replace(file.name, path)
-    except OSError:
-        return

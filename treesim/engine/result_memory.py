@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import os
 import sys
-import threading
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
+from .threads import lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"
 KEPT = 512  # MiB that are kept at most
@@ -23,7 +23,7 @@ LEAST = 1 << 24  # bytes of a result: smaller blocks are kept by allocators
 ROOM = 1.25  # times a result that its block may be
 
 _blocks: list[np.ndarray] = []  # from the one whose last use is oldest on
-_lock = threading.Lock()
+_lock = lock_across_forks()
 _alone = [np.empty(0)]
 _REFERENCES = sys.getrefcount(_alone[0])  # to what only a list refers to
 

@@ -11,7 +11,6 @@ import ctypes
 import math
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -23,10 +22,12 @@ from ..errors import UnsupportedError
 from ..kernels.status import FINE, NOT_FINITE
 from . import machine_code
 from .admission import quaternion_places
+from .disk_cache import kernel_hash
 from .fastcall import address, builtin, layout_is_known
 from .forms import ROLLED, STRAIGHT, SWAP, wanted, written
-from .generic import kernel_hash, runs_compiled
+from .generic import runs_compiled
 from .lanes import Lanes
+from .shared_code import SharedCode
 from .single_state import single_state
 from .straight_line import Code
 from .streams import LARGE
@@ -34,15 +35,14 @@ from .threads import thread_count, together
 from .trace import trace
 
 STATES = 64  # batches from this size on are worth specialised code
-KEPT = 64  # codes in memory
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
 SHARES = 32  # blocks for each thread: whoever comes late, or is held up, takes fewer
 LARGEST_BLOCK = 4096  # states
 
-_codes: OrderedDict[tuple[Any, ...], BatchCode | str] = OrderedDict()  # or why there is none
+_codes: SharedCode[BatchCode | UnsupportedError] = SharedCode()  # or why there is none
+_functions: SharedCode[Callable[..., int]] = SharedCode()  # for single states
 _tables: dict[int, tuple[weakref.ref[np.ndarray], bytes]] = {}
-_lock = threading.RLock()
 
 
 class Job(ctypes.Structure):
@@ -171,14 +171,8 @@ def batch_code(
         refuse_unusable()
     form = form or wanted()
     identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
-    with _lock:
-        if identity not in _codes:
-            _codes[identity] = _make(entry, constants, sizes, results, identity)
-            if len(_codes) > KEPT:
-                _codes.popitem(last=False)
-        _codes.move_to_end(identity)
-        code = _codes[identity]
-    if isinstance(code, str):
+    code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
+    if isinstance(code, UnsupportedError):
         raise UnsupportedError(f"no specialised code for {entry.__name__}: {code}")
     return code
 
@@ -192,16 +186,30 @@ def single_code(
 ) -> Callable[..., int]:
     """Return a built-in function for single states: of the nonempty inputs and the results, in arrays of `number`.
 
-    It returns the entry's status, or MISFIT for arguments that are not such arrays of these shapes.
-    Raises UnsupportedError where there is no straight-line code. Cost: as `batch_code`.
+    It returns the entry's status, or MISFIT for arguments that are not such arrays of these shapes. All who
+    ask for the same get the same function. Raises UnsupportedError where there is no straight-line code. Cost: as
+    `batch_code`.
     """
     refuse_unusable()
     if not layout_is_known():
         raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
-    single = number is np.float32
+    shapes = tuple(inputs), tuple(results)
+    identity = (entry, number is np.float32, *shapes, *map(_contents, constants))
+    return _functions.get(identity, lambda: _single_function(entry, constants, *shapes, number, identity))
+
+
+def _single_function(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: Sequence[tuple[int, ...]],
+    results: Sequence[tuple[int, ...]],
+    number: type[np.floating],
+    identity: tuple[Any, ...],
+) -> Callable[..., int]:
+    _, single, *others = identity
     sizes, counts = ([math.prod(shape) for shape in group] for group in (inputs, results))
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-    key = repr((name, "single", kernel_hash(), single, tuple(inputs), tuple(results), *map(_contents, constants)))
+    key = repr((name, "single", kernel_hash(), single, *others))
 
     def write() -> Code:
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
@@ -232,7 +240,7 @@ def _make(
     sizes: Sequence[int],
     results: Sequence[int],
     identity: tuple[Any, ...],
-) -> BatchCode | str:
+) -> BatchCode | UnsupportedError:
     _, single, fed_back, held, form, *others = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
@@ -248,7 +256,7 @@ def _make(
     try:
         return _exchanged(made) if form == SWAP else made(form)
     except UnsupportedError as error:
-        return str(error)
+        return UnsupportedError(str(error))  # a new one, without the frames that the other comes from
 
 
 def _exchanged(made: Callable[[str], BatchCode]) -> BatchCode:

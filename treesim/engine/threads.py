@@ -29,6 +29,14 @@ _busy = threading.Lock()  # held while OpenMP's threads work
 _may_use_openmp = True
 
 
+def lock_across_forks() -> Any:
+    """Return a reentrant lock that a fork waits for: a child has only one thread, and no lock that another one took."""
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
+
+
 @lru_cache(maxsize=1)
 def thread_count() -> int:
     """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use.
@@ -97,8 +105,9 @@ def _on_all(function: int, job: int, threads: int) -> None:
         start(function, job, threads, 0)
         return
     share = _function(function)
-    others = [pool().submit(share, job) for _ in range(threads - 1)]
+    others: list[Future[None]] = []
     try:
+        others.extend(pool().submit(share, job) for _ in range(threads - 1))
         share(job)
     finally:
         _until_done([other for other in others if not other.cancel()])  # who has not begun has nothing left to do
