@@ -53,7 +53,8 @@ def forward_dynamics(
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
-    q (..., nq): configuration [m, rad, unit quaternions xyzw]. v (..., nv): velocity [m/s, rad/s].
+    q (..., nq): configuration [m, rad, unit quaternions xyzw: by how much one is longer or shorter than 1 is scaled
+    out, up to a thousandth]. v (..., nv): velocity [m/s, rad/s].
     tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment
     [N, N m], along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
     gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
@@ -64,7 +65,8 @@ def forward_dynamics(
     its shape and number type in any order of memory; it may be one of the arguments.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
     order of memory, and what all states of a batch share is not repeated.
-    Raises ArgumentError (type, shape), NonFiniteError (NaN, infinity), SingularInertiaError (naming the joint),
+    Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
+    or a result too large for its numbers), SingularInertiaError (naming the joint),
     UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
     ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
     of meaning. Cost: the backend's; `aba` is O(N).
