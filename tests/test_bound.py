@@ -18,6 +18,7 @@ from treesim.errors import (
 )
 from treesim.model import generators
 
+from . import sensitivity
 from .trees import random_tree
 
 needs_specialised = pytest.mark.skipif(
@@ -69,20 +70,40 @@ def test_functions_agree_with_the_plain_ones(robot: treesim.Tree, engine: str, n
     q, v, x = state(robot, number)
     exact = both(bound, *(array.astype(float) for array in (q, v, x)))
     bound_results = both(bound, q, v, x)
-    tolerance = 1e-13 if number is np.float64 else 2e-3
+    allowed = bounds(robot, *(array.astype(float) for array in (q, v, x)))
+    coarser = np.finfo(number).eps / np.finfo(float).eps
     for name, (_, plain) in exact.items():
         mine = bound_results[name][0]
         assert mine.dtype == number, name
-        assert np.abs(mine - plain).max() <= tolerance * np.abs(plain).max(), name
+        assert sensitivity.farthest(mine.astype(float), plain) <= 2 * coarser * allowed[name], name
+
+
+def bounds(robot: treesim.Tree, q: np.ndarray, v: np.ndarray, x: np.ndarray) -> dict[str, float]:
+    """How far what `both` computes may be from exact, by name."""
+    a, tau = treesim.forward_dynamics(robot, q, v, x), treesim.inverse_dynamics(robot, q, v, x)
+    M, J = treesim.mass_matrix(robot, q), treesim.frame_jacobian(robot, q, list(robot.frames)[-1])
+    still = np.zeros_like(v)
+    return {
+        "forward_dynamics": sensitivity.of_forward_dynamics(robot, q, v, x, a),
+        "inverse_dynamics": sensitivity.of_inverse_dynamics(robot, q, v, x, tau),
+        "bias_forces": sensitivity.of_inverse_dynamics(robot, q, v, still, treesim.bias_forces(robot, q, v)),
+        "solve_mass_matrix": sensitivity.of_solution(M, np.abs(x), treesim.solve_mass_matrix(robot, q, x)),
+        "inverse_operational_inertia": sensitivity.of_inverse_inertia(M, J),
+        **dict.fromkeys(("mass_matrix", "packed_mass_matrix", "frame_jacobian"), sensitivity.OF_A_SWEEP),
+    }
 
 
 def test_identities_hold_within_the_object(robot: treesim.Tree) -> None:
     bound = treesim.Dynamics(robot)
     q, v, a = state(robot)
     tau = bound.inverse_dynamics(q, v, a)
-    assert np.abs(bound.forward_dynamics(q, v, tau) - a).max() < 1e-10 * np.abs(a).max()
-    assert np.abs(bound.mass_matrix(q) @ a + bound.bias_forces(q, v) - tau).max() < 1e-12 * np.abs(tau).max()
-    assert np.abs(bound.solve_mass_matrix(q, bound.mass_matrix(q) @ a) - a).max() < 1e-9 * np.abs(a).max()
+    M = bound.mass_matrix(q)
+    by_forces = sensitivity.of_forward_dynamics(robot, q, v, tau, a)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, tau), a) <= by_forces
+    by_terms = sensitivity.of_inverse_dynamics(robot, q, v, a, tau)
+    assert sensitivity.farthest(M @ a + bound.bias_forces(q, v), tau) <= 2 * by_terms
+    by_rounding = sensitivity.of_solution(M, np.abs(M) @ np.abs(a), a)
+    assert sensitivity.farthest(bound.solve_mass_matrix(q, M @ a), a) <= by_rounding
 
 
 def test_results_go_where_they_are_wanted_even_over_an_argument(robot: treesim.Tree) -> None:
@@ -112,11 +133,11 @@ def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None
     out = np.empty((3, robot.nv))
     many = bound.forward_dynamics(np.stack([q] * 3), v, x, out=out)
     assert many is out
-    assert np.abs(many - one).max() <= 1e-12 * np.abs(one).max()
+    assert sensitivity.farthest(many, np.stack([one] * 3)) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, one)
     forces = np.random.default_rng(1).standard_normal((robot.n_bodies, 6))
-    assert np.allclose(
-        bound.forward_dynamics(q, v, x, forces), treesim.forward_dynamics(robot, q, v, x, forces), rtol=1e-12, atol=0
-    )
+    pushed = treesim.forward_dynamics(robot, q, v, x, forces)
+    allowed = 2 * sensitivity.of_forward_dynamics(robot, q, v, x, pushed, f_ext=forces)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, x, forces), pushed) <= allowed
 
 
 @needs_specialised
@@ -155,12 +176,16 @@ def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
     bound = treesim.Dynamics(robot, gravity=gravity, armature=armature)
     q, v, x = state(robot)
     plain = treesim.forward_dynamics(robot, q, v, x, gravity=gravity, armature=armature)
-    assert np.abs(bound.forward_dynamics(q, v, x) - plain).max() <= 1e-12 * np.abs(plain).max()
+    replaced = {"gravity": gravity, "armature": armature}
+    by_forces = sensitivity.of_forward_dynamics(robot, q, v, x, plain, **replaced)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, x), plain) <= 2 * by_forces
     M = treesim.mass_matrix(robot, q, armature=armature)
     solution = bound.solve_mass_matrix(q, x)
-    assert np.abs(M @ solution - x).max() <= 1e-12 * np.abs(M).max() * np.abs(solution).max()
-    with_gravity = treesim.inverse_dynamics(robot, q, v, x, gravity=gravity, armature=armature)
-    assert np.abs(bound.inverse_dynamics(q, v, x) - with_gravity).max() <= 1e-12 * np.abs(with_gravity).max()
+    dense = np.linalg.solve(M, x)
+    assert sensitivity.farthest(solution, dense) <= 2 * sensitivity.of_solution(M, np.abs(x), dense)
+    with_gravity = treesim.inverse_dynamics(robot, q, v, x, **replaced)
+    by_terms = sensitivity.of_inverse_dynamics(robot, q, v, x, with_gravity, **replaced)
+    assert sensitivity.farthest(bound.inverse_dynamics(q, v, x), with_gravity) <= 2 * by_terms
 
 
 @pytest.mark.parametrize("backend", ["crba_ltdl", "rjk", "conjugate_gradient", "divide_and_conquer", "auto"])
@@ -169,7 +194,8 @@ def test_every_kind_of_backend_can_be_bound(backend: str) -> None:
     q, v, x = state(robot)
     plain = treesim.forward_dynamics(robot, q, v, x, backend=backend)
     mine = treesim.Dynamics(robot, backend=backend).forward_dynamics(q, v, x)
-    assert np.abs(mine - plain).max() <= 1e-9 * np.abs(plain).max()
+    declared = "aba" if backend == "auto" else backend
+    assert sensitivity.farthest(mine, plain) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, plain, declared)
 
 
 @needs_specialised

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from treesim import Body, Inertia, Joint, Placement, Tree, plugins
+from treesim import Body, Inertia, Joint, Placement, Tree
 from treesim.model import generators as make
 from treesim.model.joints import JOINT_TYPES
 
@@ -87,11 +87,6 @@ def push(inertia: Inertia, linear: np.ndarray, angular: np.ndarray) -> np.ndarra
     """Return the wrench that accelerates a body at rest by `linear` and `angular` at its origin."""
     force = inertia.mass * (linear + np.cross(angular, inertia.com))
     return np.concatenate([force, inertia.rotational @ angular + np.cross(inertia.com, force)])
-
-
-def allowed(tolerance: float, backend: str) -> float:
-    """Return `tolerance`, which the articulated-body algorithm keeps, for a backend whose method loses more digits."""
-    return tolerance * plugins.get("dynamics", backend).capabilities.error_factor
 
 
 def relative_error(value: np.ndarray, truth: np.ndarray, scale: float = 1.0) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,13 +57,32 @@ def test_frames_are_those_of_leaves_far_apart() -> None:
 # ---- timing
 
 
-def test_slower_call_measures_slower() -> None:
-    timings = interleaved({"short": lambda: time.sleep(1e-4), "long": lambda: time.sleep(2e-3)}, rounds=3)
-    assert 100 <= timings["short"].min_us <= timings["short"].median_us
-    assert timings["long"].min_us >= 2000
+class Clock:
+    """A clock on which time passes only asleep."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
-def test_what_a_call_suffers_from_the_one_before_is_not_timed() -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock that timings read."""
+    stand_in = Clock()
+    monkeypatch.setattr(timing, "time", stand_in)
+    return stand_in
+
+
+def test_slower_call_measures_slower(clock: Clock) -> None:
+    timings = interleaved({"short": lambda: clock.sleep(1e-4), "long": lambda: clock.sleep(2e-3)}, rounds=3)
+    assert [timings["short"].min_us, timings["long"].median_us] == pytest.approx([100, 2000])
+
+
+def test_what_a_call_suffers_from_the_one_before_is_not_timed(clock: Clock) -> None:
     disturbed = False
 
     def disturb() -> None:
@@ -74,7 +92,7 @@ def test_what_a_call_suffers_from_the_one_before_is_not_timed() -> None:
     def suffer() -> None:
         nonlocal disturbed
         if disturbed:
-            time.sleep(0.02)
+            clock.sleep(0.02)
         disturbed = False
 
     assert interleaved({"first": disturb, "second": suffer}, rounds=3)["second"].median_us < 1000
@@ -89,22 +107,7 @@ def test_threads_are_set_for_a_while() -> None:
     assert thread_count() == before
 
 
-class Clock:
-    """A clock on which time passes only asleep."""
-
-    now = 0.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(timing, "time", clock)
-
+def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(clock: Clock) -> None:
     def sleeper(seconds: float) -> Callable[[], np.ndarray]:
         return lambda: clock.sleep(seconds) or np.ones(1)  # type: ignore[func-returns-value]
 

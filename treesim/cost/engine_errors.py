@@ -34,7 +34,9 @@ from .robot import REFERENCE, limb_tips
 
 AGREEMENT = 1e-13  # how far engines may be apart, relative to a result's largest number, unless the problem is worse
 ROUNDING = float(np.finfo(float).eps)
+ROUNDINGS = 30  # behind one number that a sweep along a robot leaves, or one entry of what it solves for
 TASKS = 2  # frames of the inverse operational inertia
+COARSER = float(np.finfo(np.float32).eps) / ROUNDING
 DT = 1e-3  # [s]
 NO_LIMIT = 1e30  # [N, N m]
 GENERIC, SINGLE_STATE = "generic", "single states"
@@ -96,13 +98,18 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
 
 def sensitivity(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.ndarray:
     """Return how far (states,) the solutions of M x = f move, relative to their largest number, for a relative change
-    of one rounding in each entry of M (states, n, n) and in forces of the sizes `forces` (states, n).
+    of one rounding in each entry of M (states, n, n) and in forces of the sizes `forces` (states, n)."""
+    return moved_by_rounding(M, forces, solution).max(axis=1) / np.abs(solution).max(axis=1)
+
+
+def moved_by_rounding(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.ndarray:
+    """Return how far (..., n) each number of the solution x of M x = f moves for one rounding in each entry of
+    M (..., n, n) and in forces of the sizes `forces` (..., n).
 
     To first order |dx| <= |M^-1| (|M| |x| + |f|) eps, entry by entry: Skeel's condition number.
     """
-    changed = np.einsum("sij,sj->si", np.abs(M), np.abs(solution)) + forces
-    moved = np.einsum("sij,sj->si", np.abs(np.linalg.inv(M)), changed)
-    return ROUNDING * moved.max(axis=1) / np.abs(solution).max(axis=1)
+    changed = np.einsum("...ij,...j->...i", np.abs(M), np.abs(solution)) + forces
+    return ROUNDING * np.einsum("...ij,...j->...i", np.abs(np.linalg.inv(M)), changed)
 
 
 def results(problem: Problem, form: str, number: type[np.floating] = np.float64) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
-from . import disk_cache
+from . import disk_cache, processor_levels
 from .straight_line import Code
 
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
@@ -30,13 +30,18 @@ class Processor(NamedTuple):
 
 @lru_cache(maxsize=1)
 def processor() -> Processor:
-    """Return this machine's processor as LLVM sees it."""
+    """Return this machine's processor as LLVM sees it, or what $TREESIM_CPU asks for (`processor_levels`) instead.
+
+    Raises ArgumentError if that is not known here, or is more than this machine's processor has.
+    """
     from llvmlite import binding
 
     _initialize()
-    features = binding.get_host_cpu_features()
+    triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
+    if level := processor_levels.wanted(features):
+        return Processor(triple, level.name, "", level.vector_bytes)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
-    return Processor(binding.get_default_triple(), binding.get_host_cpu_name(), features.flatten(), width)
+    return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width)
 
 
 @lru_cache(maxsize=1)
