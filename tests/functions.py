@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,4 +105,4 @@ def _constrained(robot: Tree, q: Any, v: Any, tau: Any, frame: str, method: str)
 
 def _rows(axes: int, *arrays: np.ndarray) -> np.ndarray:
     """All numbers of each state in a row."""
-    return np.concatenate([x.reshape(*x.shape[:axes], -1) for x in arrays], axis=-1)
+    return np.concatenate([x.reshape(*x.shape[:axes], prod(x.shape[axes:])) for x in arrays], axis=-1)

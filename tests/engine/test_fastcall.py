@@ -13,7 +13,7 @@ from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
 from treesim.kernels.inverse_mass import inverse_mass_rows_states
 from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
-from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
+from treesim.kernels.status import FINE, NOT_FINITE
 from treesim.operational.frames import frame_codes
 
 ROBOT = trees.random_tree(4, 6)
@@ -64,7 +64,7 @@ def test_a_result_in_a_row_passes_its_own_door_only():
     call = fastcall.row_door(mass_matrix_packed_states)
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
     assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
 
@@ -77,8 +77,8 @@ def test_frames_and_rows_pass():
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse) == FINE
     batch = treesim.inverse_operational_inertia(ROBOT, STATE.q[None], frames, reference="local")
     np.testing.assert_array_equal(inverse, batch[0])
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q[:-1], inverse) == WRONG_SIZE
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q[:-1], inverse) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.MISFIT
 
@@ -87,9 +87,9 @@ def test_a_solve_passes():
     x, call = np.empty(ROBOT.nv), fastcall.door(inverse_mass_rows_states, 5)
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
     np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == WRONG_SIZE
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x) == WRONG_SIZE
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x[:-1]) == WRONG_SIZE
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x[:-1]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, None, x) == fastcall.MISFIT
 
 
@@ -138,7 +138,7 @@ def test_anything_but_plain_float_arrays_is_turned_down(other):
     ],
 )
 def test_wrong_sizes_never_touch_memory(wrong):
-    assert enter(**wrong) == WRONG_SIZE
+    assert enter(**wrong) == fastcall.MISFIT
 
 
 def test_wrong_number_of_arguments():

@@ -13,6 +13,7 @@ import pytest
 
 import treesim
 from tests import trees
+from treesim.dynamics.tables import constants_of
 from treesim.engine import machine_code, shared_code, specialised
 from treesim.engine.shared_code import RECENT, SharedCode
 from treesim.kernels.status import FINE
@@ -238,10 +239,10 @@ def test_many_robots_one_after_the_other_leave_no_code(engines, monkeypatch):
 def test_tables_of_robots_that_are_gone_are_forgotten():
     before = len(specialised._tables)
     for n in range(1, 6):
-        robot = chain(n)
-        specialised._contents(robot.ints)
+        reals = constants_of(chain(n), gravity=[0.0, 0.0, -1.0])[1]
+        specialised._contents(reals)
         assert len(specialised._tables) == before + 1
-        del robot
+        del reals
         gc.collect()
         assert len(specialised._tables) == before
 

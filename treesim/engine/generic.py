@@ -19,7 +19,7 @@ from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..kernels.status import status_of, status_of_quaternions
 from . import disk_cache
@@ -47,9 +47,16 @@ PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfu
 # of numba's: change machine code, or need a library of vector functions that only some installations have
 SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")
 
+
+class Entry(NamedTuple):
+    """Machine code of a kernel entry, alone and with its checks, which is what Python calls."""
+
+    alone: Any
+    checked: Callable[..., int]
+
+
 _lock = lock_across_forks()
-_entries: dict[Callable[..., Any], Any] = {}  # machine code of entries
-_checked: dict[Callable[..., Any], Any] = {}  # and with checks: what Python calls
+_entries: dict[Callable[..., Any], Entry] = {}
 _parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
 
 
@@ -69,22 +76,26 @@ OWN: dict[str, Callable[..., Any]] = {"sincos": sincos, "less": less, "in_vector
 def compiled(entry: Callable[..., int]) -> Callable[..., int]:
     """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
 
-    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Cost: seconds when the disk cache
-    holds nothing for these sources, milliseconds when it does.
+    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Cost: seconds when the disk cache holds nothing for these sources,
+    milliseconds when it does.
     """
-    found = _checked.get(entry)
-    if found is None:
-        code = machine_code(entry)
-        checks = (machine_code(check) for check in (status_of, status_of_quaternions))
-        found = _checked[entry] = admitted(entry, code, *checks) if is_entry(entry) else code
-    return found
+    return _entry(entry).checked
 
 
 def machine_code(entry: Callable[..., int]) -> Any:
     """Return an entry alone, without checks, for callers with checks of their own; see `compiled`."""
+    return _entry(entry).alone
+
+
+def _entry(entry: Callable[..., int]) -> Entry:
+    found = _entries.get(entry)
+    if found is not None:
+        return found
     with ctrl_c_later(), _lock:
         if entry not in _entries:
-            _entries[entry] = _compile_entry(entry)
+            alone = _compile_entry(entry)
+            checks = (machine_code(check) for check in (status_of, status_of_quaternions))
+            _entries[entry] = Entry(alone, admitted(entry, alone, *checks) if is_entry(entry) else alone)
     return _entries[entry]
 
 

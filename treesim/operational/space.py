@@ -121,7 +121,8 @@ def operational_space(
 def _identity_minus(product: np.ndarray) -> np.ndarray:
     """1 - P of square matrices P (..., n, n), dense in memory, in their place."""
     np.negative(product, out=product)
-    product.reshape(*product.shape[:-2], -1)[..., :: product.shape[-1] + 1] += 1
+    n = product.shape[-1]
+    product.reshape(*product.shape[:-2], n * n)[..., :: n + 1] += 1
     return product
 
 
