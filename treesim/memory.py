@@ -7,11 +7,12 @@ from pathlib import Path
 from .errors import ArgumentError
 
 GIB = 1 << 30
+SMALL = 1 << 26  # bytes that are not worth asking for how much is free, which takes 0.1 ms
 
 
 def check_memory(needed: int, what: str, remedy: str) -> None:
     """Raise ArgumentError if `needed` bytes for `what` are more than are free; remedy: what would be right."""
-    free = free_memory()
+    free = free_memory() if needed > SMALL else None
     if free is not None and needed > free:
         raise ArgumentError(f"{what} would take {gib(needed)} of memory, and {gib(free)} are free: {remedy}")
 

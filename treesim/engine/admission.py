@@ -32,9 +32,13 @@ def admitted(entry: Kernel, code: Kernel, status_of: Kernel, status_of_quaternio
         status = int(code(*arguments))
         if status > NOT_FINITE:  # arrays of wrong sizes are not looked at
             return status
-        finite = (status_of(arguments[k]) for k in numbers)
-        unit = (status_of_quaternions(arguments[0], arguments[k]) for k in configurations)
-        return max(status, *finite, *unit)
+        for k in configurations:
+            status = max(status, status_of_quaternions(arguments[0], arguments[k]))
+        for k in numbers:
+            if status >= NOT_FINITE:
+                break
+            status = max(status, status_of(arguments[k]))
+        return status
 
     return run
 

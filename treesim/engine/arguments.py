@@ -45,6 +45,8 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
 
     Numbers too large for `number` become infinite, without a warning: what takes them refuses them by name.
     """
+    if type(value) is np.ndarray and value.dtype == number:
+        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiu":

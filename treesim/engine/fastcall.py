@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions
+from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions, status_of_rows
 from ..kernels.tables import NNZ, NQ, NV
 from .ctrl_c import ctrl_c_later
 from .generic import compile_callback, compile_part, runs_compiled
@@ -151,7 +151,7 @@ def door_5(me, arguments, count):
         return boxed(known, MISFIT)
     q, x, result = numbers(c), numbers(d), numbers(e)
     status = entry(ints, numbers(b), q, x, result)
-    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(x), status_of(result)))
+    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of_rows(x, x, result)))
 
 
 def door_6(me, arguments, count):
@@ -190,10 +190,11 @@ def door_7(me, arguments, count):
         return boxed(known, MISFIT)
     q, v, x, last, result = numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)
     status = entry(ints, numbers(b), q, v, x, last, result)
-    given = max(status_of_quaternions(ints, q), status_of(q), status_of(v), status_of(x), status_of(last))
-    return boxed(known, max(status, given, status_of(result)))
+    configuration = max(status_of_quaternions(ints, q), status_of(q))
+    return boxed(known, max(status, configuration, status_of_rows(v, x, result), status_of(last)))
 
 
+CHECKS = status_of, status_of_rows, status_of_quaternions
 DOORS = {4: door_4, 5: door_5, 6: door_6, 7: door_7}
 
 
@@ -259,7 +260,7 @@ def _compile_door(kernel_entry: Any, function: Any) -> Any:
 
     words, reals = _memory_readers()
     replaced = {"words_at": words, "reals_at": reals}
-    replaced |= {check.__name__: compile_part(check) for check in (status_of, status_of_quaternions)}
+    replaced |= {check.__name__: compile_part(check) for check in CHECKS}
     signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
     return compile_callback(function, kernel_entry, replaced, signature)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .annotations import Reals, TableOfIntegers
 from .joints import FLOATING, SPHERICAL
-from .tables import HEADER, NQ
+from .tables import HEADER, NQ, QUATERNIONS
 
 FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE = 0, 1, 2, 3  # of several states the worst is told
 ROUNDED = 1e-3  # by as much may the length of a quaternion differ from 1: more is no rounding, but a mistake
@@ -31,14 +31,25 @@ def quaternion_start(ints, i):
 
 def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
     """FINE, or NOT_FINITE if a quaternion in the configurations q, one after the other, is not of length 1."""
-    for i in range(1, ints[0] + 1):
+    left, i = ints[QUATERNIONS], 0
+    while left > 0:
+        i += 1
         start = quaternion_start(ints, i)
         if start >= 0:
-            for k in range(start, q.size, ints[NQ]):
+            left -= 1
+            for k in range(start, q.size - 3, ints[NQ]):
                 square = q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
                 if not SHORTEST <= square <= LONGEST:  # so that NaN is none
                     return NOT_FINITE
     return FINE
+
+
+def status_of_rows(a, b, c):
+    """FINE, or NOT_FINITE if any number of three arrays of one size is NaN or infinite; sooner than one by one."""
+    residue = a[0] * 0 if a.size > 0 else 0
+    for k in range(a.size):
+        residue += a[k] * 0 + b[k] * 0 + c[k] * 0
+    return FINE if residue == 0 else NOT_FINITE
 
 
 def undefined(x):

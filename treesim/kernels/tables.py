@@ -12,8 +12,9 @@ from .linear import Matrix, Symmetric, Vector
 from .rotations import GENERAL, Transform
 from .spatial import ArticulatedInertia, CentralInertia, Force, Motion, RigidInertia, rigid
 
-NQ, NV, NNZ = 1, 2, 3  # places in the table of integers, behind N: nq, nv, number of entries of a packed L
-HEADER = 4
+# places in the table of integers, behind N: nq, nv, number of entries of a packed L, number of joints with quaternions
+NQ, NV, NNZ, QUATERNIONS = 1, 2, 3, 4
+HEADER = 5
 N_PLACEMENT, N_INERTIA = 12, 10  # numbers per body
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernels.joints import REVOLUTE
+from ..kernels.joints import FLOATING, REVOLUTE, SPHERICAL
 from ..kernels.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .frozen import frozen
 
@@ -80,7 +80,7 @@ def _integer_table(tree: Tree, placement: np.ndarray) -> np.ndarray:
     depth = topology.dof_depth - 1
     row_start = np.cumsum(np.concatenate([[0], depth + 1]))
     return np.concatenate([
-        [tree.n_bodies, tree.nq, tree.nv, row_start[-1]],
+        [tree.n_bodies, tree.nq, tree.nv, row_start[-1], sum(kind.code in (SPHERICAL, FLOATING) for kind in kinds)],
         [0], topology.parent,
         [-1], [kind.code for kind in kinds],
         [GENERAL], rotations,

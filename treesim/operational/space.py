@@ -12,7 +12,7 @@ from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
-from ..engine.generic import compiled
+from ..engine.generic import compiled, machine_code
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.operational_space import rows_states
@@ -192,9 +192,9 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     if centers:
         massive(robot)
-    if q.ndim == 1 and robot.nv:  # one state goes straight to machine code; what fails there is explained below
+    if q.ndim == 1 and robot.nv:  # one state goes straight to machine code: q and v are checked by Λ^-1 and the bias
         motions, J, X = (np.empty(shape) for shape in shapes)
-        if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
+        if machine_code(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
             return _BaseRows(frames, motions, J, X)
     motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
     return _BaseRows(frames, motions, J, X)
