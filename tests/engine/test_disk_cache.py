@@ -150,6 +150,13 @@ def test_what_is_not_whole_or_not_ours_is_not_read_but_replaced(damage, folder):
     assert disk_cache.read(NAME) == CONTENT and path.is_file() and not path.is_symlink()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def checks_are_compiled():
+    """What looks at arguments and results, before tests look at the file of one function."""
+    for check in (status_of, status_of_quaternions):
+        generic.machine_code(check)
+
+
 def in_a_new_process(monkeypatch):
     """Let functions be looked for on the disk again, and return the names of those compiled from now on."""
     checks = status_of, status_of_quaternions  # of arguments and results: not looked for again

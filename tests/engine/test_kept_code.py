@@ -105,13 +105,11 @@ def test_a_full_disk(start, folder):
     assert kept(folder) == []
 
 
-# stops the compilation by an exception at up to twenty moments, each later than the one before, and at last lets it be
+# presses Ctrl-C at up to twenty moments of the compilation, each later than the one before, and at last lets it be
 INTERRUPTED = """
 import signal
 import numba.core.ccallback
-def stop(*_):
-    raise KeyboardInterrupt
-signal.signal(signal.SIGALRM, stop)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 stopped = 0
 for k in range(20):
     signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.02 * k)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..kernels.status import NOT_FINITE, quaternion_start
+from ..kernels.status import NOT_FINITE, quaternion_start, status_of, status_of_quaternions
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
 Kernel = Callable[..., int]
@@ -21,9 +21,10 @@ def is_entry(kernel: Kernel) -> bool:
     return kernel.__name__.endswith("_states")
 
 
-def admitted(entry: Kernel, code: Kernel, status_of: Kernel, status_of_quaternions: Kernel) -> Kernel:
+def admitted(entry: Kernel, code: Kernel, code_of: Callable[[Kernel], Kernel]) -> Kernel:
     """Return what calls the code of an entry, and reports NOT_FINITE also if one of its arguments or results is NaN or
-    infinite, or a quaternion in a configuration is not of length 1; by the code of the kernels of those names."""
+    infinite, or a quaternion in a configuration is not of length 1; code_of: gives the code of the kernels that look.
+    """
     parameters = _parameters(entry)
     numbers = [k for k, (_, kind) in enumerate(parameters) if kind == "Reals"]
     configurations = [k for k, (name, _) in enumerate(parameters) if name in CONFIGURATIONS]
@@ -33,11 +34,12 @@ def admitted(entry: Kernel, code: Kernel, status_of: Kernel, status_of_quaternio
         if status > NOT_FINITE:  # arrays of wrong sizes are not looked at
             return status
         for k in configurations:
-            status = max(status, status_of_quaternions(arguments[0], arguments[k]))
+            status = max(status, code_of(status_of_quaternions)(arguments[0], arguments[k]))
+        look = code_of(status_of)
         for k in numbers:
             if status >= NOT_FINITE:
                 break
-            status = max(status, status_of(arguments[k]))
+            status = max(status, look(arguments[k]))
         return status
 
     return run

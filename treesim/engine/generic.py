@@ -21,7 +21,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from ..kernels.status import status_of, status_of_quaternions
 from . import disk_cache
 from .admission import admitted, is_entry
 from .ctrl_c import ctrl_c_later
@@ -94,8 +93,7 @@ def _entry(entry: Callable[..., int]) -> Entry:
     with ctrl_c_later(), _lock:
         if entry not in _entries:
             alone = _compile_entry(entry)
-            checks = (machine_code(check) for check in (status_of, status_of_quaternions))
-            _entries[entry] = Entry(alone, admitted(entry, alone, *checks) if is_entry(entry) else alone)
+            _entries[entry] = Entry(alone, admitted(entry, alone, machine_code) if is_entry(entry) else alone)
     return _entries[entry]
 
 
