@@ -7,6 +7,7 @@ elements changes the parsed document in place, one of bytes returns others. `spo
 import random
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import pairwise
 
 from lxml import etree
@@ -100,7 +101,9 @@ def drop_element(rng: random.Random, root: Element) -> None:
 def duplicate_element(rng: random.Random, root: Element) -> None:
     element = any_element(rng, root)
     if element is not root:
-        element.addnext(etree.fromstring(etree.tostring(element, with_tail=False)))
+        twin = deepcopy(element)  # not by text: a parser refuses elements as deep as other mutators nest them
+        twin.tail = None
+        element.addnext(twin)
 
 
 def move_element(rng: random.Random, root: Element) -> None:
