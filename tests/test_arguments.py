@@ -3,6 +3,7 @@ or no rotation is refused by name; what comes back is finite; results may be wri
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,34 @@ def test_arguments_of_wrong_types_and_shapes_are_named(function: functions.Funct
             values = {**state(), letter: spoil(state()[letter])}
             with pytest.raises(ArgumentError, match=NAMES[letter]):
                 function.call(*given(function, values))
+
+
+def of_robots() -> dict[str, Any]:
+    """Every public function whose first argument is a robot."""
+    public = {name: getattr(treesim, name) for name in treesim.__all__}
+    classes = treesim.Simulation, treesim.Dynamics
+    functions = {name: one for name, one in public.items() if inspect.isfunction(one) or one in classes}
+    return {
+        name: one for name, one in functions.items() if next(iter(inspect.signature(one).parameters), "") == "robot"
+    }
+
+
+@pytest.mark.parametrize("name", of_robots())
+@pytest.mark.parametrize("robot", [None, "g1", 3.0, ROBOT.topology], ids=["none", "name", "number", "topology"])
+def test_what_is_no_robot_is_told(name: str, robot: Any) -> None:
+    """Whatever else is wrong."""
+    one = of_robots()[name]
+    others = [p for p in list(inspect.signature(one).parameters.values())[1:] if p.default is inspect.Parameter.empty]
+    with pytest.raises(ArgumentError, match="robot must be a Tree"):
+        one(robot, **{parameter.name: 1.0 for parameter in others})
+
+
+@pytest.mark.parametrize("name", ["inverse_operational_inertia", "operational_space", "sparse_jacobian"])
+@pytest.mark.parametrize("frames", [1.0, None, ROBOT])
+def test_what_is_no_name_of_a_frame_is_told(name: str, frames: Any) -> None:
+    state = (ROBOT.neutral(), np.zeros(ROBOT.nv))[: 2 if name == "operational_space" else 1]
+    with pytest.raises(ArgumentError, match=r"frames must be|a task is"):
+        of_robots()[name](ROBOT, *state, frames)
 
 
 def test_numbers_that_are_not_finite_are_named(function: functions.Function) -> None:

@@ -46,19 +46,19 @@ def straight_pendulum(n, bend=0.01):
 
 
 @pytest.mark.parametrize(
-    "name, options, expected", [("simple_humanoid", {}, (57, 42)), ("talos_full_v2", {"mimic": "free"}, (382, 59))]
+    "name, options, expected", [("simple_humanoid", {}, (55, 43)), ("talos_full_v2", {"mimic": "free"}, (330, 58))]
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_the_preconditioner_pays_on_humanoids(name, options, expected, seed):
     taken = steps(treesim.load(path(name), base="floating", **options), seed)
-    assert taken == pytest.approx(expected, rel=0.5)  # states differ by 0.3, and roundings change the course
+    assert taken == pytest.approx(expected, rel=0.3)  # states differ, and roundings change the course: 279 to 382
     assert taken[1] < taken[0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_preconditioner_costs_on_long_chains(seed):
     taken = steps(random_chain(100, seed), seed)
-    assert taken == pytest.approx((309, 465), rel=0.5)
+    assert taken == pytest.approx((345, 480), rel=0.3)
     assert taken[1] > 1.2 * taken[0]
 
 

@@ -73,7 +73,7 @@ def operations(method, robot, q):
     """Operations of all kinds that one mass matrix takes."""
     tally = Tally()
     variables = tally.variables(q)
-    run(MASS_MATRIX[method], (robot.ints, robot.reals), (variables,), [(robot.nv, robot.nv)], tally.number)
+    run(MASS_MATRIX[method].entry, (robot.ints, robot.reals), (variables,), [(robot.nv, robot.nv)], tally.number)
     return tally.operations.total()
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from treesim.engine import disk_cache, generic
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.annotations import Reals
-from treesim.kernels.status import FINE, status_of, status_of_quaternions
+from treesim.kernels.status import FINE
 
 NAME, OTHER = "functions/" + disk_cache.digest(b"one"), "functions/" + disk_cache.digest(b"other")
 CONTENT = bytes(range(256)) * 3
@@ -150,17 +150,9 @@ def test_what_is_not_whole_or_not_ours_is_not_read_but_replaced(damage, folder):
     assert disk_cache.read(NAME) == CONTENT and path.is_file() and not path.is_symlink()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def checks_are_compiled():
-    """What looks at arguments and results, before tests look at the file of one function."""
-    for check in (status_of, status_of_quaternions):
-        generic.machine_code(check)
-
-
 def in_a_new_process(monkeypatch):
     """Let functions be looked for on the disk again, and return the names of those compiled from now on."""
-    checks = status_of, status_of_quaternions  # of arguments and results: not looked for again
-    monkeypatch.setattr(generic, "_entries", {check: generic._entry(check) for check in checks})
+    monkeypatch.setattr(generic, "_entries", {})
     saved = []
     write = disk_cache.write
     monkeypatch.setattr(disk_cache, "write", lambda name, content: saved.append(name) or write(name, content))

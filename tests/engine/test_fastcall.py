@@ -29,7 +29,7 @@ class Array(np.ndarray):
 
 def enter(q=STATE.q, v=STATE.v, tau=STATE.tau, f_ext=NO_FORCES, result=None):
     result = np.empty(ROBOT.nv) if result is None else result
-    call = fastcall.door(forward_dynamics_states, 7)
+    call = fastcall.FastEntry(forward_dynamics_states).call
     return call(ROBOT.ints, ROBOT.reals, q, v, tau, f_ext, result)
 
 
@@ -55,25 +55,26 @@ def test_one_state_passes():
 
 def test_a_matrix_passes():
     M = np.empty((ROBOT.nv, ROBOT.nv))
-    assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
+    assert fastcall.FastEntry(mass_matrix_states).call(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
     np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
 
 
 def test_a_result_in_a_row_passes_its_own_door_only():
     M, packed = np.empty((ROBOT.nv, ROBOT.nv)), np.empty(ROBOT.nnz)
-    call = fastcall.row_door(mass_matrix_packed_states)
+    call = fastcall.FastEntry(mass_matrix_packed_states, row=True).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
-    assert fastcall.door(mass_matrix_states, 4)(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
+    full = fastcall.FastEntry(mass_matrix_states).call
+    assert full(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
 
 
 def test_frames_and_rows_pass():
     frames = (ROBOT.frame_names[-1], ROBOT.body_names[0])
     codes, offsets = frame_codes(ROBOT, frames, "local")
     inverse = np.empty((12, 12))
-    call = fastcall.door(inverse_inertia_pv_osim_states, 6)
+    call = fastcall.FastEntry(inverse_inertia_pv_osim_states).call
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse) == FINE
     batch = treesim.inverse_operational_inertia(ROBOT, STATE.q[None], frames, reference="local")
     np.testing.assert_array_equal(inverse, batch[0])
@@ -84,7 +85,7 @@ def test_frames_and_rows_pass():
 
 
 def test_a_solve_passes():
-    x, call = np.empty(ROBOT.nv), fastcall.door(inverse_mass_rows_states, 5)
+    x, call = np.empty(ROBOT.nv), fastcall.FastEntry(inverse_mass_rows_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
     np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
     assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.MISFIT
@@ -142,7 +143,7 @@ def test_wrong_sizes_never_touch_memory(wrong):
 
 
 def test_wrong_number_of_arguments():
-    call = fastcall.door(forward_dynamics_states, 7)
+    call = fastcall.FastEntry(forward_dynamics_states).call
     assert call() == call(ROBOT.ints) == call(*[STATE.q] * 8) == fastcall.MISFIT
 
 
@@ -168,5 +169,5 @@ def test_references_are_kept_in_order():
 
 def test_an_unknown_layout_closes_the_door(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
-    closed = fastcall.door.__wrapped__(forward_dynamics_states, 7)
+    closed = fastcall.door.__wrapped__(forward_dynamics_states, False)
     assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT

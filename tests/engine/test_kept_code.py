@@ -31,7 +31,7 @@ from small_kernel import doubled_states
 print("ready", flush=True)
 robot, result = chain(1), np.empty(1)
 def call():
-    return fastcall.row_door(doubled_states)(robot.ints, robot.reals, np.array([2.0]), result)
+    return fastcall.FastEntry(doubled_states, row=True).call(robot.ints, robot.reals, np.array([2.0]), result)
 """
 ONCE = CALL + "print(call(), *result)"
 FINE = "ready\n0 4.0\n"

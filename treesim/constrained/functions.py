@@ -10,7 +10,7 @@ import numpy as np
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..errors import ArgumentError
-from ..model.given import whole_number
+from ..model.given import checked_robot, whole_number
 from ..model.tree import Tree
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
@@ -45,6 +45,7 @@ def constrained_dynamics(
     UnsupportedError. Cost: "pv" O(N + m^2 d + m^3), "caba" O(N + m) an iteration, else a few articulated-body sweeps,
     Λ⁻¹ by its method, and O(m^3).
     """
+    robot = checked_robot(robot)
     given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)
     solver = plugins.get("constrained", method)
     plugins.get("operational", operational)  # an unknown name is an error even where it is not needed

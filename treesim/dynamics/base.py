@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from ..engine.evaluate import Argument, Runner, evaluate
-from ..engine.fastcall import door
+from ..engine.fastcall import FastEntry
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
@@ -66,15 +66,20 @@ class CompiledBackend:
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
     armature_entry: its like for one state with rotor inertias of its own, `(ints, reals, q, v, tau, armature, qdd)`.
+    planned: whether it has `integers` or a `runner` of its own for each robot.
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
     entry: ClassVar[Callable[..., int]]
     armature_entry: ClassVar[Callable[..., int] | None] = None
+    planned: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        cls.planned = cls.integers is not CompiledBackend.integers or cls.runner is not CompiledBackend.runner
 
     def __init__(self) -> None:
-        self._door: Callable[..., int] | None = None
+        self._fast = FastEntry(type(self).entry)
 
     def forward_dynamics(
         self,
@@ -89,15 +94,13 @@ class CompiledBackend:
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        runner = self.runner(robot)
-        simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
+        runner = self.runner(robot) if self.planned else None
+        simple = f_ext is None and gravity is None and armature is None
         if simple and runner is None and engine == "auto" and out is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
-            if self._door is None:
-                self._door = door(type(self).entry, 7)
-            qdd = np.empty(robot.nv)
-            if self._door(self.integers(robot), robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+            ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
+            if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
         arguments = (
             configuration(robot, q),

@@ -11,7 +11,7 @@ import numpy as np
 from .. import plugins
 from ..engine.arguments import Argument, check_out
 from ..engine.evaluate import check_engine, evaluate, refuse_overflow
-from ..engine.fastcall import door, row_door
+from ..engine.fastcall import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
@@ -20,7 +20,7 @@ from ..kernels.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
-from ..model.given import whole_number
+from ..model.given import checked_robot, whole_number
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .auto import Auto
@@ -29,13 +29,16 @@ from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
 NO_GRAVITY = (0.0, 0.0, 0.0)
-INVERSE_DYNAMICS = {"rnea": inverse_dynamics_states, "composite": inverse_dynamics_composite_states}
-MASS_MATRIX = {
-    "crba": mass_matrix_states,
-    "direct": mass_matrix_direct_states,
-    "symmetry": mass_matrix_symmetric_states,
+INVERSE_DYNAMICS = {
+    "rnea": FastEntry(inverse_dynamics_states),
+    "composite": FastEntry(inverse_dynamics_composite_states),
 }
-PACKED_MASS_MATRIX = {"crba": mass_matrix_packed_states}
+MASS_MATRIX = {
+    "crba": FastEntry(mass_matrix_states),
+    "direct": FastEntry(mass_matrix_direct_states),
+    "symmetry": FastEntry(mass_matrix_symmetric_states),
+}
+PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states, row=True)}
 
 
 def forward_dynamics(
@@ -71,6 +74,8 @@ def forward_dynamics(
     ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
     of meaning. Cost: the backend's; `aba` is O(N).
     """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
     if refinements or type(refinements) is not int:
         refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend)
@@ -124,13 +129,14 @@ def inverse_dynamics(
     "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
     has two recursions that do not wait for each other.
     """
-    entry = INVERSE_DYNAMICS.get(method)
-    if entry is None:
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    fast = INVERSE_DYNAMICS.get(method)
+    if fast is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
-    simple = f_ext is None and gravity is None and armature is None and getattr(q, "ndim", 1) == 1
-    if simple and engine == "auto" and out is None:
+    if f_ext is None and gravity is None and armature is None and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
-        if door(entry, 7)(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+        if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
     arguments = (
         configuration(robot, q),
@@ -139,7 +145,7 @@ def inverse_dynamics(
         Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
     )
     constants = constants_of(robot, gravity, armature)
-    return evaluate(entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
+    return evaluate(fast.entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
 
 
 def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
@@ -147,6 +153,7 @@ def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = N
 
     Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
     """
+    robot = checked_robot(robot)
     return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
 
 
@@ -169,16 +176,18 @@ def mass_matrix(
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
     """
-    entry = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
-    if entry is None:
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
+    if fast is None:
         raise _no_such_mass_matrix(method)
     shape = (robot.nnz,) if packed else (robot.nv, robot.nv)
-    if armature is None and getattr(q, "ndim", 1) == 1 and engine == "auto" and out is None:
-        M, enter = np.empty(shape), row_door(entry) if packed else door(entry, 4)
-        if enter(robot.ints, robot.reals, q, M) == FINE:
+    if armature is None and engine == "auto" and out is None:
+        M = np.empty(shape)
+        if fast.call(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
-    return evaluate(entry, constants, (configuration(robot, q),), [shape], engine=engine, out=out)[0]
+    return evaluate(fast.entry, constants, (configuration(robot, q),), [shape], engine=engine, out=out)[0]
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
@@ -192,6 +201,7 @@ def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto
 
     Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
     """
+    robot = checked_robot(robot)
     out = _energy_and_momentum(robot, q, v, gravity, engine)
     return out[..., 0], out[..., 1]
 
@@ -201,6 +211,7 @@ def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
     """
+    robot = checked_robot(robot)
     return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.arguments import Argument, coerce, precision, refuse_non_finite
+from ..model.given import checked_robot
 from ..model.tree import Tree
 
 
@@ -18,6 +19,7 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
     packs a full matrix. Fresh arrays; O(nnz).
     """
+    robot = checked_robot(robot)
     return robot.topology.packed_pattern()
 
 
@@ -27,6 +29,7 @@ def unpack_mass_matrix(robot: Tree, packed: Any) -> np.ndarray:
     For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),
     NonFiniteError. O(nv^2).
     """
+    robot = checked_robot(robot)
     argument = Argument("packed", packed, (robot.nnz,))
     values = coerce(argument, precision(packed))
     refuse_non_finite((argument,), (values,))

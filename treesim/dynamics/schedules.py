@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import plugins
 from ..errors import UnsupportedError
+from ..model.given import checked_robot
 from ..model.schedule import Schedule
 from ..model.tree import Tree
 
@@ -16,6 +17,7 @@ def schedule(robot: Tree, method: str = "tree_contraction") -> Schedule:
     method: a name of `scheduled_methods()`. The way back, from which forces and accelerations come, takes the same
     stages in reverse. Raises UnknownNameError, and UnsupportedError for a backend that works body after body.
     """
+    robot = checked_robot(robot)
     backend = plugins.get("dynamics", method)
     if not _has_schedule(backend):
         raise UnsupportedError(f"{method} has no schedule; {', '.join(scheduled_methods())} have one")

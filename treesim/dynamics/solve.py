@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
-from ..engine.fastcall import door
+from ..engine.fastcall import FastEntry
 from ..kernels.inverse_mass import inverse_mass_rows_states
 from ..kernels.status import FINE
+from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import explain_failure
+
+SOLVE = FastEntry(inverse_mass_rows_states)
 
 
 def solve_mass_matrix(robot: Tree, q: Any, x: Any, engine: str = "auto", out: np.ndarray | None = None) -> np.ndarray:
@@ -22,9 +25,11 @@ def solve_mass_matrix(robot: Tree, q: Any, x: Any, engine: str = "auto", out: np
     SingularInertiaError (naming the joint), UnknownNameError and UnsupportedError (engine). CRBA, LTDL without fill-in
     and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
     """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
     result = np.empty(robot.nv)
     alone = engine == "auto" and out is None and robot.nv > 0
-    if alone and door(inverse_mass_rows_states, 5)(robot.ints, robot.reals, q, x, result) == FINE:
+    if alone and SOLVE.call(robot.ints, robot.reals, q, x, result) == FINE:
         return result  # anything but one state in float arrays is coerced, broadcast, or explained below
     return times_inverse_mass(robot, q, x, (robot.nv,), engine, out)
 
@@ -35,7 +40,7 @@ def times_inverse_mass(
     """Return rows M^-1 (..., *shape), shape (nv,) or (m, nv); M is factored once a state. Errors as above."""
     arguments = (configuration(robot, q), Argument("x", rows, shape))
     return evaluate(
-        inverse_mass_rows_states,
+        SOLVE.entry,
         (robot.ints, robot.reals),
         arguments,
         [shape],

@@ -1,13 +1,14 @@
 """What every entry is checked for, by whatever engine it runs: finite arguments and results, unit quaternions.
 
 An entry (a kernel whose name ends in `_states`) declares by annotation which of its arguments hold numbers of states
-(`Reals`), and by name which of these hold configurations. The generic engine looks at them after the call (`admitted`,
-and the doors of `fastcall`); code made for one robot looks at the same numbers while it has them in registers.
+(`Reals`), and by name which of these hold configurations. The generic engine looks at them after the call, in the same
+machine code (`admitted`); code made for one robot looks at the same numbers while it has them in registers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from ..kernels.status import NOT_FINITE, quaternion_start, status_of, status_of_quaternions
@@ -21,28 +22,36 @@ def is_entry(kernel: Kernel) -> bool:
     return kernel.__name__.endswith("_states")
 
 
-def admitted(entry: Kernel, code: Kernel, code_of: Callable[[Kernel], Kernel]) -> Kernel:
-    """Return what calls the code of an entry, and reports NOT_FINITE also if one of its arguments or results is NaN or
-    infinite, or a quaternion in a configuration is not of length 1; code_of: gives the code of the kernels that look.
+def admitted(entry: Kernel, part: Kernel) -> FunctionType:
+    """Return an entry with its checks as one kernel, for the generic engine to compile.
+
+    It reports NOT_FINITE also if an argument or result is NaN or infinite, or a quaternion in a configuration is not of
+    length 1. Arrays of wrong sizes are not looked at. part: what it calls in the entry's place. Its text is made, since
+    compiled functions have a fixed number of arguments.
     """
     parameters = _parameters(entry)
-    numbers = [k for k, (_, kind) in enumerate(parameters) if kind == "Reals"]
-    configurations = [k for k, (name, _) in enumerate(parameters) if name in CONFIGURATIONS]
-
-    def run(*arguments: Any) -> int:
-        status = int(code(*arguments))
-        if status > NOT_FINITE:  # arrays of wrong sizes are not looked at
-            return status
-        for k in configurations:
-            status = max(status, code_of(status_of_quaternions)(arguments[0], arguments[k]))
-        look = code_of(status_of)
-        for k in numbers:
-            if status >= NOT_FINITE:
-                break
-            status = max(status, look(arguments[k]))
+    names = ", ".join(name for name, _ in parameters)
+    tables = parameters[0][0]
+    checks = [f"status_of_quaternions({tables}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
+    checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals"]
+    worst = f"max(status, {', '.join(checks)})" if checks else "status"
+    text = f"""
+def {entry.__name__}({names}):
+    status = entry({names})
+    if status > NOT_FINITE:
         return status
-
-    return run
+    return {worst}
+"""
+    namespace: dict[str, Any] = {
+        "__name__": entry.__module__,
+        "entry": part,
+        "NOT_FINITE": NOT_FINITE,
+        "status_of": status_of,
+        "status_of_quaternions": status_of_quaternions,
+    }
+    exec(compile(text, f"<checks of {entry.__name__}>", "exec"), namespace)
+    kernel: FunctionType = namespace[entry.__name__]
+    return kernel
 
 
 def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[int]) -> list[int]:

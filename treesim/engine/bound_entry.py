@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from .arguments import Shape
 from .evaluate import check_engine, lanes_for
-from .fastcall import DOORS, MISFIT, door, row_door
+from .fastcall import DOORS, MISFIT, door
 from .specialised import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
@@ -92,7 +92,7 @@ class BoundEntry:
         if self.number is not np.float64 or len(self.constants) != 2 or arity not in DOORS or len(self.results) > 1:
             return _turned_down
         of_row = arity == 4 and len(self.results[0]) == 1
-        enter, constants = row_door(self.entry) if of_row else door(self.entry, arity), self.constants
+        enter, constants = door(self.entry, of_row), self.constants
         if not math.prod(self.inputs[-1]):
             return lambda *arrays: enter(*constants, *arrays[:-1], NOTHING, arrays[-1])
         return lambda *arrays: enter(*constants, *arrays)

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.status import WRONG_SIZE, status_of, status_of_quaternions, status_of_rows
+from ..kernels.status import WRONG_SIZE
 from ..kernels.tables import NNZ, NQ, NV
 from .ctrl_c import ctrl_c_later
-from .generic import compile_callback, compile_part, runs_compiled
+from .generic import compile_callback, runs_compiled
 
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
@@ -116,9 +116,7 @@ def door_4(me, arguments, count):
     ints = table(a)
     if not (is_row(c, known, ints[NQ]) and is_matrix(d, known, ints[NV], ints[NV]) and apart(c, d)):
         return boxed(known, MISFIT)
-    q, M = numbers(c), numbers(d)
-    status = entry(ints, numbers(b), q, M)
-    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(M)))
+    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d)))
 
 
 def door_4_row(me, arguments, count):
@@ -131,9 +129,7 @@ def door_4_row(me, arguments, count):
     ints = table(a)
     if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NNZ]) and apart(c, d)):
         return boxed(known, MISFIT)
-    q, M = numbers(c), numbers(d)
-    status = entry(ints, numbers(b), q, M)
-    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(M)))
+    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d)))
 
 
 def door_5(me, arguments, count):
@@ -149,9 +145,7 @@ def door_5(me, arguments, count):
         return boxed(known, MISFIT)
     if not (apart(c, e) and apart(d, e)):
         return boxed(known, MISFIT)
-    q, x, result = numbers(c), numbers(d), numbers(e)
-    status = entry(ints, numbers(b), q, x, result)
-    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of_rows(x, x, result)))
+    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d), numbers(e)))
 
 
 def door_6(me, arguments, count):
@@ -168,9 +162,7 @@ def door_6(me, arguments, count):
         return boxed(known, MISFIT)
     if words_at(f[DIMENSIONS], 1)[0] != 6 * (frames.size - 1):
         return boxed(known, MISFIT)
-    q, result = numbers(e), numbers(f)
-    status = entry(ints, numbers(b), frames[1:], numbers(d), frames[0], q, result)
-    return boxed(known, max(status, status_of_quaternions(ints, q), status_of(q), status_of(result)))
+    return boxed(known, entry(ints, numbers(b), frames[1:], numbers(d), frames[0], numbers(e), numbers(f)))
 
 
 def door_7(me, arguments, count):
@@ -188,13 +180,9 @@ def door_7(me, arguments, count):
         return boxed(known, MISFIT)
     if not (apart(c, g) and apart(d, g) and apart(e, g) and apart(f, g)):
         return boxed(known, MISFIT)
-    q, v, x, last, result = numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)
-    status = entry(ints, numbers(b), q, v, x, last, result)
-    configuration = max(status_of_quaternions(ints, q), status_of(q))
-    return boxed(known, max(status, configuration, status_of_rows(v, x, result), status_of(last)))
+    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)))
 
 
-CHECKS = status_of, status_of_rows, status_of_quaternions
 DOORS = {4: door_4, 5: door_5, 6: door_6, 7: door_7}
 
 
@@ -218,29 +206,40 @@ class _Known(np.ndarray):
     keep: Any
 
 
-@cache
-def door(kernel_entry: Callable[..., int], arity: int) -> Callable[..., int]:
-    """Return the fast built-in function of an entry `(ints, reals, arrays...)`: of 4 to 7 arguments.
+class FastEntry:
+    """An entry `(ints, reals, arrays...)` of 4 to 7 arguments with its door, which is compiled at the first call.
 
-    It returns the entry's status, or MISFIT for arguments it does not take; tables must be a robot's and its frames'.
-    Where kernels run as plain Python, or numpy's layout is not the known one, every call is a MISFIT.
+    call: the fast built-in function. It returns the entry's status, or MISFIT for arguments it does not take; tables
+    must be a robot's and its frames'. Where kernels run as plain Python, or numpy's layout is not the known one, every
+    call is a MISFIT. row: whether a result of four arguments is a row of numbers, not a matrix.
     """
-    return _opened(kernel_entry, DOORS[arity])
+
+    __slots__ = ("call", "entry", "row")
+
+    def __init__(self, kernel_entry: Callable[..., int], row: bool = False) -> None:
+        self.entry, self.row = kernel_entry, row
+        self.call: Callable[..., int] = self._first_call
+
+    def _first_call(self, *arguments: Any) -> int:
+        """Open the door, and stay out of the way from then on."""
+        self.call = door(self.entry, self.row)
+        return self.call(*arguments)
 
 
 @cache
-def row_door(kernel_entry: Callable[..., int]) -> Callable[..., int]:
-    """Return what `door` does, for an entry (ints, reals, q, result) whose result is a row of numbers, not a matrix."""
-    return _opened(kernel_entry, door_4_row)
-
-
-def _opened(kernel_entry: Callable[..., int], function: Any) -> Callable[..., int]:
-    """The built-in function of one of the doors above."""
+def door(kernel_entry: Callable[..., int], row: bool) -> Callable[..., int]:
+    """Return the fast built-in function of an entry, compiled: `FastEntry.call`."""
     if not (runs_compiled() and layout_is_known()):
         return lambda *arguments: MISFIT
     with ctrl_c_later():
-        code = _compile_door(kernel_entry, function)
+        code = _compile_door(kernel_entry, door_4_row if row else DOORS[door_arity(kernel_entry)])
     return builtin(kernel_entry.__name__, code.address, np.float64, code)
+
+
+def door_arity(kernel_entry: Callable[..., int]) -> int:
+    """Return how many arguments the door of an entry takes: frames and their reference's code are one."""
+    kinds = [kind for name, kind in kernel_entry.__annotations__.items() if name != "return"]
+    return len(kinds) - ("Integer" in kinds)
 
 
 def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
@@ -260,7 +259,6 @@ def _compile_door(kernel_entry: Any, function: Any) -> Any:
 
     words, reals = _memory_readers()
     replaced = {"words_at": words, "reals_at": reals}
-    replaced |= {check.__name__: compile_part(check) for check in CHECKS}
     signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
     return compile_callback(function, kernel_entry, replaced, signature)
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import disk_cache
 from .admission import admitted, is_entry
@@ -47,15 +47,8 @@ PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfu
 SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")
 
 
-class Entry(NamedTuple):
-    """Machine code of a kernel entry, alone and with its checks, which is what Python calls."""
-
-    alone: Any
-    checked: Callable[..., int]
-
-
 _lock = lock_across_forks()
-_entries: dict[Callable[..., Any], Entry] = {}
+_entries: dict[Callable[..., Any], Any] = {}
 _parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
 
 
@@ -72,28 +65,18 @@ def in_vectors() -> bool:
 OWN: dict[str, Callable[..., Any]] = {"sincos": sincos, "less": less, "in_vectors": in_vectors}  # math has none
 
 
-def compiled(entry: Callable[..., int]) -> Callable[..., int]:
+def compiled(entry: Callable[..., int]) -> Any:
     """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
 
     With NUMBA_DISABLE_JIT=1 it runs as plain Python. Cost: seconds when the disk cache holds nothing for these sources,
     milliseconds when it does.
     """
-    return _entry(entry).checked
-
-
-def machine_code(entry: Callable[..., int]) -> Any:
-    """Return an entry alone, without checks, for callers with checks of their own; see `compiled`."""
-    return _entry(entry).alone
-
-
-def _entry(entry: Callable[..., int]) -> Entry:
     found = _entries.get(entry)
     if found is not None:
         return found
     with ctrl_c_later(), _lock:
         if entry not in _entries:
-            alone = _compile_entry(entry)
-            _entries[entry] = Entry(alone, admitted(entry, alone, machine_code) if is_entry(entry) else alone)
+            _entries[entry] = _compile_entry(entry)
     return _entries[entry]
 
 
@@ -111,14 +94,15 @@ def runs_compiled() -> bool:
 
 
 def _compile_entry(entry: Any) -> Any:
+    if not runs_compiled():
+        return admitted(entry, entry) if is_entry(entry) else entry
     import numba
 
-    if not runs_compiled():
-        return entry
     signature, flags = _signature(entry), FLAGS.get(entry.__module__, FAST)
     kept = KeptFunction(entry, str(signature))
     with _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__, kept):
-        function: Any = numba.njit(nogil=True, error_model="numpy", fastmath=flags)(_linked(entry))
+        kernel = admitted(entry, compile_part(entry)) if is_entry(entry) else entry
+        function: Any = numba.njit(nogil=True, error_model="numpy", fastmath=flags)(_linked(kernel))
         function._cache = kept
         function.compile(signature)
         function.disable_compile()
@@ -163,7 +147,7 @@ def compile_callback(function: Any, entry: Any, replaced: dict[str, Any], signat
     types, options = (signature.args, signature.return_type), {"error_model": "numpy"}
     with _lock:
         kept = KeptFunction(entry, function.__name__, str(signature))
-        linked = function if kept.whole else _with_replaced(function, replaced | {"entry": machine_code(entry)}, label)
+        linked = function if kept.whole else _with_replaced(function, replaced | {"entry": compiled(entry)}, label)
         callback: Any = CFunc(linked, types, locals={}, options=options)
         callback._cache = kept
         callback.compile()

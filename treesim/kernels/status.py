@@ -44,14 +44,6 @@ def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
     return FINE
 
 
-def status_of_rows(a, b, c):
-    """FINE, or NOT_FINITE if any number of three arrays of one size is NaN or infinite; sooner than one by one."""
-    residue = a[0] * 0 if a.size > 0 else 0
-    for k in range(a.size):
-        residue += a[k] * 0 + b[k] * 0 + c[k] * 0
-    return FINE if residue == 0 else NOT_FINITE
-
-
 def undefined(x):
     """NaN, made of a number; only code of this module may count on it."""
     return (x * 0) / (x * 0)

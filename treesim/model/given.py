@@ -25,6 +25,16 @@ def checked_robot(value: Any) -> Tree:
     return value
 
 
+def checked_frames(value: Any) -> tuple[str, ...]:
+    """Return the names of frames, of which one needs no sequence; raises ArgumentError for anything else."""
+    if isinstance(value, str):
+        return (value,)
+    try:
+        return tuple(value)
+    except TypeError:
+        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
+
+
 def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:
     """Return `value` as an int if it is a whole number, of Python's or NumPy's types, from least to most.
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..dynamics.base import explain_failure
-from ..engine.fastcall import door
+from ..engine.fastcall import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from .frames import for_each_state, frame_codes, frame_tables, reference_code
@@ -33,18 +33,16 @@ class CompiledMethod:
     entry: ClassVar[Callable[..., int]]
 
     def __init__(self) -> None:
-        self._door: Callable[..., int] | None = None
+        self._fast = FastEntry(type(self).entry)
 
     def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         codes, offsets = frame_codes(robot, frames, reference)
         m = 6 * len(frames)
         out = np.empty((m, m))
-        if self._door is None:
-            self._door = door(type(self).entry, 6)
-        if self._door(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
+        if self._fast.call(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
-        entry = type(self).entry
+        entry = self._fast.entry
         return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:

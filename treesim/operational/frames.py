@@ -10,15 +10,17 @@ import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fastcall import door
+from ..engine.fastcall import FastEntry
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
 from ..kernels.status import FINE
+from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
+JACOBIAN = FastEntry(jacobian_states)
 
 
 def reference_code(reference: str) -> int:
@@ -90,6 +92,7 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
 
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
     """
+    robot = checked_robot(robot)
     bodies, offset = frame_tables(robot, (frame,))
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
@@ -102,6 +105,7 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
 
     q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
     """
+    robot = checked_robot(robot)
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
     shape = (robot.n_bodies + 1, 4, 4)
@@ -116,11 +120,13 @@ def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") ->
     reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
     reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
     """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
     codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
-    if door(jacobian_states, 6)(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
+    if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
         return J  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(jacobian_states, robot, q, (codes, offsets), J.shape)
+    return for_each_state(JACOBIAN.entry, robot, q, (codes, offsets), J.shape)
 
 
 def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "world") -> np.ndarray:
@@ -128,6 +134,7 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
 
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
     """
+    robot = checked_robot(robot)
     bodies, offset = frame_tables(robot, (frame,))
     constants = (*constants_of(robot), int(bodies[0]), offset, reference_code(reference))
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
+from ..model.given import checked_frames, checked_robot
 from ..model.tree import Tree
 
 
@@ -23,5 +24,7 @@ def inverse_operational_inertia(
     Sources: Featherstone 2010, section 4 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
     Sathya, Decre, Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
     """
-    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    names = checked_frames(frames)
     return plugins.get("operational", method).inverse_inertia(robot, q, names, reference)

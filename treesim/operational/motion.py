@@ -11,6 +11,7 @@ from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states
+from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .frames import frame_tables, reference_code
@@ -68,6 +69,7 @@ def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, referenc
     the frame ("local"). It is what an observer at rest measures, without gravity: J a + Jdot v for world axes. Raises
     UnknownNameError (frame, reference), ArgumentError, NonFiniteError. O(N). Source: RBDA sections 2.11 and 4.1.
     """
+    robot = checked_robot(robot)
     local = reference_code(reference) != reference_code("world")
     motion = frame_motions(robot, q, v, a, (frame,))
     acceleration = motion.acceleration[..., 0, :]
@@ -89,6 +91,7 @@ def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarr
 
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
     """
+    robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
     out = evaluate(center_of_mass_states, constants, _state(robot, q, v, a), [(9,)])[0]
     return out[..., :3], out[..., 3:6], out[..., 6:]
@@ -99,6 +102,7 @@ def center_of_mass(robot: Tree, q: Any) -> np.ndarray:
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
     """
+    robot = checked_robot(robot)
     still = np.zeros(robot.nv)
     return np.ascontiguousarray(center_of_mass_motion(robot, q, still, still)[0])
 
@@ -108,6 +112,7 @@ def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
     """
+    robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
     argument = configuration(robot, q)
     return evaluate(center_of_mass_jacobian_states, constants, (argument,), [(3, robot.nv)])[0]

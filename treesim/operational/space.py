@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,12 +12,13 @@ from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
-from ..engine.generic import compiled, machine_code
+from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.operational_space import rows_states
 from ..kernels.scaled_inverse import scaled_inverses
 from ..kernels.status import FINE
+from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .frames import frame_codes
@@ -101,6 +102,7 @@ def operational_space(
     Raises UnknownNameError, ArgumentError, NonFiniteError, SingularInertiaError, ModelError (centre of mass of no
     mass). Cost: the method's, plus O(m n d) for H^-1 J', O(m^3), and O(m n^2) for N. Source: Featherstone 2010.
     """
+    robot = checked_robot(robot)
     if not 0 < rtol < 1:
         raise ArgumentError(f"rtol must lie between 0 and 1, got {rtol}")
     listed = _listed(tasks)
@@ -152,7 +154,9 @@ def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray
 
 
 def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]:
-    several = [tasks] if isinstance(tasks, str | FramesTask | CenterOfMassTask) else list(tasks)
+    given: Any = tasks
+    one = isinstance(tasks, str | FramesTask | CenterOfMassTask) or not isinstance(tasks, Iterable)
+    several = [given] if one else list(given)
     listed = [FrameTask(task) if isinstance(task, str) else task for task in several]
     for task in listed:
         if not isinstance(task, FramesTask | CenterOfMassTask):
@@ -192,9 +196,9 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     if centers:
         massive(robot)
-    if q.ndim == 1 and robot.nv:  # one state goes straight to machine code: q and v are checked by Λ^-1 and the bias
+    if q.ndim == 1 and robot.nv:  # one state goes straight to machine code
         motions, J, X = (np.empty(shape) for shape in shapes)
-        if machine_code(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
+        if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
             return _BaseRows(frames, motions, J, X)
     motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
     return _BaseRows(frames, motions, J, X)

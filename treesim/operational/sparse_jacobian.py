@@ -13,6 +13,7 @@ from ..engine.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels
+from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree
 from .frames import frame_jacobian, frame_tables
@@ -142,7 +143,8 @@ def sparse_jacobian(robot: Tree, q: Any, frames: str | Sequence[str], reference:
     Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
     N = J.null_space(J̄). Raises UnknownNameError (frame, reference), ArgumentError, NonFiniteError.
     """
-    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    robot = checked_robot(robot)
+    names = checked_frames(frames)
     bodies, _ = frame_tables(robot, names)
     last = [robot.topology.last_dof[body] for body in bodies for _ in range(6)]
     rows = [frame_jacobian(robot, q, name, reference) for name in names]
