@@ -6,10 +6,30 @@ Processes that tests start import this checkout, as the tests do, and so find th
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 CHECKOUT = str(Path(__file__).parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.get("PYTHONPATH")]))
+
+# files whose kernels take longest to compile, by what they share: two processes would compile the same at once
+SHARED = {
+    "operational space": ("tests/operational/", "tests/constrained/", "inverse_operational_inertia"),
+    "forward dynamics": (
+        "tests/identities/test_dynamics",
+        "tests/pinocchio/test_random_trees",
+        "tests/dynamics/test_batches",
+        "tests/test_sensitivity",
+    ),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Send the tests of one file, and those that share kernels, to one process (`--dist loadgroup`)."""
+    for item in items:
+        shared = (name for name, parts in SHARED.items() if any(part in item.nodeid for part in parts))
+        item.add_marker(pytest.mark.xdist_group(next(shared, item.nodeid.partition("::")[0])))
+
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]

@@ -125,7 +125,7 @@ FIRST_LIGHT = (
     "import treesim, numpy as np;"
     "from treesim.model.generators import chain;"
     "r = chain(3);"
-    "print(treesim.mass_matrix(r, np.zeros(3)).trace())"
+    "print(treesim.frame_pose(r, np.zeros(3), r.frame_names[-1]).trace())"  # soon compiled
 )
 
 

@@ -27,10 +27,8 @@ def checked_robot(value: Any) -> Tree:
 
 def checked_frames(value: Any) -> tuple[str, ...]:
     """Return the names of frames, of which one needs no sequence; raises ArgumentError for anything else."""
-    if isinstance(value, str):
-        return (value,)
     try:
-        return tuple(value)
+        return (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
         raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
 

@@ -67,6 +67,12 @@ def _frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[
     return codes, offsets
 
 
+def _frame_table(robot: Tree, frame: str) -> tuple[int, np.ndarray]:
+    """The body of one frame, and its placement (12,), which may be written."""
+    codes, offsets = frame_codes(robot, (frame,), "world")
+    return int(codes[1]), offsets.copy()
+
+
 def for_each_state(
     entry: Callable[..., int],
     robot: Tree,
@@ -93,10 +99,9 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
     """
     robot = checked_robot(robot)
-    bodies, offset = frame_tables(robot, (frame,))
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
-    constants = (*constants_of(robot), int(bodies[0]), offset)
+    constants = (robot.ints, robot.reals, *_frame_table(robot, frame))
     return evaluate(frame_pose_states, constants, (configuration(robot, q),), [(4, 4)])[0]
 
 
@@ -135,7 +140,6 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
     """
     robot = checked_robot(robot)
-    bodies, offset = frame_tables(robot, (frame,))
-    constants = (*constants_of(robot), int(bodies[0]), offset, reference_code(reference))
+    constants = (robot.ints, robot.reals, *_frame_table(robot, frame), reference_code(reference))
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     return evaluate(frame_velocity_states, constants, arguments, [(6,)])[0]

@@ -26,5 +26,5 @@ def inverse_operational_inertia(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    names = checked_frames(frames)
+    names = (frames,) if isinstance(frames, str) else checked_frames(frames)
     return plugins.get("operational", method).inverse_inertia(robot, q, names, reference)

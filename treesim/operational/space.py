@@ -116,7 +116,7 @@ def operational_space(
     jbar = X @ inertia
     bias = velocity_terms - (bias_forces(robot, q, v, f_ext, gravity)[..., None, :] @ X)[..., 0, :]
     nullspace = _identity_minus(jbar @ J)
-    refuse_overflow("the operational space", nullspace, np.ascontiguousarray(bias))  # all else enters one of the two
+    refuse_overflow("the operational space", nullspace, bias)  # all else enters one of the two
     return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X)
 
 
@@ -190,16 +190,16 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     frames = tuple(dict.fromkeys(name for task in tasks if isinstance(task, FramesTask) for name in task.frames))
     centers = int(any(isinstance(task, CenterOfMassTask) for task in tasks))
     m = 6 * len(frames) + 3 * centers
-    shapes = [(len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)]
+    shapes = (len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)
     codes, offsets = frame_codes(robot, frames, "world")
     constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), centers)
-    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     if centers:
         massive(robot)
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code
-        motions, J, X = (np.empty(shape) for shape in shapes)
+        motions, J, X = np.empty(shapes[0]), np.empty(shapes[1]), np.empty(shapes[2])
         if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
             return _BaseRows(frames, motions, J, X)
+    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
     return _BaseRows(frames, motions, J, X)
 
