@@ -69,7 +69,7 @@ def test_a_kernel_is_compiled_whole(monkeypatch):
     monkeypatch.setattr(generic, "_compile_entry", lambda function: (press(), function)[1])
     with pytest.raises(KeyboardInterrupt):
         compiled(entry)
-    assert generic._entries.pop(entry).alone is entry
+    assert generic._entries.pop(entry) is entry
 
 
 def test_a_run_that_was_interrupted_while_compiling_can_be_repeated(monkeypatch):
