@@ -16,15 +16,15 @@ from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
 from .engine.result_memory import empty
 from .errors import ArgumentError, UnsupportedError
-from .kernels.crba import mass_matrix_packed_states, mass_matrix_states
-from .kernels.inverse_mass import inverse_mass_rows_states
+from .kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
+from .kernels.inverse_mass import solve_mass_matrix_states
 from .kernels.operational import jacobian_states
 from .kernels.rnea import inverse_dynamics_states
 from .kernels.status import FINE
 from .model.quaternions import configuration
 from .model.tree import Tree
 from .operational.base import CompiledMethod
-from .operational.frames import frame_tables, reference_code
+from .operational.frames import frame_codes
 
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
@@ -67,9 +67,9 @@ class Dynamics:
         v, x, a = (Argument(label, None, self._vector) for label in ("v", "x", "a"))
         self._forward = self._forward_function(v)
         self._inverse = self._function(inverse_dynamics_states, (self._q, v, a), self._vector, takes_forces=True)
-        self._mass = self._function(mass_matrix_states, (self._q,), self._matrix)
+        self._mass = self._function(mass_matrix_full_states, (self._q,), self._matrix)
         self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
-        self._solve = self._function(inverse_mass_rows_states, (self._q, x), self._vector, explain=self._explained)
+        self._solve = self._function(solve_mass_matrix_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
@@ -149,7 +149,7 @@ class Dynamics:
         return _Plugin(self, self._gravity, self._armature)
 
     def _jacobian_function(self, frame: str, reference: str) -> _Function:
-        constants = (*self._constants, *frame_tables(self.robot, (frame,)), reference_code(reference))
+        constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
         function = self._function(jacobian_states, (self._q,), (6, *self._vector), False, constants)
         return self._frames.setdefault((frame, reference), function)
 

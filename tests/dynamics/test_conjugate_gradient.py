@@ -15,7 +15,7 @@ from treesim.errors import ArgumentError, ConvergenceError, NonFiniteError, Sing
 from treesim.kernels.conjugate_gradient import (
     TOLERANCE,
     forward_dynamics_plain_states,
-    solve_states,
+    forward_dynamics_within_states,
 )
 from treesim.kernels.rnea import inverse_dynamics_states
 from treesim.model import generators as make
@@ -92,7 +92,9 @@ def test_in_exact_arithmetic_as_many_steps_as_degrees_of_freedom_are_enough(prec
     with mpmath.workdps(100):
         constants = (robot.ints, robot.reals, np.array([1e-13, robot.nv]), int(preconditioned))
         shapes = [(robot.nv,), (2,)]
-        qdd, (taken, residual) = run(solve_states, constants, (q, v, tau, np.empty(0)), shapes, mpmath.mpf)
+        qdd, (taken, residual) = run(
+            forward_dynamics_within_states, constants, (q, v, tau, np.empty(0)), shapes, mpmath.mpf
+        )
     assert taken <= robot.nv and residual <= 1e-13
     assert relative_error(qdd.astype(float), treesim.forward_dynamics(robot, q, v, tau)) < 1e-9
 
@@ -223,8 +225,8 @@ def test_the_plain_engine_tells_too():
     robot = trees.tree("random_a")
     q, v, _, tau, _ = random_state(robot)
     constants = (robot.ints, robot.reals, np.array([1e-13, 2]), 0)
-    with pytest.raises(ConvergenceError, match="solve_states"):
-        run(solve_states, constants, (q, v, tau, np.empty(0)), [(robot.nv,), (2,)], float)
+    with pytest.raises(ConvergenceError, match="forward_dynamics_within_states"):
+        run(forward_dynamics_within_states, constants, (q, v, tau, np.empty(0)), [(robot.nv,), (2,)], float)
 
 
 @backends

@@ -55,7 +55,7 @@ def test_rows_that_go_together_are_rows_one_by_one(monkeypatch):
     for together in (False, True):
         monkeypatch.setattr(crba, "in_vectors", lambda together=together: together)
         shape = [(robot.nv, robot.nv)]
-        results += run(crba.mass_matrix_states, (robot.ints, robot.reals), (q,), shape, float)
+        results += run(crba.mass_matrix_full_states, (robot.ints, robot.reals), (q,), shape, float)
     assert np.array_equal(*results)
 
 

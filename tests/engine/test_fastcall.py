@@ -10,8 +10,8 @@ from tests import trees
 from treesim.engine import fastcall
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
-from treesim.kernels.inverse_mass import inverse_mass_rows_states
+from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
+from treesim.kernels.inverse_mass import solve_mass_matrix_states
 from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
 from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
 from treesim.operational.frames import frame_codes
@@ -55,7 +55,7 @@ def test_one_state_passes():
 
 def test_a_matrix_passes():
     M = np.empty((ROBOT.nv, ROBOT.nv))
-    assert fastcall.FastEntry(mass_matrix_states).call(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
+    assert fastcall.FastEntry(mass_matrix_full_states).call(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
     np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
 
 
@@ -66,7 +66,7 @@ def test_a_result_in_a_row_passes_its_own_door_only():
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
-    full = fastcall.FastEntry(mass_matrix_states).call
+    full = fastcall.FastEntry(mass_matrix_full_states).call
     assert full(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
 
 
@@ -85,7 +85,7 @@ def test_frames_and_rows_pass():
 
 
 def test_a_solve_passes():
-    x, call = np.empty(ROBOT.nv), fastcall.FastEntry(inverse_mass_rows_states).call
+    x, call = np.empty(ROBOT.nv), fastcall.FastEntry(solve_mass_matrix_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
     np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
     assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.MISFIT

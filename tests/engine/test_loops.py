@@ -5,7 +5,7 @@ import pytest
 
 from tests import trees
 from treesim.engine.loops import heard_by, mark, marked
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_full_states
 
 pytestmark = pytest.mark.nojit
 
@@ -49,8 +49,8 @@ def test_kernels_that_a_kernel_calls_are_marked_too():
     robot = trees.tree("random_a")
     q, M = robot.random(np.random.default_rng(0)), np.empty(robot.nv**2)
     expected = M.copy()
-    mass_matrix_states(robot.ints, robot.reals, q, expected)
-    _, marks = heard(mass_matrix_states, robot.ints, robot.reals, q, M)
+    mass_matrix_full_states(robot.ints, robot.reals, q, expected)
+    _, marks = heard(mass_matrix_full_states, robot.ints, robot.reals, q, M)
     assert np.array_equal(M, expected)
     sites = {max(site, ~site) for site in marks}
     assert len(sites) >= 5  # states; bodies out and in; rows; path

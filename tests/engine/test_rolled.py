@@ -14,7 +14,7 @@ from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
+from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics import body_poses_states
 from treesim.model import generators
@@ -128,7 +128,7 @@ def in_segments(entry, robot, fold_zeros=False):
     """A trace of an entry, and its segments."""
     n = robot.nv
     sizes = {
-        mass_matrix_states: ((robot.nq,), (n * n,)),
+        mass_matrix_full_states: ((robot.nq,), (n * n,)),
         mass_matrix_packed_states: ((robot.nq,), (robot.nnz,)),
         body_poses_states: ((robot.nq,), (16 * (robot.n_bodies + 1),)),
     }.get(entry, ((robot.nq, n, n, 0), (n,)))
@@ -138,7 +138,7 @@ def in_segments(entry, robot, fold_zeros=False):
 
 @pytest.mark.nojit
 @pytest.mark.parametrize(
-    "entry", [forward_dynamics_states, mass_matrix_states, mass_matrix_packed_states, body_poses_states]
+    "entry", [forward_dynamics_states, mass_matrix_full_states, mass_matrix_packed_states, body_poses_states]
 )
 @pytest.mark.parametrize("fold_zeros", [False, True])
 def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
@@ -149,7 +149,7 @@ def test_code_does_not_grow_with_the_number_of_bodies(entry, fold_zeros):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("entry", [forward_dynamics_states, forward_dynamics_ltdl_states, mass_matrix_states])
+@pytest.mark.parametrize("entry", [forward_dynamics_states, forward_dynamics_ltdl_states, mass_matrix_full_states])
 @pytest.mark.parametrize("name", ["random_14", "grid_3"])
 def test_no_value_is_overwritten_before_its_last_use_nor_by_a_segment_that_reads_it(name, entry):
     traced, found = in_segments(entry, trees.tree(name))

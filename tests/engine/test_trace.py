@@ -11,7 +11,7 @@ from tests import sensitivity, trees
 from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Functions, Graph, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
-from treesim.kernels.crba import mass_matrix_packed_states, mass_matrix_states
+from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.rnea import inverse_dynamics_states
 
 pytestmark = pytest.mark.nojit
@@ -51,7 +51,7 @@ def test_a_trace_computes_what_the_function_computes(name):
     expected = treesim.inverse_dynamics(robot, q, v, a)
     bound = 2 * sensitivity.of_inverse_dynamics(robot, q, v, a, expected)
     assert sensitivity.farthest(values(inverse, np.concatenate([q, v, a])), expected) < bound
-    matrix = trace(mass_matrix_states, constants, (robot.nq,), (n * n,))
+    matrix = trace(mass_matrix_full_states, constants, (robot.nq,), (n * n,))
     assert trees.relative_error(values(matrix, q).reshape(n, n), treesim.mass_matrix(robot, q)) < 1e-14
     packed = trace(mass_matrix_packed_states, constants, (robot.nq,), (robot.nnz,))
     assert trees.relative_error(values(packed, q), treesim.mass_matrix(robot, q, packed=True)) < 1e-14
@@ -112,7 +112,7 @@ def test_what_cannot_be_traced_says_so():
     with pytest.raises(treesim.UnsupportedError, match="cannot be traced"):
         trace(difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,))
     with pytest.raises(treesim.UnsupportedError, match="sizes"):
-        trace(mass_matrix_states, (robot.ints, robot.reals), (robot.nq + 1,), (robot.nv**2,))
+        trace(mass_matrix_full_states, (robot.ints, robot.reals), (robot.nq + 1,), (robot.nv**2,))
 
 
 def test_folding_saves_operations_of_real_robots():

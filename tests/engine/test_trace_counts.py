@@ -14,7 +14,7 @@ from treesim.engine.trace import INPUT, SIN, Graph, Trace, Traced, trace
 from treesim.engine.trace_counts import depth, fused, operations
 from treesim.kernels import numbers
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_full_states
 from treesim.kernels.rnea import inverse_dynamics_states
 from treesim.model import generators
 from treesim.plugins import get
@@ -31,7 +31,7 @@ def of_expression(function, inputs):
 
 
 def of_robot(entry, robot):
-    sizes = {mass_matrix_states: ((robot.nq,), (robot.nv**2,))}
+    sizes = {mass_matrix_full_states: ((robot.nq,), (robot.nv**2,))}
     arguments = sizes.get(entry, ((robot.nq, robot.nv, robot.nv, 0), (robot.nv,)))
     return trace(entry, (robot.ints, robot.reals), *arguments)
 
@@ -86,7 +86,7 @@ def test_the_critical_path_is_that_of_a_sum_s_shape():
 def test_a_pendulum_by_hand():
     """A rod of mass m about a horizontal axis, its centre at a distance c: tau = I a - c m (g cos q - c a)."""
     rod = generators.chain(1, axes=(generators.Y,))
-    assert counts(of_robot(mass_matrix_states, rod)) == ({}, 0)  # a constant
+    assert counts(of_robot(mass_matrix_full_states, rod)) == ({}, 0)  # a constant
     # cos; g cos, c a, m f, I a, c (m f); two differences. The longest chain: cos, g, - c a, m, c, I a -
     assert counts(of_robot(inverse_dynamics_states, rod)) == ({"trig": 1, "mul": 5, "add": 2}, 6)
     # qdd = D^-1 tau - (c m D^-1) (g cos q), D and c m constant
@@ -113,7 +113,7 @@ def test_no_more_than_the_text_s_own_operations(seed):
         assert 0 < folded.depth <= text.depth
 
 
-@pytest.mark.parametrize("entry", [forward_dynamics_states, inverse_dynamics_states, mass_matrix_states])
+@pytest.mark.parametrize("entry", [forward_dynamics_states, inverse_dynamics_states, mass_matrix_full_states])
 def test_machine_code_does_just_these_operations(entry):
     traced = of_robot(entry, load("simple_humanoid", base="floating"))
     code = "\n".join(chunk_functions(traced, Lanes(False, 8))[0])

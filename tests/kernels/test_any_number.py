@@ -9,7 +9,7 @@ from tests import sensitivity, trees
 from treesim.engine.python import run
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states, integrate_states
-from treesim.kernels.crba import mass_matrix_states
+from treesim.kernels.crba import mass_matrix_full_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states, forward_dynamics_ltl_states
 from treesim.kernels.innovations import forward_dynamics_explicit_states, forward_dynamics_innovations_states
 from treesim.kernels.rjk import forward_dynamics_rjk_states
@@ -114,11 +114,13 @@ def test_moving_on_the_manifold_is_reversible_to_forty_digits(rng):
 def test_plain_floats_equal_compiled_floats(rng):
     robot = trees.random_tree(4, 6)
     q, _, _ = random_state(robot, rng)
-    (M,) = run(mass_matrix_states, (robot.ints, robot.reals), (q,), [(robot.nv, robot.nv)], float)
+    (M,) = run(mass_matrix_full_states, (robot.ints, robot.reals), (q,), [(robot.nv, robot.nv)], float)
     np.testing.assert_allclose(M.astype(float), treesim.mass_matrix(robot, q), rtol=0, atol=1e-14 * np.abs(M).max())
 
 
 def test_sizes_that_do_not_fit_are_refused(rng):
     robot = trees.random_tree(4, 3)
     with pytest.raises(treesim.ArgumentError, match="sizes"):
-        run(mass_matrix_states, (robot.ints, robot.reals), (np.zeros(robot.nq + 1),), [(robot.nv, robot.nv)], float)
+        run(
+            mass_matrix_full_states, (robot.ints, robot.reals), (np.zeros(robot.nq + 1),), [(robot.nv, robot.nv)], float
+        )

@@ -10,7 +10,7 @@ from treesim import FrameConstraint, LoopConstraint
 from treesim.constrained.constraints import constraint_tables
 from treesim.engine.python import Tally, run
 from treesim.kernels.caba import constrained_dynamics_caba_states
-from treesim.kernels.constraints import constraint_states
+from treesim.kernels.constraints import constraint_derivatives_states
 from treesim.kernels.pv_solver import constrained_dynamics_pv_states
 from treesim.model import generators as make
 
@@ -48,7 +48,7 @@ def test_the_rows_of_a_loop_cancel_where_the_paths_have_met():
     q, v, a, _, _ = trees.random_state(robot)
     tables = constraint_tables(robot, [LoopConstraint("body_4", "tip", "angular")])
     derivative, A = run(
-        constraint_states,
+        constraint_derivatives_states,
         (robot.ints, robot.reals, tables.layout, tables.geometry),
         (q, v, a),
         [(3,), (2, 3, 6)],

@@ -15,7 +15,7 @@ import numpy as np
 from ..engine import specialised
 from ..engine.threads import over_threads, thread_count
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
+from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
@@ -84,7 +84,7 @@ def _ours(tree: Tree, states: States) -> list[Contender]:
         cases: tuple[tuple[str, str, tuple[np.ndarray, ...], tuple[int, ...], Any, list[int]], ...] = (
             (FORWARD, "forward_dynamics", (q, v, tau), (nv,), forward_dynamics_states, [nq, nv, nv, 0]),
             (INVERSE, "inverse_dynamics", (q, v, a), (nv,), inverse_dynamics_states, [nq, nv, nv, 0]),
-            (MASS, "mass_matrix", (q,), (nv, nv), mass_matrix_states, [nq]),
+            (MASS, "mass_matrix", (q,), (nv, nv), mass_matrix_full_states, [nq]),
         )
         for quantity, name, arguments, shape, entry, sizes in cases:
             served = engine_of_batch(tree, count, number, entry, sizes, [math.prod(shape)])

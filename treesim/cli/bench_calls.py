@@ -11,8 +11,8 @@ import numpy as np
 from ..cost.error_growth import exact_results
 from ..errors import ArgumentError, TreesimError
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_states
-from ..kernels.inverse_mass import inverse_mass_rows_states
+from ..kernels.crba import mass_matrix_full_states
+from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .bench_engine import GENERIC, engine_of_bound
@@ -50,8 +50,8 @@ def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, n
         return {
             FORWARD: exact_results(forward_dynamics_states, tables, (q, v, tau, NO_FORCES), (nv,)),
             INVERSE: exact_results(inverse_dynamics_states, tables, (q, v, a, NO_FORCES), (nv,)),
-            MASS: exact_results(mass_matrix_states, tables, (q,), (nv, nv)),
-            SOLVE: exact_results(inverse_mass_rows_states, tables, (q, tau), (nv,)),
+            MASS: exact_results(mass_matrix_full_states, tables, (q,), (nv, nv)),
+            SOLVE: exact_results(solve_mass_matrix_states, tables, (q, tau), (nv,)),
         }
     except ArgumentError as error:
         notes.append(f"errors are differences from treesim's first row: {error}")

@@ -13,7 +13,7 @@ from ..dynamics.tables import constants_of
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
-from ..kernels.constraints import constraint_states
+from ..kernels.constraints import constraint_derivatives_states
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import ConstrainedAcceleration, Problem
@@ -52,7 +52,7 @@ def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.
         Argument("qdd", qdd, (robot.nv,)),
     )
     constants = (*constants_of(robot), tables.layout, tables.geometry)
-    derivative, A = evaluate(constraint_states, constants, arguments, [(m,), (2, m, 6)])
+    derivative, A = evaluate(constraint_derivatives_states, constants, arguments, [(m,), (2, m, 6)])
     turns = robot.body_rotations[np.repeat(tables.bodies, np.diff(tables.start), axis=0).T]  # (2, m, 3, 3)
     moment, force = (np.einsum("srij,...srj->...sri", turns, part) for part in (A[..., :3], A[..., 3:]))
     return derivative, np.concatenate([force, moment], axis=-1)

@@ -15,7 +15,7 @@ import numpy as np
 from ..dynamics.base import CompiledBackend, DynamicsBackend
 from ..dynamics.functions import inverse_dynamics
 from ..engine.python import Tally, run
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_full_states
 from ..kernels.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.tables import tree_tables
@@ -77,7 +77,7 @@ def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str
 def inertia_matrix(robot: Tree) -> Count:
     """Return the count of the mass matrix (CRBA)."""
     q = robot.random(SEEDS[0])
-    return _counted(mass_matrix_states, (robot.ints, robot.reals), (q,), None, robot.nv**2)
+    return _counted(mass_matrix_full_states, (robot.ints, robot.reals), (q,), None, robot.nv**2)
 
 
 def bias(robot: Tree) -> Count:

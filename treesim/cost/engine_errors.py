@@ -18,9 +18,9 @@ from ..engine import forms, specialised
 from ..engine.generic import compiled
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_full_states
 from ..kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
-from ..kernels.inverse_mass import inverse_mass_rows_states
+from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.kinematics import body_poses_states
 from ..kernels.operational import jacobian_states
 from ..kernels.rjk import forward_dynamics_rjk_states
@@ -28,7 +28,7 @@ from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.rollout import step_states
 from ..kernels.status import FINE
 from ..model.tree import Tree
-from ..operational.frames import frame_tables, reference_code
+from ..operational.frames import frame_codes
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips
 
@@ -73,7 +73,7 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     tau, nothing, n = inverse_dynamics(robot, q, v, a), np.empty((count, 0)), robot.nv
     tree = (robot.ints, robot.reals)
     frames = [robot.body_names[i - 1] for i in limb_tips(robot.topology)][:TASKS]
-    jacobian = (*tree, *frame_tables(robot, frames[:1]), reference_code(REFERENCE))
+    jacobian = (*tree, *frame_codes(robot, tuple(frames[:1]), REFERENCE))
     method = plugins.get("operational", "pv_osim")
     space, tasks = type(method).entry, method.constants(robot, frames, REFERENCE)
     step = np.concatenate([[DT], np.zeros(4 * n), np.full(n, NO_LIMIT)])  # no gains, damping, friction, effort limits
@@ -86,10 +86,10 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
         Problem("body poses", body_poses_states, tree, (q,), (16 * (robot.n_bodies + 1),), direct),
         Problem("Jacobian", jacobian_states, jacobian, (q,), (6 * n,), direct),
         Problem("inverse dynamics", inverse_dynamics_states, tree, (q, v, a, nothing), (n,), direct),
-        Problem("mass matrix", mass_matrix_states, tree, (q,), (n * n,), direct),
+        Problem("mass matrix", mass_matrix_full_states, tree, (q,), (n * n,), direct),
         Problem("Λ⁻¹", space, tasks, (q,), ((6 * len(frames)) ** 2,), direct),
         Problem("rollout step", step_states, (*tree, step), (q, v, tau), (robot.nq, n), stepped),
-        Problem("M⁻¹x", inverse_mass_rows_states, tree, (q, tau - bias), (n,), sensitivity(M, acted, a)),
+        Problem("M⁻¹x", solve_mass_matrix_states, tree, (q, tau - bias), (n,), sensitivity(M, acted, a)),
         Problem("aba", forward_dynamics_states, tree, forward, (n,), solved),
         Problem("rjk", forward_dynamics_rjk_states, tree, forward, (n,), solved),
         Problem("crba_ltdl", forward_dynamics_ltdl_states, tree, forward, (n,), solved),

@@ -13,7 +13,7 @@ from ..dynamics.base import CompiledBackend, DynamicsBackend
 from ..engine.trace import Trace, trace
 from ..engine.trace_counts import depth, operations
 from ..errors import UnsupportedError
-from ..kernels.crba import mass_matrix_states
+from ..kernels.crba import mass_matrix_full_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
@@ -44,7 +44,7 @@ def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str
 
 def inertia_matrix(robot: Tree) -> Count | None:
     """Return the count of the mass matrix (CRBA); None for a robot that is too large for straight-line code."""
-    return _of_entry(mass_matrix_states, (robot.ints, robot.reals), (robot.nq,), robot.nv**2)
+    return _of_entry(mass_matrix_full_states, (robot.ints, robot.reals), (robot.nq,), robot.nv**2)
 
 
 def bias(robot: Tree) -> Count | None:

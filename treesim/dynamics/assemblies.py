@@ -31,7 +31,7 @@ ROUNDING = 1e-10  # of the moments about the origin: below, those about the cent
 class AssembliesBackend(CompiledBackend):
     """A backend that unites assemblies in the order of a plan, made once for each tree."""
 
-    entry = kernel.forward_dynamics_states
+    entry = kernel.forward_dynamics_by_plan_states
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from ..kernels.conjugate_gradient import (
     TOLERANCE,
     forward_dynamics_plain_states,
     forward_dynamics_preconditioned_states,
-    solve_states,
+    forward_dynamics_within_states,
 )
 from ..kernels.status import NOT_CONVERGED
 from ..model.given import positive_number, whole_number
@@ -80,7 +80,7 @@ def _solve(
     armature: Any,
 ) -> Solution:
     qdd, report = evaluate(
-        solve_states,
+        forward_dynamics_within_states,
         (*constants, limits, int(preconditioned)),
         arguments,
         [(robot.nv,), (2,)],

@@ -14,8 +14,8 @@ from ..engine.evaluate import check_engine, evaluate, refuse_overflow
 from ..engine.fastcall import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
-from ..kernels.crba import mass_matrix_packed_states, mass_matrix_states
-from ..kernels.kinematics import energy_states
+from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ..kernels.kinematics import energy_and_momentum_states
 from ..kernels.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
@@ -34,11 +34,11 @@ INVERSE_DYNAMICS = {
     "composite": FastEntry(inverse_dynamics_composite_states),
 }
 MASS_MATRIX = {
-    "crba": FastEntry(mass_matrix_states),
+    "crba": FastEntry(mass_matrix_full_states),
     "direct": FastEntry(mass_matrix_direct_states),
     "symmetry": FastEntry(mass_matrix_symmetric_states),
 }
-PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states, row=True)}
+PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 
 def forward_dynamics(
@@ -217,4 +217,4 @@ def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
 
 def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(energy_states, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]
+    return evaluate(energy_and_momentum_states, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

@@ -8,14 +8,14 @@ import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
 from ..engine.fastcall import FastEntry
-from ..kernels.inverse_mass import inverse_mass_rows_states
+from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from .base import explain_failure
 
-SOLVE = FastEntry(inverse_mass_rows_states)
+SOLVE = FastEntry(solve_mass_matrix_states)
 
 
 def solve_mass_matrix(robot: Tree, q: Any, x: Any, engine: str = "auto", out: np.ndarray | None = None) -> np.ndarray:

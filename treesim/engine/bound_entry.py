@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from .arguments import Shape
 from .evaluate import check_engine, lanes_for
-from .fastcall import DOORS, MISFIT, door
+from .fastcall import MISFIT, door
 from .specialised import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
@@ -87,15 +87,22 @@ class BoundEntry:
         return self._generic()
 
     def _generic(self) -> Callable[..., int]:
-        """The generic engine's door: to float64 only, and to entries (ints, reals, ...) of few arguments."""
-        arity = len(self.constants) + len(self.inputs) + len(self.results)
-        if self.number is not np.float64 or len(self.constants) != 2 or arity not in DOORS or len(self.results) > 1:
+        """The generic engine's door, to float64 only."""
+        if self.number is not np.float64:
             return _turned_down
-        of_row = arity == 4 and len(self.results[0]) == 1
-        enter, constants = door(self.entry, of_row), self.constants
-        if not math.prod(self.inputs[-1]):
-            return lambda *arrays: enter(*constants, *arrays[:-1], NOTHING, arrays[-1])
-        return lambda *arrays: enter(*constants, *arrays)
+        enter, constants = door(self.entry), self.constants
+        shapes = (*self.inputs, *self.results)
+        empty = [place for place, shape in enumerate(shapes) if not math.prod(shape)]
+        if not empty:
+            return lambda *arrays: enter(*constants, *arrays)
+
+        def enter_with_empty(*arrays: Any) -> int:
+            given = [*arrays]
+            for place in empty:
+                given.insert(place, NOTHING)
+            return enter(*constants, *given)
+
+        return enter_with_empty
 
 
 def _turned_down(*arrays: Any) -> int:

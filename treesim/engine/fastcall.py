@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.entry import Array, Signature
 from ..kernels.status import WRONG_SIZE
 from ..kernels.tables import NNZ, NQ, NV
 from .ctrl_c import ctrl_c_later
@@ -52,6 +53,14 @@ def is_matrix(words, known, rows, columns):
     return shape[0] == rows and shape[1] == columns
 
 
+def is_block(words, known, blocks, rows, columns):
+    """Whether a numpy object is such an ndarray of this many matrices, of so many rows and columns."""
+    if not is_reals(words, known, 3):
+        return False
+    shape = words_at(words[DIMENSIONS], 3)
+    return shape[0] == blocks and shape[1] == rows and shape[2] == columns
+
+
 def is_reals(words, known, dimensions):
     """Whether a numpy object is an exact ndarray of float64, of so many dimensions, to be read and written in place."""
     return (
@@ -63,9 +72,12 @@ def is_reals(words, known, dimensions):
 
 
 def size_of(words):
-    """Number of elements of an array of one or two dimensions."""
-    shape = words_at(words[DIMENSIONS], 2)
-    return shape[0] * shape[1] if words[DIMENSIONS_COUNT] & HALF == 2 else shape[0]
+    """Number of elements of an array of one to three dimensions."""
+    dimensions = words[DIMENSIONS_COUNT] & HALF
+    shape = words_at(words[DIMENSIONS], 3)
+    if dimensions == 1:
+        return shape[0]
+    return shape[0] * shape[1] if dimensions == 2 else shape[0] * shape[1] * shape[2]
 
 
 def apart(words, result):
@@ -106,84 +118,45 @@ def numbers(words):
     return reals_at(words[DATA], size_of(words))
 
 
-def door_4(me, arguments, count):
-    """(ints, reals, q, result), the result a matrix (nv, nv)."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
-    if count != 4:
-        return boxed(known, MISFIT)
-    given = words_at(arguments, 4)
-    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
-    ints = table(a)
-    if not (is_row(c, known, ints[NQ]) and is_matrix(d, known, ints[NV], ints[NV]) and apart(c, d)):
-        return boxed(known, MISFIT)
-    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d)))
+def door_text(signature: Signature) -> str:
+    """Return the text of an entry's door: exact shapes of one state, results apart from all else, then the entry."""
+    arrays, names = signature.arrays, ["ints", "reals", *signature.tables, *(x.name for x in signature.arrays)]
+    words = [f"{name}_ = words_at(given[{k}], 9)" for k, name in enumerate(names)]
+    tables = [f"{name} = {READ[kind]}({name}_)" for name, kind in signature.tables.items()]
+    sizes = [f"{symbol} = {value}" for symbol, value in signature.sizes.items()]
+    shapes = [_shape_test(x) for x in arrays]
+    results = [x.name for x in arrays if x.result]
+    pairs = [(x.name, y) for y in results for x in arrays if x.name not in results[results.index(y) :]]
+    given = ", ".join(["ints", "numbers(reals_)", *signature.tables, *(f"numbers({x.name}_)" for x in arrays)])
+    return "\n    ".join([
+        "def door(me, arguments, count):",
+        "known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)",
+        f"if count != {len(names)}:",
+        "    return boxed(known, MISFIT)",
+        f"given = words_at(arguments, {len(names)})",
+        *words,
+        "ints = table(ints_)",
+        f"N, nq, nv, nnz = ints[0], ints[{NQ}], ints[{NV}], ints[{NNZ}]",
+        *tables,
+        *sizes,
+        f"if not ({' and '.join(shapes)}):",
+        "    return boxed(known, MISFIT)",
+        f"if not ({' and '.join(f'apart({x}_, {y}_)' for x, y in pairs)}):",
+        "    return boxed(known, MISFIT)",
+        f"return boxed(known, entry({given}))\n",
+    ])  # fmt: skip
 
 
-def door_4_row(me, arguments, count):
-    """(ints, reals, q, result), the result a packed matrix (nnz,)."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
-    if count != 4:
-        return boxed(known, MISFIT)
-    given = words_at(arguments, 4)
-    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
-    ints = table(a)
-    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NNZ]) and apart(c, d)):
-        return boxed(known, MISFIT)
-    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d)))
+READ = {"TableOfIntegers": "table", "Integers": "table", "TableOfReals": "numbers", "Reals": "numbers"}
 
 
-def door_5(me, arguments, count):
-    """(ints, reals, q, x, result), x and the result rows (nv,)."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
-    if count != 5:
-        return boxed(known, MISFIT)
-    given = words_at(arguments, 5)
-    a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
-    d, e = words_at(given[3], 9), words_at(given[4], 9)
-    ints = table(a)
-    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NV]) and is_row(e, known, ints[NV])):
-        return boxed(known, MISFIT)
-    if not (apart(c, e) and apart(d, e)):
-        return boxed(known, MISFIT)
-    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d), numbers(e)))
+def _shape_test(x: Array) -> str:
+    """The condition that an array has its shape; one that may be empty must be."""
+    shape = ("0",) if x.optional else x.shape
+    return f"{TESTS[len(shape)]}({x.name}_, known, {', '.join(shape)})"
 
 
-def door_6(me, arguments, count):
-    """(ints, reals, frames, offsets, q, result), the result a matrix of six rows a frame, of which the entry checks how
-    long they are; frames: a reference's code, then bodies."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
-    if count != 6:
-        return boxed(known, MISFIT)
-    given = words_at(arguments, 6)
-    a, b, c = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9)
-    d, e, f = words_at(given[3], 9), words_at(given[4], 9), words_at(given[5], 9)
-    ints, frames = table(a), table(c)
-    if not (is_row(e, known, ints[NQ]) and is_reals(f, known, 2) and apart(e, f)):
-        return boxed(known, MISFIT)
-    if words_at(f[DIMENSIONS], 1)[0] != 6 * (frames.size - 1):
-        return boxed(known, MISFIT)
-    return boxed(known, entry(ints, numbers(b), frames[1:], numbers(d), frames[0], numbers(e), numbers(f)))
-
-
-def door_7(me, arguments, count):
-    """(ints, reals, q, v, tau or a, f_ext or armature, result); of f_ext or armature the entry checks the size."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)
-    if count != 7:
-        return boxed(known, MISFIT)
-    given = words_at(arguments, 7)
-    a, b, c, d = words_at(given[0], 9), words_at(given[1], 9), words_at(given[2], 9), words_at(given[3], 9)
-    e, f, g = words_at(given[4], 9), words_at(given[5], 9), words_at(given[6], 9)
-    ints = table(a)
-    if not (is_row(c, known, ints[NQ]) and is_row(d, known, ints[NV]) and is_row(e, known, ints[NV])):
-        return boxed(known, MISFIT)
-    if not (is_reals(f, known, 1) and is_row(g, known, ints[NV])):
-        return boxed(known, MISFIT)
-    if not (apart(c, g) and apart(d, g) and apart(e, g) and apart(f, g)):
-        return boxed(known, MISFIT)
-    return boxed(known, entry(ints, numbers(b), numbers(c), numbers(d), numbers(e), numbers(f), numbers(g)))
-
-
-DOORS = {4: door_4, 5: door_5, 6: door_6, 7: door_7}
+TESTS = {1: "is_row", 2: "is_matrix", 3: "is_block"}
 
 
 class _MethodDef(ctypes.Structure):
@@ -207,39 +180,35 @@ class _Known(np.ndarray):
 
 
 class FastEntry:
-    """An entry `(ints, reals, arrays...)` of 4 to 7 arguments with its door, which is compiled at the first call.
+    """A declared entry (`kernels.entry`) with its door, which is compiled at the first call.
 
-    call: the fast built-in function. It returns the entry's status, or MISFIT for arguments it does not take; tables
-    must be a robot's and its frames'. Where kernels run as plain Python, or numpy's layout is not the known one, every
-    call is a MISFIT. row: whether a result of four arguments is a row of numbers, not a matrix.
+    call(ints, reals, *tables, *arrays): the fast built-in function. It returns the entry's status, or MISFIT for
+    arguments it does not take; tables must be those that treesim makes. Where kernels run as plain Python, or numpy's
+    layout is not the known one, every call is a MISFIT.
     """
 
-    __slots__ = ("call", "entry", "row")
+    __slots__ = ("call", "entry")
 
-    def __init__(self, kernel_entry: Callable[..., int], row: bool = False) -> None:
-        self.entry, self.row = kernel_entry, row
+    def __init__(self, kernel_entry: Callable[..., int]) -> None:
+        self.entry = kernel_entry
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arguments: Any) -> int:
         """Open the door, and stay out of the way from then on."""
-        self.call = door(self.entry, self.row)
+        self.call = door(self.entry)
         return self.call(*arguments)
 
 
 @cache
-def door(kernel_entry: Callable[..., int], row: bool) -> Callable[..., int]:
+def door(kernel_entry: Any) -> Callable[..., int]:
     """Return the fast built-in function of an entry, compiled: `FastEntry.call`."""
-    if not (runs_compiled() and layout_is_known()):
+    if not (runs_compiled() and layout_is_known()) or not READ.keys() >= {*kernel_entry.signature.tables.values()}:
         return lambda *arguments: MISFIT
+    namespace = dict(globals())
+    exec(compile(door_text(kernel_entry.signature), f"<door of {kernel_entry.__name__}>", "exec"), namespace)
     with ctrl_c_later():
-        code = _compile_door(kernel_entry, door_4_row if row else DOORS[door_arity(kernel_entry)])
+        code = _compile_door(kernel_entry, namespace["door"])
     return builtin(kernel_entry.__name__, code.address, np.float64, code)
-
-
-def door_arity(kernel_entry: Callable[..., int]) -> int:
-    """Return how many arguments the door of an entry takes: frames and their reference's code are one."""
-    kinds = [kind for name, kind in kernel_entry.__annotations__.items() if name != "return"]
-    return len(kinds) - ("Integer" in kinds)
 
 
 def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:

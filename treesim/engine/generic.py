@@ -219,9 +219,11 @@ class KeptFunction:
 
 
 def _source(entry: Any) -> bytes | None:
-    """The text of the file that an entry comes from: it may not be one of treesim's. None if it comes from no file."""
+    """An entry's declaration, and the text of the file that it comes from, which need not be one of treesim's. None if
+    it comes from no file."""
+    declared = repr(getattr(entry, "signature", None)).encode()
     try:
-        return Path(entry.__code__.co_filename).read_bytes()
+        return declared + Path(getattr(entry, "kernel", entry).__code__.co_filename).read_bytes()
     except OSError:
         return None
 

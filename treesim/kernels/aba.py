@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
+from .entry import entry
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .spatial import (
     articulated,
@@ -32,20 +32,17 @@ from .spatial import (
     velocity_force,
     with_component,
 )
-from .status import FINE, WRONG_SIZE
 from .tables import (
     articulated_at,
     body_inertia,
     body_transform_at,
     central_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_articulated,
     put_force,
     put_motion,
     put_transform,
-    tree_tables,
     with_armature,
 )
 
@@ -134,17 +131,10 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
-def forward_dynamics_with_armature_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, armature: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of a single state with rotor inertias that are the state's own, and no external forces."""
-    tree = tree_tables(ints, reals)
-    if q.size != tree.nq or armature.size != tree.nv or dynamics_misfit(tree, 1, q, v, tau, armature[:0], qdd):
-        return WRONG_SIZE
-    X, V, C, IA, pA, U, D_inv, nu = scratch_for(tree, q)
+def forward_dynamics_with_armature(tree, q, v, tau, armature, qdd, X, V, C, IA, pA, U, D_inv, nu):
+    """Forward dynamics with rotor inertias that are the state's own, and no external forces."""
     no_forces = np.empty((0, 6), q.dtype)
     forward_dynamics(with_armature(tree, armature), q, v, tau, no_forces, qdd, X, V, C, IA, pA, U, D_inv, nu)
-    return FINE
 
 
 def scratch_for(tree, q):
@@ -154,20 +144,9 @@ def scratch_for(tree, q):
     return X, V, C, IA, pA, dof[:, 0:6], dof[:, 6], dof[:, 7]
 
 
-def forward_dynamics_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    X, V, C, IA, pA, U, D_inv, nu = scratch_for(tree, q)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        fs = forces[s * rows : (s + 1) * rows]
-        forward_dynamics(tree, q[y], v[w], tau[w], fs, qdd[w], X, V, C, IA, pA, U, D_inv, nu)
-    return FINE
+forward_dynamics_states = entry(
+    forward_dynamics, scratch_for, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+)
+forward_dynamics_with_armature_states = entry(
+    forward_dynamics_with_armature, scratch_for, q="nq", v="nv", tau="nv", armature="nv", qdd="-> nv"
+)

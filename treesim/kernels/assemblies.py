@@ -54,6 +54,7 @@ from .blocks import (
     transform,
     transform_rows,
 )
+from .entry import entry
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .numbers import sqrt
 from .spatial import (
@@ -67,12 +68,11 @@ from .spatial import (
     motion_to_child,
     velocity_force,
 )
-from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
+from .status import FINE, NOT_FINITE, status_of
 from .tables import (
     body_inertia,
     body_transform_at,
     central_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_force,
@@ -314,7 +314,7 @@ def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
         read_accelerations(tree, m, qdd, first, end)
 
 
-def forward_dynamics(tree, plan, q, v, tau, f_ext, qdd, m):
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, plan, m):
     """qdd = FD(q, v, tau), stage by stage."""
     for s in range(2 * plan.n_stages + 4):
         stage(tree, plan, m, s, 0, 1, q, v, tau, f_ext, qdd)
@@ -328,29 +328,24 @@ def soundness(tree, m):
     return FINE
 
 
-def forward_dynamics_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by the plan behind the tree's integers; f_ext as in `aba`.
+def forward_dynamics_by_plan(tree, q, v, tau, f_ext, qdd, plan, m):
+    """Forward dynamics by the plan behind the tree's integers.
 
     Where a joint's constraint is violated by more than LOST of the accelerations that it binds, the result is not to
     be trusted, and NOT_FINITE is returned.
     """
-    tree = tree_tables(ints, reals)
-    nq, nv, N = tree.nq, tree.nv, tree.n_bodies
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    plan = plan_tables(tree, ints)
-    m = memory_of(tree, np.empty((N + 1) * NUMBERS_PER_BODY, q.dtype))
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    status = FINE
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        forward_dynamics(tree, plan, q[y], v[w], tau[w], forces[s * rows : (s + 1) * rows], qdd[w], m)
-        status = max(status, soundness(tree, m))
-    return status
+    forward_dynamics(tree, q, v, tau, f_ext, qdd, plan, m)
+    return soundness(tree, m)
+
+
+def scratch_for(tree, ints, q):
+    """The plan, and memory, of the numbers in q."""
+    return plan_tables(tree, ints), memory_of(tree, np.empty((tree.n_bodies + 1) * NUMBERS_PER_BODY, q.dtype))
+
+
+forward_dynamics_by_plan_states = entry(
+    forward_dynamics_by_plan, scratch_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+)
 
 
 def some_stages(

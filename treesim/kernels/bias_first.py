@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from .rnea import inverse_dynamics
-from .status import FINE, WRONG_SIZE
-from .tables import dynamics_misfit, tree_tables
+from .entry import entry
+from .rnea import inverse_dynamics, scratch_for
 
 
-def right_hand_sides(tree, count, q, v, tau, f_ext, x):
-    """x <- tau - C of each state."""
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    body = np.empty((B, 30), q.dtype)  # one row of scratch each
-    X, V, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
-    C, at_rest = np.empty(nv, q.dtype), np.zeros(nv, q.dtype)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        inverse_dynamics(tree, q[y], v[w], at_rest, forces[s * rows : (s + 1) * rows], C, X, V, A, F)
-        for k in range(nv):
-            x[s * nv + k] = tau[s * nv + k] - C[k]
+class Bias(NamedTuple):
+    """Scratch memory of inverse dynamics, the bias, and no acceleration."""
+
+    X: Any
+    V: Any
+    A: Any
+    F: Any
+    C: Any
+    at_rest: Any
 
 
-def forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve):
-    """Forward dynamics of each state; solve(tree, q, scratch, x) turns x into M^-1 x in place, with the memory that
-    scratch_for(tree, q) lays out once. Shapes and coordinates as in `aba`."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    scratch = scratch_for(tree, q)
-    right_hand_sides(tree, count, q, v, tau, f_ext, qdd)
-    for s in range(count):
-        solve(tree, q[s * nq : (s + 1) * nq], scratch, qdd[s * nv : (s + 1) * nv])
-    return FINE
+def bias_memory(tree, q):
+    """Scratch memory for the bias of a tree, of the numbers in q."""
+    X, V, A, F = scratch_for(tree, q)
+    return Bias(X, V, A, F, np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype))
+
+
+def right_hand_side(tree, q, v, tau, f_ext, x, bias):
+    """x <- tau - C."""
+    inverse_dynamics(tree, q, v, bias.at_rest, f_ext, bias.C, bias.X, bias.V, bias.A, bias.F)
+    for k in range(tree.nv):
+        x[k] = tau[k] - bias.C[k]
+
+
+def bias_first_entry(kernel, scratch):
+    """The entry of forward dynamics by way of the bias."""
+    return entry(kernel, scratch, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")

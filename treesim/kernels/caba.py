@@ -10,9 +10,9 @@ Rounding is magnified by the dampers' inertia: accelerations are right to about 
 from __future__ import annotations
 
 from .aba import articulate_inward
-from .annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from .cholesky import SMALL_ENTRY
-from .constrained import constrained_dynamics_states, find_residual, prepare, respond
+from .constrained import constrained_dynamics_entry, find_residual, prepare, respond
+from .constraints import constraint_tables
 from .spatial import articulated_downdate, force_component, force_scale, force_sub, force_to_parent
 from .tables import articulated_at, body_transform_at, force_at, put_articulated, put_force
 
@@ -86,23 +86,12 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     return -iterations if lacking > tolerance else iterations
 
 
-def constrained_dynamics_caba_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    layout: Integers,
-    geometry: Reals,
-    settings: Reals,
-    q: Reals,
-    v: Reals,
-    tau: Reals,
-    f_ext: Reals,
-    alpha: Reals,
-    qdd: Reals,
-    force: Reals,
-    residual: Reals,
-    iterations: Reals,
-) -> int:
-    """Constrained forward dynamics of each state by cABA, for frames held by themselves (no loops)."""
-    return constrained_dynamics_states(
-        ints, reals, layout, geometry, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, settings, by_caba
-    )
+def constrained_dynamics_caba(
+    tree, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, scratch
+):
+    """Constrained forward dynamics by cABA, for frames held by themselves (no loops)."""
+    task = constraint_tables(layout, geometry)
+    iterations[0] = by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual)
+
+
+constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
-from .frame_motion import move_bodies
+from .entry import entry
+from .frame_motion import move_bodies, scratch_for
 from .kinematics import place_bodies, zero_motion
 from .linear import Vector, add, cross, rotate, scale, sub
 from .spatial import net_force, rigid_apply, unit_scaled_add
-from .status import FINE, WRONG_SIZE
-from .tables import body_inertia, central_at, motion_at, transform_at, tree_tables
+from .tables import body_inertia, central_at, motion_at, transform_at
 
 
 def put_vector(out, start, a):
@@ -32,26 +31,19 @@ def center_of_mass_motion(tree, W, V, A):
     return scale(moment, 1 / mass), scale(momentum, 1 / mass), scale(force, 1 / mass)
 
 
-def center_of_mass_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, out: Reals) -> int:
-    """Motion of the centre of mass in each state: out (count, 9), world axes."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv or a.size != count * nv or out.size != count * 9:
-        return WRONG_SIZE
-    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    W, V, A = body[:, 0:12], body[:, 12:18], body[:, 18:24]
-    for s in range(count):
-        w = slice(s * nv, (s + 1) * nv)
-        move_bodies(tree, q[s * nq : (s + 1) * nq], v[w], a[w], W, V, A)
-        position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
-        put_vector(out, 9 * s, position)
-        put_vector(out, 9 * s + 3, velocity)
-        put_vector(out, 9 * s + 6, acceleration)
-    return FINE
+def center_of_mass(tree, q, v, a, out, W, V, A):
+    """Position, velocity and acceleration of the centre of mass along the world's axes: out (9,)."""
+    move_bodies(tree, q, v, a, W, V, A)
+    position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
+    put_vector(out, 0, position)
+    put_vector(out, 3, velocity)
+    put_vector(out, 6, acceleration)
 
 
-def center_of_mass_jacobian(tree, W, moment, mass, J):
+center_of_mass_states = entry(center_of_mass, scratch_for, q="nq", v="nv", a="nv", out="-> 9")
+
+
+def jacobian_of_placed(tree, W, moment, mass, J):
     """J (3, nv), world axes, of bodies placed at W: degree of freedom k moves what it carries, of mass m_k and first
     moment h_k, by the screw (w, u) at its body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m. Sweep inward."""
     for i in range(tree.n_bodies + 1):
@@ -72,17 +64,16 @@ def center_of_mass_jacobian(tree, W, moment, mass, J):
             put_vector(J[:, k], 0, scale(add(cross(w, arm), scale(u, mass[i])), 1 / mass[0]))
 
 
-def center_of_mass_jacobian_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, J: Reals) -> int:
-    """Jacobian of the centre of mass in each state: J (count, 3, nv), world axes."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or J.size != count * 3 * nv:
-        return WRONG_SIZE
+def center_of_mass_jacobian(tree, q, J, W, moment, mass):
+    """Jacobian of the centre of mass at configuration q: J (3, nv), world axes."""
+    place_bodies(tree, q, W)
+    jacobian_of_placed(tree, W, moment, mass, J)
+
+
+def masses_for(tree, q):
+    """Scratch memory for placements and composite masses, of the numbers in q."""
     body = np.empty((tree.n_bodies + 1, 16), q.dtype)
-    W, moment, mass = body[:, 0:12], body[:, 12:15], body[:, 15]
-    for s in range(count):
-        full = J[3 * nv * s : 3 * nv * (s + 1)].reshape((3, nv))
-        place_bodies(tree, q[s * nq : (s + 1) * nq], W)
-        center_of_mass_jacobian(tree, W, moment, mass, full)
-    return FINE
+    return body[:, 0:12], body[:, 12:15], body[:, 15]
+
+
+center_of_mass_jacobian_states = entry(center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import add_to_parent
+from .entry import entry
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .rnea import body_acceleration
 from .spatial import (
@@ -23,12 +23,10 @@ from .spatial import (
     rigid_apply,
     velocity_force,
 )
-from .status import FINE, WRONG_SIZE
 from .tables import (
     body_inertia,
     body_transform_at,
     central_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_force,
@@ -36,11 +34,10 @@ from .tables import (
     put_rigid,
     put_transform,
     rigid_at,
-    tree_tables,
 )
 
 
-def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
+def inverse_dynamics_composite(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
     """tau = ID(q, v, a): velocities outward, composite inertias and y inward, accelerations and forces outward.
 
     A holds first the acceleration S qdd + c of each body relative to its parent, then its acceleration; Y holds y + b.
@@ -73,20 +70,12 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
             tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
 
 
-def inverse_dynamics_composite_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, f_ext: Reals, tau: Reals
-) -> int:
-    """Inverse dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, a, f_ext, tau):
-        return WRONG_SIZE
-    body = np.empty((B, 40), q.dtype)  # one row of scratch each
-    X, V, A, Y, R = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40]
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        inverse_dynamics(tree, q[y], v[w], a[w], forces[s * rows : (s + 1) * rows], tau[w], X, V, A, Y, R)
-    return FINE
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    body = np.empty((tree.n_bodies + 1, 40), q.dtype)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40]
+
+
+inverse_dynamics_composite_states = entry(
+    inverse_dynamics_composite, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv"
+)

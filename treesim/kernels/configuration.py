@@ -6,12 +6,10 @@ joint (the order of its degrees of freedom), so a displacement of a joint is the
 
 from __future__ import annotations
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
+from .entry import entry
 from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix, unit_quaternion_matrix
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import atan2, cos, sin, sqrt
-from .status import FINE, WRONG_SIZE
-from .tables import tree_tables
 
 TINY = 1e-60  # keeps sin(x)/x and its kin free of 0/0 without a branch; far below rounding for any angle that matters
 
@@ -106,27 +104,27 @@ def integrate(tree, q, d, out):
             out[k] = q[k] + d[j]
 
 
-def difference(tree, a, b, d):
-    """d = b (-) a, so that a (+) d = b: every joint's logarithm of its displacement from a to b."""
+def difference(tree, q0, q1, d):
+    """d = q1 (-) q0, so that q0 (+) d = q1: every joint's logarithm of its displacement from q0 to q1."""
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         if tree.code[i] == FLOATING:
-            vector, scalar = quaternion_between(a, b, k + 3)
+            vector, scalar = quaternion_between(q0, q1, k + 3)
             w = log_quaternion(vector, scalar)
-            p = rotate_back(rotation_at(a, k + 3), sub(vector_at(b, k), vector_at(a, k)))
+            p = rotate_back(rotation_at(q0, k + 3), sub(vector_at(q1, k), vector_at(q0, k)))
             put_vector(d, j, log_translation(w, p))
             put_vector(d, j + 3, w)
         elif tree.code[i] == SPHERICAL:
-            vector, scalar = quaternion_between(a, b, k)
+            vector, scalar = quaternion_between(q0, q1, k)
             put_vector(d, j, log_quaternion(vector, scalar))
         elif tree.code[i] == PLANAR:
-            o = a[k] * 0
-            angle = b[k + 2] - a[k + 2]
-            p = planar_turn(Vector(b[k] - a[k], b[k + 1] - a[k + 1], o), -a[k + 2])
+            o = q0[k] * 0
+            angle = q1[k + 2] - q0[k + 2]
+            p = planar_turn(Vector(q1[k] - q0[k], q1[k + 1] - q0[k + 1], o), -q0[k + 2])
             u = log_translation(Vector(o, o, angle), p)
             d[j], d[j + 1], d[j + 2] = u.x, u.y, angle
         else:
-            d[j] = b[k] - a[k]
+            d[j] = q1[k] - q0[k]
 
 
 def bracket(w, u, wb, ub):
@@ -215,63 +213,20 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
         v_new[j], v_new[j + 1], v_new[j + 2] = u_new.x, u_new.y, w_new.z
 
 
-def integrate_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, d: Reals, out: Reals) -> int:
-    """out = q (+) d of each state."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or d.size != count * nv or out.size != q.size:
-        return WRONG_SIZE
-    for s in range(count):
-        y = slice(s * nq, (s + 1) * nq)
-        integrate(tree, q[y], d[s * nv : (s + 1) * nv], out[y])
-    return FINE
+integrate_states = entry(integrate, q="nq", d="nv", out="-> nq")
 
 
-def difference_states(ints: TableOfIntegers, reals: TableOfReals, q0: Reals, q1: Reals, d: Reals) -> int:
-    """d = q1 (-) q0 of each pair of states."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q0.size // nq
-    if q0.size != count * nq or q1.size != count * nq:
-        return WRONG_SIZE
-    for s in range(count):
-        y = slice(s * nq, (s + 1) * nq)
-        difference(tree, q0[y], q1[y], d[s * nv : (s + 1) * nv])
-    return FINE
+difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")
 
 
-def chart_rate_states(ints: TableOfIntegers, reals: TableOfReals, d: Reals, v: Reals, rate: Reals) -> int:
-    """The chart velocity of each state."""
-    tree = tree_tables(ints, reals)
-    nv = tree.nv
-    count = d.size // nv
-    if d.size != count * nv or v.size != count * nv:
-        return WRONG_SIZE
-    for s in range(count):
-        w = slice(s * nv, (s + 1) * nv)
-        chart_rate(tree, d[w], v[w], rate[w])
-    return FINE
+chart_rate_states = entry(chart_rate, d="nv", v="nv", rate="-> nv")
 
 
-def semi_implicit_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    q: Reals,
-    v: Reals,
-    a: Reals,
-    step: Reals,
-    points: Reals,
-    q_new: Reals,
-    v_new: Reals,
-) -> int:
-    """One semi-implicit step of each state; step holds dt, points three numbers for each body and the base."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv or a.size != count * nv:
-        return WRONG_SIZE
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        semi_implicit_step(tree, q[y], v[w], a[w], step[0], points, q_new[y], v_new[w])
-    return FINE
+def semi_implicit(tree, q, v, a, step, points, q_new, v_new):
+    """One semi-implicit step; step holds dt, points three numbers for each body and the base."""
+    semi_implicit_step(tree, q, v, a, step[0], points, q_new, v_new)
+
+
+semi_implicit_states = entry(
+    semi_implicit, q="nq", v="nv", a="nv", step="1", points="3 * (N + 1)", q_new="-> nq", v_new="-> nv"
+)

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .at_rest import apply_mass_matrix
-from .bias_first import right_hand_sides
+from .bias_first import bias_memory, right_hand_side
 from .crba import add_to_parent
+from .entry import entry
 from .kinematics import body_transform
 from .ltdl import factorize
 from .ltdl import solve as substitute
 from .numbers import sqrt
 from .spatial import force_component, rigid_column
-from .status import FINE, NOT_CONVERGED, WRONG_SIZE, status_of
-from .tables import body_inertia, dynamics_misfit, put_rigid, put_transform, rigid_at, tree_tables
+from .status import FINE, NOT_CONVERGED, status_of
+from .tables import body_inertia, put_rigid, put_transform, rigid_at
 
 TOLERANCE, STEPS_PER_DOF = 1e-13, 20
 SINGULAR = 1e-14  # a pivot of a joint's block below this part of its diagonal is round-off of 0
@@ -155,57 +155,52 @@ def solve(tree, q, scratch, x, tolerance, most, preconditioned):
     return iterate(tree, scratch, x, tolerance, most, preconditioned)
 
 
-def solve_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    limits: TableOfReals,
-    preconditioned: Integer,
-    q: Reals,
-    v: Reals,
-    tau: Reals,
-    f_ext: Reals,
-    qdd: Reals,
-    report: Reals,
-) -> int:
-    """Forward dynamics of each state within `limits`, tolerance and number of steps; report (count, 2): the steps taken
-    and the residual |r| / |tau - C| reached.
-
-    A state that does not converge spoils no other: all are worked on, and NOT_CONVERGED is told at the end.
-    """
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd) or report.size != 2 * count:
-        return WRONG_SIZE
-    scratch = scratch_for(tree, q)
-    right_hand_sides(tree, count, q, v, tau, f_ext, qdd)
-    status = FINE
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        steps, left = solve(tree, q[y], scratch, qdd[w], limits[0], limits[1], preconditioned)
-        report[2 * s], report[2 * s + 1] = steps, left
-        if not left < limits[0]:
-            status = NOT_CONVERGED
-    return max(status, status_of(report))
+def forward_dynamics_within(tree, limits, preconditioned, q, v, tau, f_ext, qdd, report, bias, memory):
+    """Forward dynamics within `limits`, tolerance and number of steps; report: the steps taken and the residual
+    |r| / |tau - C| reached."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    steps, left = solve(tree, q, memory, qdd, limits[0], limits[1], preconditioned)
+    report[0], report[1] = steps, left
+    return FINE if left < limits[0] else NOT_CONVERGED
 
 
-def forward_dynamics_within_limits(ints, reals, q, v, tau, f_ext, qdd, preconditioned):
-    """Forward dynamics of each state to TOLERANCE, in at most STEPS_PER_DOF steps a degree of freedom."""
-    tree = tree_tables(ints, reals)
-    report, limits = np.empty(2 * (q.size // tree.nq), q.dtype), np.empty(2, q.dtype)
-    limits[0], limits[1] = TOLERANCE, STEPS_PER_DOF * tree.nv
-    return solve_states(ints, reals, limits, preconditioned, q, v, tau, f_ext, qdd, report)
+def to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, preconditioned):
+    """Forward dynamics to TOLERANCE, in at most STEPS_PER_DOF steps a degree of freedom."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    _, left = solve(tree, q, memory, qdd, TOLERANCE, STEPS_PER_DOF * tree.nv, preconditioned)
+    return FINE if left < TOLERANCE else NOT_CONVERGED
 
 
-def forward_dynamics_plain_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by conjugate gradients with Phi = 1."""
-    return forward_dynamics_within_limits(ints, reals, q, v, tau, f_ext, qdd, 0)
+def forward_dynamics_plain(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """Forward dynamics by conjugate gradients with Phi = 1."""
+    return to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, 0)
 
 
-def forward_dynamics_preconditioned_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by conjugate gradients with Phi = S' R S."""
-    return forward_dynamics_within_limits(ints, reals, q, v, tau, f_ext, qdd, 1)
+def forward_dynamics_preconditioned(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """Forward dynamics by conjugate gradients with Phi = S' R S."""
+    return to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, 1)
+
+
+def memory_for(tree, q):
+    """Memory for the bias and for the iteration, of the numbers in q."""
+    return bias_memory(tree, q), scratch_for(tree, q)
+
+
+forward_dynamics_within_states = entry(
+    forward_dynamics_within,
+    memory_for,
+    {"limits": "TableOfReals", "preconditioned": "Integer"},
+    tells=True,
+    q="nq",
+    v="nv",
+    tau="nv",
+    f_ext="N, 6 | none",
+    qdd="-> nv",
+    report="-> 2",
+)
+forward_dynamics_plain_states = entry(
+    forward_dynamics_plain, memory_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+)
+forward_dynamics_preconditioned_states = entry(
+    forward_dynamics_preconditioned, memory_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+)

@@ -7,19 +7,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import accelerate_outward, start_outward
-from .constraints import add_row_forces, constraint_rows, constraint_tables, offset_targets, row_accelerations
+from .constraints import (
+    CONSTRAINTS,
+    ROWS,
+    add_row_forces,
+    constraint_rows,
+    constraint_tables,
+    offset_targets,
+    row_accelerations,
+)
+from .entry import entry
 from .rjk import zero_force
 from .rotations import compose
 from .spatial import force_add, force_component, force_scale, force_sub, force_to_parent
-from .status import FINE, WRONG_SIZE
 from .tables import (
     body_transform_at,
-    dynamics_misfit,
     force_at,
     put_force,
     put_transform,
     transform_at,
-    tree_tables,
 )
 
 
@@ -96,26 +102,25 @@ def find_residual(task, A, acceleration, wanted, residual):
         residual[r] = wanted[r] - residual[r]
 
 
-def constrained_dynamics_states(
-    ints, reals, layout, geometry, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, settings, solve_state
-):
-    """Constrained forward dynamics of each state, f_ext as in `aba`, alpha (count, m): qdd, force and residual (m,).
+def memory_for(tree, layout, geometry, q):
+    """Scratch memory for a tree and constraints, of the numbers in q."""
+    return scratch_for(tree, constraint_tables(layout, geometry), q)
 
-    solve_state(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual) does it for one state and
-    returns its iterations.
-    """
-    tree, task = tree_tables(ints, reals), constraint_tables(layout, geometry)
-    nq, nv, m = tree.nq, tree.nv, task.R.shape[0]
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd) or alpha.size != count * m or force.size != count * m:
-        return WRONG_SIZE
-    scratch = scratch_for(tree, task, q)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w, c = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv), slice(s * m, (s + 1) * m)
-        fs = forces[s * rows : (s + 1) * rows]
-        iterations[s] = solve_state(
-            tree, task, q[y], v[w], tau[w], fs, alpha[c], scratch, settings, qdd[w], force[c], residual[c]
-        )
-    return FINE
+
+def constrained_dynamics_entry(kernel):
+    """The entry of a method of constrained dynamics; alpha: the rows' wanted derivatives (m,)."""
+    return entry(
+        kernel,
+        memory_for,
+        {**CONSTRAINTS, "settings": "Reals"},
+        ROWS,
+        q="nq",
+        v="nv",
+        tau="nv",
+        f_ext="N, 6 | none",
+        alpha="m",
+        qdd="-> nv",
+        force="-> m",
+        residual="-> m",
+        iterations="-> 1",
+    )

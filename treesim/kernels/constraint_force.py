@@ -41,6 +41,7 @@ from .blocks import (
     solve,
     transform_rows,
 )
+from .entry import entry
 from .heavy_paths import (
     ACCELERATIONS,
     BIASES,
@@ -71,13 +72,12 @@ from .spatial import (
     motion_to_child,
     velocity_force,
 )
-from .status import FINE, NOT_FINITE, WRONG_SIZE, status_of
+from .status import FINE, NOT_FINITE, status_of
 from .tables import (
     articulated_at,
     body_inertia,
     body_transform_at,
     central_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_articulated,
@@ -345,29 +345,24 @@ def soundness(w):
     return FINE
 
 
-def forward_dynamics_states(
-    ints, reals, q, v, tau, f_ext, qdd, extra, elimination_rounds, substitution_rounds, eliminate, substitute
-):
-    """Forward dynamics of each state, with a method to solve along paths: its further memory per body, its numbers of
-    stages, and what they do. Shapes and coordinates as in `aba`."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
+def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
+    """The paths of a tree, and memory with `extra` more numbers per body, for a method of so many stages."""
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
-    w = work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    sound = FINE
-    for n in range(count):
-        y, z = slice(n * nq, (n + 1) * nq), slice(n * nv, (n + 1) * nv)
-        fs = forces[n * rows : (n + 1) * rows]
-        for s in range(paths.sizes[1]):
-            stage(tree, paths, w, s, 0, 1, q[y], v[z], tau[z], fs, qdd[z], eliminate, substitute)
-        sound = max(sound, soundness(w))
-    return sound
+    B = tree.n_bodies + 1
+    return paths, work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
+
+
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate, substitute):
+    """Forward dynamics of one state, with a method to solve along paths; returns whether it is to be trusted."""
+    for s in range(paths.sizes[1]):
+        stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, eliminate, substitute)
+    return soundness(w)
+
+
+def constraint_force_entry(kernel, scratch):
+    """The entry of a constraint-force method, which tells whether its result is to be trusted."""
+    return entry(kernel, scratch, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")
 
 
 def prepare(ints, reals, table, elimination_rounds, substitution_rounds):

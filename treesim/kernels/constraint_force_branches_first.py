@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import eliminate_screw, release_screw
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .blocks import SIX, factorize
 from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
+    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
@@ -41,19 +41,16 @@ from .spatial import (
     motion_add,
     motion_to_child,
 )
-from .status import FINE, WRONG_SIZE
 from .tables import (
     articulated_at,
     body_inertia,
     body_transform_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_articulated,
     put_force,
     put_motion,
     put_transform,
-    tree_tables,
 )
 
 
@@ -122,7 +119,7 @@ def solve_chain(tree, paths, w, head, qdd):
         joint_acceleration(tree, w, paths.order[place], qdd)
 
 
-def forward_dynamics(tree, paths, w, branches, q, v, tau, f_ext, qdd):
+def forward_dynamics_constraint_force_branches_first(tree, q, v, tau, f_ext, qdd, paths, w, branches):
     """qdd = FD(q, v, tau): branches inward, main chains, branches outward."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(w.X, i, body_transform(tree, i, q))
@@ -142,25 +139,17 @@ def forward_dynamics(tree, paths, w, branches, q, v, tau, f_ext, qdd):
         i = paths.order[place]
         if paths.start[place] == place and tree.parent[i] > 0:
             move_branch(tree, w, branches, i, qdd)
+    return soundness(w)
 
 
-def forward_dynamics_constraint_force_branches_first_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state; shapes and coordinates as in `aba`."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    paths, dof = main_chains(tree, q), np.empty((nv, 8), q.dtype)
+def scratch_for(tree, q):
+    """The chains of a tree, and memory, of the numbers in q."""
+    paths, dof = main_chains(tree, q), np.empty((tree.nv, 8), q.dtype)
     branches = Branches(dof[:, 0:6], dof[:, 6], dof[:, 7])
-    w = work_in(B, np.zeros(B * (NUMBERS + EXTRA), q.dtype))
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    sound = FINE
-    for n in range(count):
-        y, z = slice(n * nq, (n + 1) * nq), slice(n * nv, (n + 1) * nv)
-        forward_dynamics(tree, paths, w, branches, q[y], v[z], tau[z], forces[n * rows : (n + 1) * rows], qdd[z])
-        sound = max(sound, soundness(w))
-    return sound
+    memory = np.zeros((tree.n_bodies + 1) * (NUMBERS + EXTRA), q.dtype)
+    return paths, work_in(tree.n_bodies + 1, memory), branches
+
+
+forward_dynamics_constraint_force_branches_first_states = constraint_force_entry(
+    forward_dynamics_constraint_force_branches_first, scratch_for
+)

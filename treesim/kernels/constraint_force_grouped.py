@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .blocks import (
     SIX,
     copy,
@@ -29,6 +28,7 @@ from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
+    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
@@ -44,8 +44,7 @@ from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
 from .spatial import force_add, force_sub, force_to_parent, motion_to_child
-from .status import FINE, WRONG_SIZE
-from .tables import body_transform_at, dynamics_misfit, force_at, motion_at, put_force, put_transform, tree_tables
+from .tables import body_transform_at, force_at, motion_at, put_force, put_transform
 
 
 class Groups(NamedTuple):
@@ -252,7 +251,7 @@ def accelerate(tree, paths, w, g, branches, qdd):
             move_branch(tree, w, branches, i, qdd)
 
 
-def forward_dynamics(tree, paths, w, g, branches, q, v, tau, f_ext, qdd):
+def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths, w, g, branches):
     """qdd = FD(q, v, tau): equations of all joints, chain by chain, then accelerations."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(w.X, i, body_transform(tree, i, q))
@@ -267,25 +266,17 @@ def forward_dynamics(tree, paths, w, g, branches, q, v, tau, f_ext, qdd):
         if paths.start[place] == place and tree.parent[paths.order[place]] == 0:
             solve_chain(tree, paths, w, g, place)
     accelerate(tree, paths, w, g, branches, qdd)
+    return soundness(w)
 
 
-def forward_dynamics_constraint_force_grouped_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state; shapes and coordinates as in `aba`."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, tau, f_ext, qdd):
-        return WRONG_SIZE
-    paths, dof = main_chains(tree, q), np.empty((nv, 8), q.dtype)
-    branches, g = Branches(dof[:, 0:6], dof[:, 6], dof[:, 7]), groups_of(tree, paths, q)
-    w = work_in(B, np.zeros(B * (NUMBERS + EXTRA), q.dtype))
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    sound = FINE
-    for n in range(count):
-        y, z = slice(n * nq, (n + 1) * nq), slice(n * nv, (n + 1) * nv)
-        forward_dynamics(tree, paths, w, g, branches, q[y], v[z], tau[z], forces[n * rows : (n + 1) * rows], qdd[z])
-        sound = max(sound, soundness(w))
-    return sound
+def scratch_for(tree, q):
+    """The chains of a tree, and memory, of the numbers in q."""
+    paths, dof = main_chains(tree, q), np.empty((tree.nv, 8), q.dtype)
+    branches = Branches(dof[:, 0:6], dof[:, 6], dof[:, 7])
+    memory = np.zeros((tree.n_bodies + 1) * (NUMBERS + EXTRA), q.dtype)
+    return paths, work_in(tree.n_bodies + 1, memory), groups_of(tree, paths, q), branches
+
+
+forward_dynamics_constraint_force_grouped_states = constraint_force_entry(
+    forward_dynamics_constraint_force_grouped, scratch_for
+)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .constraint_force import forward_dynamics_states, prepare, some_stages
+from .constraint_force import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
 from .path_elimination import EXTRA, eliminate, elimination_rounds, substitute, substitution_rounds
 
 
-def forward_dynamics_constraint_force_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state; shapes and coordinates as in `aba`."""
-    return forward_dynamics_states(
-        ints, reals, q, v, tau, f_ext, qdd, EXTRA, elimination_rounds, substitution_rounds, eliminate, substitute
-    )
+def forward_dynamics_constraint_force(tree, q, v, tau, f_ext, qdd, paths, w):
+    """Forward dynamics; returns whether it is to be trusted."""
+    return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate, substitute)
+
+
+def scratch_for(tree, q):
+    """The paths of a tree, and memory, of the numbers in q."""
+    return memory_for(tree, q, EXTRA, elimination_rounds, substitution_rounds)
+
+
+forward_dynamics_constraint_force_states = constraint_force_entry(forward_dynamics_constraint_force, scratch_for)
 
 
 def prepare_constraint_force(ints: TableOfIntegers, reals: TableOfReals, paths: Integers) -> int:

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from .entry import entry
 from .kinematics import base_acceleration, body_transform, body_velocity, place_bodies, zero_motion
 from .linear import Matrix, Vector, add, cross, dot, matmul, rotate_back, scale, sub
 from .operational import WORLD_AXES, point_motion
 from .rnea import body_acceleration
 from .spatial import Force, Motion, force_add, force_dot, force_scale
-from .status import FINE, WRONG_SIZE
-from .tables import force_at, motion_at, put_force, put_motion, transform_at, tree_tables
+from .tables import force_at, motion_at, put_force, put_motion, transform_at
+
+CONSTRAINTS = {"layout": "Integers", "geometry": "Reals"}  # tables of an entry
+ROWS = {"m": "layout[1 + 3 * layout[0]]"}  # the last of `start`
 
 
 class Constraints(NamedTuple):
@@ -121,40 +123,37 @@ def add_row_forces(task, A, f, F):
                 put_force(F, i, force_add(force_at(F, i), force_scale(force_at(A[side], r), f[r])))
 
 
-def constraint_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    layout: Integers,
-    geometry: Reals,
-    q: Reals,
-    v: Reals,
-    qdd: Reals,
-    derivative: Reals,
-    rows: Reals,
-) -> int:
-    """R d/dt (v_first - v_second) of each state (count, m) under the accelerations qdd, and A (count, 2, m, 6)."""
-    tree, task = tree_tables(ints, reals), constraint_tables(layout, geometry)
-    nq, nv, B, m = tree.nq, tree.nv, tree.n_bodies + 1, task.R.shape[0]
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv or qdd.size != count * nv or derivative.size != count * m:
-        return WRONG_SIZE
-    body, bias = np.empty((B, 24), q.dtype), np.empty(m, q.dtype)
-    W, V, acceleration = body[:, 0:12], body[:, 12:18], body[:, 18:24]
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        place_bodies(tree, q[y], W)
-        put_motion(V, 0, zero_motion(tree))
-        put_motion(acceleration, 0, zero_motion(tree))
-        for i in range(1, B):
-            X, p = body_transform(tree, i, q[y]), tree.parent[i]
-            velocity = body_velocity(tree, i, X, motion_at(V, p), v[w])
-            put_motion(V, i, velocity)
-            put_motion(
-                acceleration, i, body_acceleration(tree, i, X, motion_at(acceleration, p), velocity, v[w], qdd[w])
-            )
-        A, out = rows[s * 12 * m : (s + 1) * 12 * m].reshape((2, m, 6)), derivative[s * m : (s + 1) * m]
-        constraint_rows(task, W, V, A, bias)
-        row_accelerations(task, A, acceleration, out)
-        for r in range(m):
-            out[r] += bias[r]
-    return FINE
+def constraint_derivatives(tree, layout, geometry, q, v, qdd, derivative, rows, W, V, acceleration, bias):
+    """R d/dt (v_first - v_second) of all rows (m,) under the accelerations qdd, and A (2, m, 6)."""
+    task = constraint_tables(layout, geometry)
+    place_bodies(tree, q, W)
+    put_motion(V, 0, zero_motion(tree))
+    put_motion(acceleration, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        X, p = body_transform(tree, i, q), tree.parent[i]
+        velocity = body_velocity(tree, i, X, motion_at(V, p), v)
+        put_motion(V, i, velocity)
+        put_motion(acceleration, i, body_acceleration(tree, i, X, motion_at(acceleration, p), velocity, v, qdd))
+    constraint_rows(task, W, V, rows, bias)
+    row_accelerations(task, rows, acceleration, derivative)
+    for r in range(derivative.size):
+        derivative[r] += bias[r]
+
+
+def scratch_for(tree, layout, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body, and the rows' bias."""
+    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], np.empty(layout[1 + 3 * layout[0]], q.dtype)
+
+
+constraint_derivatives_states = entry(
+    constraint_derivatives,
+    scratch_for,
+    CONSTRAINTS,
+    ROWS,
+    q="nq",
+    v="nv",
+    qdd="nv",
+    derivative="-> m",
+    rows="-> 2, m, 6",
+)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
+from .entry import entry
 from .kinematics import body_transform
 from .linear import Vector
 from .numbers import in_vectors
 from .spatial import Force, force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
-from .status import FINE, WRONG_SIZE
-from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at, tree_tables
+from .tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
 SHORT_LINE = 16  # so many at most, its rows are made one after the other
@@ -27,8 +26,8 @@ def put_packed(tree, H, k, j, value):
 
 
 def put_full(tree, H, k, j, value):
-    """H_kj and H_jk to their places in a full matrix, by rows."""
-    H[k * tree.nv + j] = H[j * tree.nv + k] = value
+    """H_kj and H_jk to their places in a full matrix."""
+    H[k, j] = H[j, k] = value
 
 
 def mass_matrix_row(tree, i, k, F, X, H, put):
@@ -135,30 +134,22 @@ def mass_matrix(tree, q, X, Ic, H, put):
         last = first - 1
 
 
-def mass_matrix_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
-    """The mass matrix of each state: M (count, nv, nv)."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or M.size != count * nv * nv:
-        return WRONG_SIZE
-    body = np.empty((B, 22), q.dtype)
-    X, Ic = body[:, 0:12], body[:, 12:22]
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    body = np.empty((tree.n_bodies + 1, 22), q.dtype)
+    return body[:, 0:12], body[:, 12:22]
+
+
+def mass_matrix_full(tree, q, M, X, Ic):
+    """The full mass matrix, by rows; zeros off the paths are written."""
     M[:] = 0
-    for s in range(count):
-        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nv * nv : (s + 1) * nv * nv], put_full)
-    return FINE
+    mass_matrix(tree, q, X, Ic, M, put_full)
 
 
-def mass_matrix_packed_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
-    """The packed mass matrix of each state: M (count, nnz), of which every number is written."""
-    tree = tree_tables(ints, reals)
-    nq, nnz, B = tree.nq, tree.nnz, tree.n_bodies + 1
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or M.size != count * nnz:
-        return WRONG_SIZE
-    body = np.empty((B, 22), q.dtype)
-    X, Ic = body[:, 0:12], body[:, 12:22]
-    for s in range(count):
-        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, Ic, M[s * nnz : (s + 1) * nnz], put_packed)
-    return FINE
+def mass_matrix_packed(tree, q, M, X, Ic):
+    """The packed mass matrix, of which every number is written."""
+    mass_matrix(tree, q, X, Ic, M, put_packed)
+
+
+mass_matrix_full_states = entry(mass_matrix_full, scratch_for, q="nq", M="-> nv, nv")
+mass_matrix_packed_states = entry(mass_matrix_packed, scratch_for, q="nq", M="-> nnz")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .operational import inverse_inertia_states, put_task_axes, task_rows
+from .frames import frames_of
+from .operational import inverse_inertia_entry, put_task_axes, task_rows
 from .rjk import articulated_quantities, diagonal_block, nearest_common_ancestor
 from .spatial import force_to_parent
 from .tables import body_transform_at, force_at, put_force
@@ -74,8 +74,9 @@ class Scratch(NamedTuple):
     block: Any
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q: O(N) blocks for each frame."""
+    bodies = codes[1:]
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     chi, Omega = np.zeros((bodies.size, B, 6, 6), q.dtype), np.empty((B, 6, 6), q.dtype)
@@ -83,8 +84,9 @@ def scratch_for(tree, bodies, q):
     return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], chi, Omega, block)
 
 
-def by_efpa(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_efpa(tree, codes, offsets, q, out, scratch):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks."""
+    bodies, frames, reference = frames_of(codes, offsets)
     W, X, P, U, D_inv, chi, Omega, block = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
@@ -100,14 +102,4 @@ def by_efpa(tree, q, bodies, frames, reference, scratch, out):
                     out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = block[r, c]
 
 
-def inverse_inertia_efpa_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by the extended force propagator."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_efpa)
+inverse_inertia_efpa_states = inverse_inertia_entry(inverse_inertia_efpa, scratch_for)

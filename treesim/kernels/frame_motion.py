@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from .entry import entry
+from .frames import FRAMES, frames_of
 from .kinematics import body_transform, body_velocity, place_bodies, zero_motion
 from .linear import add, cross
 from .operational import point_motion
 from .rnea import body_acceleration
 from .rotations import compose
 from .spatial import Motion
-from .status import FINE, WRONG_SIZE
-from .tables import motion_at, put_motion, put_transform, transform_at, tree_tables
+from .tables import motion_at, put_motion, put_transform, transform_at
 
 NUMBERS = 24  # of a frame: rotation by rows, position, velocity, acceleration, both linear first along world axes
 
@@ -44,29 +44,21 @@ def frame_motion(W, velocity, acceleration, offset, row):
     put_linear_first(row, 18, Motion(A.ang, add(A.lin, cross(V.ang, V.lin))))  # classical: that of the moving point
 
 
-def frame_motions_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    q: Reals,
-    v: Reals,
-    a: Reals,
-    out: Reals,
-) -> int:
-    """Motions of all frames in each state: out (count, frames, 24); offsets holds 12 numbers a frame."""
-    tree = tree_tables(ints, reals)
-    nq, nv, k = tree.nq, tree.nv, bodies.size
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv or a.size != count * nv or out.size != count * k * NUMBERS:
-        return WRONG_SIZE
+def frame_motions(tree, codes, offsets, q, v, a, out, W, V, A):
+    """Motions of k frames: out (k, 24)."""
+    bodies, placement, _ = frames_of(codes, offsets)
+    move_bodies(tree, q, v, a, W, V, A)
+    for f in range(bodies.size):
+        i = bodies[f]
+        frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(placement, f), out[f])
+
+
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body."""
     body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    W, V, A = body[:, 0:12], body[:, 12:18], body[:, 18:24]
-    fixed, rows = offsets.reshape((k, 12)), out.reshape((count * k, NUMBERS))
-    for s in range(count):
-        w = slice(s * nv, (s + 1) * nv)
-        move_bodies(tree, q[s * nq : (s + 1) * nq], v[w], a[w], W, V, A)
-        for f in range(k):
-            i = bodies[f]
-            frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(fixed, f), rows[s * k + f])
-    return FINE
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24]
+
+
+frame_motions_states = entry(
+    frame_motions, scratch_for, FRAMES, {"k": "codes.size - 1"}, q="nq", v="nv", a="nv", out=f"-> k, {NUMBERS}"
+)

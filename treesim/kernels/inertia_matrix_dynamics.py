@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
-from .bias_first import forward_dynamics_states
+from .bias_first import bias_first_entry, bias_memory, right_hand_side
 from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltdl import solve as substitute_ltdl
@@ -45,15 +44,22 @@ def solve_ltl(tree, q, scratch, x):
     substitute_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, x)
 
 
-def forward_dynamics_ltdl_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by H = L' D L."""
-    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_ltdl)
+def forward_dynamics_ltdl(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """qdd = H^-1 (tau - C) by H = L' D L."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_ltdl(tree, q, memory, qdd)
 
 
-def forward_dynamics_ltl_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by H = L' L."""
-    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_ltl)
+def forward_dynamics_ltl(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """qdd = H^-1 (tau - C) by H = L' L."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_ltl(tree, q, memory, qdd)
+
+
+def memory_for(tree, q):
+    """Memory for the bias and for the solution, of the numbers in q."""
+    return bias_memory(tree, q), scratch_for(tree, q)
+
+
+forward_dynamics_ltdl_states = bias_first_entry(forward_dynamics_ltdl, memory_for)
+forward_dynamics_ltl_states = bias_first_entry(forward_dynamics_ltl, memory_for)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
-from .bias_first import forward_dynamics_states
+from .bias_first import bias_first_entry, bias_memory, right_hand_side
 from .ltdl import multiply, multiply_transposed, solve_diagonal
 from .ltdl import solve as substitute
 from .rjk import articulated_quantities
@@ -85,15 +84,22 @@ def solve_explicit(tree, q, scratch, x):
     multiply(tree.dof_parent, tree.dof_depth, tree.row_start, scratch.L, x)
 
 
-def forward_dynamics_innovations_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by substitution with 1 + H phi K."""
-    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_innovations)
+def forward_dynamics_innovations(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """qdd = M^-1 (tau - C) by substitution with 1 + H phi K."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_innovations(tree, q, memory, qdd)
 
 
-def forward_dynamics_explicit_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state by multiplication with 1 - H psi K."""
-    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_explicit)
+def forward_dynamics_explicit(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """qdd = M^-1 (tau - C) by multiplication with 1 - H psi K."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_explicit(tree, q, memory, qdd)
+
+
+def memory_for(tree, q):
+    """Memory for the bias and for the solution, of the numbers in q."""
+    return bias_memory(tree, q), scratch_for(tree, q)
+
+
+forward_dynamics_innovations_states = bias_first_entry(forward_dynamics_innovations, memory_for)
+forward_dynamics_explicit_states = bias_first_entry(forward_dynamics_explicit, memory_for)

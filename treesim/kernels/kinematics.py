@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
+from .entry import entry
+from .frames import FRAMES
 from .joints import joint_transform
 from .linear import Vector, add, dot, rotate, scale
 from .rotations import compose
@@ -17,8 +18,7 @@ from .spatial import (
     rigid_apply,
     unit_scaled_add,
 )
-from .status import FINE, WRONG_SIZE
-from .tables import body_inertia, force_at, motion_at, put_motion, put_transform, transform_at, tree_tables
+from .tables import body_inertia, force_at, motion_at, put_motion, put_transform, transform_at
 
 
 def zero_motion(tree):
@@ -54,29 +54,29 @@ def place_bodies(tree, q, W):
         put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform(tree, i, q)))
 
 
-def homogeneous(W, out, start):
-    """Write a placement as the 16 numbers of its homogeneous matrix, by rows, to out[start:]."""
+def homogeneous(W, out):
+    """Write a placement as a homogeneous matrix (4, 4)."""
     R, p = W.R, W.p
     zero = R.xx * 0
-    out[start], out[start + 1], out[start + 2], out[start + 3] = R.xx, R.xy, R.xz, p.x
-    out[start + 4], out[start + 5], out[start + 6], out[start + 7] = R.yx, R.yy, R.yz, p.y
-    out[start + 8], out[start + 9], out[start + 10], out[start + 11] = R.zx, R.zy, R.zz, p.z
-    out[start + 12], out[start + 13], out[start + 14], out[start + 15] = zero, zero, zero, zero + 1
+    out[0, 0], out[0, 1], out[0, 2], out[0, 3] = R.xx, R.xy, R.xz, p.x
+    out[1, 0], out[1, 1], out[1, 2], out[1, 3] = R.yx, R.yy, R.yz, p.y
+    out[2, 0], out[2, 1], out[2, 2], out[2, 3] = R.zx, R.zy, R.zz, p.z
+    out[3, 0], out[3, 1], out[3, 2], out[3, 3] = zero, zero, zero, zero + 1
 
 
-def body_poses_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, poses: Reals) -> int:
-    """World poses of all bodies, base included: poses (count, N+1, 4, 4)."""
-    tree = tree_tables(ints, reals)
-    bodies = tree.n_bodies + 1
-    count = q.size // tree.nq
-    if q.size != count * tree.nq or poses.size != count * bodies * 16:
-        return WRONG_SIZE
-    W = np.empty((bodies, 12), q.dtype)
-    for s in range(count):
-        place_bodies(tree, q[s * tree.nq : (s + 1) * tree.nq], W)
-        for i in range(bodies):
-            homogeneous(transform_at(W, i), poses, (s * bodies + i) * 16)
-    return FINE
+def body_poses(tree, q, poses, W):
+    """World poses of all bodies, base included."""
+    place_bodies(tree, q, W)
+    for i in range(tree.n_bodies + 1):
+        homogeneous(transform_at(W, i), poses[i])
+
+
+def placements_for(tree, q):
+    """Scratch memory for the placements of all bodies, of the numbers in q."""
+    return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
+
+
+body_poses_states = entry(body_poses, placements_for, q="nq", poses="-> N + 1, 4, 4")
 
 
 def path_placement(tree, q, body):
@@ -89,22 +89,16 @@ def path_placement(tree, q, body):
     return W
 
 
-def frame_pose_states(
-    ints: TableOfIntegers, reals: TableOfReals, body: Integer, offset: Reals, q: Reals, poses: Reals
-) -> int:
-    """World poses of the frame at `offset` (12 numbers: rotation, translation) on `body`: poses (count, 4, 4)."""
-    tree = tree_tables(ints, reals)
-    count = q.size // tree.nq
-    if q.size != count * tree.nq or poses.size != count * 16:
-        return WRONG_SIZE
-    fixed = transform_at(offset.reshape((1, 12)), 0)
-    for s in range(count):
-        W = path_placement(tree, q[s * tree.nq : (s + 1) * tree.nq], body)
-        homogeneous(compose(W, fixed), poses, s * 16)
-    return FINE
+def frame_pose(tree, codes, offsets, q, pose):
+    """World pose of one frame, of the tables of `frames_of`."""
+    fixed = transform_at(offsets.reshape((1, 12)), 0)
+    homogeneous(compose(path_placement(tree, q, codes[1]), fixed), pose)
 
 
-def energy_and_momentum(tree, q, v, W, V, out):
+frame_pose_states = entry(frame_pose, tables=FRAMES, q="nq", pose="-> 4, 4")
+
+
+def energy_and_momentum(tree, q, v, out, W, V):
     """Kinetic and potential energy, and the momentum about the world's origin: out = (T, U, linear, angular).
 
     T = Σ v' I v / 2; U = -Σ m g . c; the momentum of body i in world coordinates is 0Xi* I v.
@@ -130,15 +124,10 @@ def energy_and_momentum(tree, q, v, W, V, out):
     out[5], out[6], out[7] = total.n.x, total.n.y, total.n.z
 
 
-def energy_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, out: Reals) -> int:
-    """Energies and momentum of each state: out (count, 8)."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv or out.size != count * 8:
-        return WRONG_SIZE
-    W = np.empty((tree.n_bodies + 1, 12), q.dtype)
-    V = np.empty((tree.n_bodies + 1, 6), q.dtype)
-    for s in range(count):
-        energy_and_momentum(tree, q[s * nq : (s + 1) * nq], v[s * nv : (s + 1) * nv], W, V, out[s * 8 : (s + 1) * 8])
-    return FINE
+def motions_for(tree, q):
+    """Scratch memory for the placements and velocities of all bodies, of the numbers in q."""
+    B = tree.n_bodies + 1
+    return np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
+
+
+energy_and_momentum_states = entry(energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8")

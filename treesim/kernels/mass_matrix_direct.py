@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .at_rest import apply_mass_matrix
 from .crba import put_full
+from .entry import entry
 from .kinematics import body_transform
-from .status import FINE, WRONG_SIZE
-from .tables import put_transform, tree_tables
+from .tables import put_transform
 
 
-def mass_matrix(tree, q, X, A, F, unit, column, H):
-    """H at configuration q, column by column; of the two values of H_jk that of the later column stays."""
+def mass_matrix_direct(tree, q, M, X, A, F, unit, column):
+    """M at configuration q, column by column; of the two values of M_jk that of the later column stays."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
     for k in range(tree.nv):
@@ -25,19 +24,13 @@ def mass_matrix(tree, q, X, A, F, unit, column, H):
         unit[k] = 1  # J91 eq. 23
         apply_mass_matrix(tree, X, unit, column, A, F)
         for j in range(k + 1):
-            put_full(tree, H, k, j, column[j])
+            put_full(tree, M, k, j, column[j])
 
 
-def mass_matrix_direct_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
-    """The mass matrix of each state: M (count, nv, nv)."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or M.size != count * nv * nv:
-        return WRONG_SIZE
-    body, dof = np.empty((B, 24), q.dtype), np.empty((2, nv), q.dtype)
-    X, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24]
-    for s in range(count):
-        H = M[s * nv * nv : (s + 1) * nv * nv]
-        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, A, F, dof[0], dof[1], H)
-    return FINE
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body, and two vectors."""
+    body, dof = np.empty((tree.n_bodies + 1, 24), q.dtype), np.empty((2, tree.nv), q.dtype)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], dof[0], dof[1]
+
+
+mass_matrix_direct_states = entry(mass_matrix_direct, scratch_for, q="nq", M="-> nv, nv")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import put_full
+from .entry import entry
 from .kinematics import body_transform, zero_motion
 from .spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
-from .status import FINE, WRONG_SIZE
 from .tables import (
     body_inertia,
     body_transform_at,
@@ -22,7 +21,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    tree_tables,
 )
 
 
@@ -50,31 +48,25 @@ def subtree_column(tree, i, k, X, A, F, root, H):
             if j > i:
                 p = tree.parent[j]
                 put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, X, j), f)))
-    H[k * tree.nv + k] += tree.armature[k]
+    H[k, k] += tree.armature[k]
 
 
-def mass_matrix(tree, q, X, A, F, root, H):
-    """H at configuration q, subtree by subtree; only entries on a path are written."""
+def mass_matrix_symmetric(tree, q, M, X, A, F, root):
+    """M at configuration q, subtree by subtree."""
+    M[:] = 0
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         root[i] = 0
     for i in range(1, tree.n_bodies + 1):
         mark_subtree(tree, i, root)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            subtree_column(tree, i, k, X, A, F, root, H)
+            subtree_column(tree, i, k, X, A, F, root, M)
 
 
-def mass_matrix_symmetric_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, M: Reals) -> int:
-    """The mass matrix of each state: M (count, nv, nv)."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or M.size != count * nv * nv:
-        return WRONG_SIZE
-    body, root = np.empty((B, 24), q.dtype), np.zeros(B, np.int64)
-    X, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24]
-    M[:] = 0
-    for s in range(count):
-        H = M[s * nv * nv : (s + 1) * nv * nv]
-        mass_matrix(tree, q[s * nq : (s + 1) * nq], X, A, F, root, H)
-    return FINE
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body, and an integer."""
+    body, root = np.empty((tree.n_bodies + 1, 24), q.dtype), np.zeros(tree.n_bodies + 1, np.int64)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], root
+
+
+mass_matrix_symmetric_states = entry(mass_matrix_symmetric, scratch_for, q="nq", M="-> nv, nv")

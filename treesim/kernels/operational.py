@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .kinematics import body_transform, body_velocity, path_placement, place_bodies, zero_motion
+from .entry import entry
+from .frames import COUNT, FRAMES, frames_of
+from .kinematics import body_transform, body_velocity, motions_for, path_placement, place_bodies, zero_motion
 from .linear import Matrix, Vector, add, cross, rotate
 from .rotations import GENERAL, Transform, compose, to_parent
 from .spatial import Motion, motion_to_child, unit_scaled_add
-from .status import FINE, WRONG_SIZE
-from .tables import body_transform_at, motion_at, put_motion, put_transform, transform_at, tree_tables
+from .tables import body_transform_at, motion_at, put_motion, put_transform, transform_at
 
 WORLD_AXES, FRAME_AXES = 0, 1
 
@@ -69,51 +69,35 @@ def unpack_jacobian(tree, bodies, J, dense):
             k = tree.dof_parent[k]
 
 
-def jacobian_states(
-    ints: TableOfIntegers, reals: TableOfReals, bodies: Integers, offsets: Reals, reference: Integer, q: Reals, J: Reals
-) -> int:
-    """Jacobians of all frames in each state: J (count, 6 frames, nv); offsets holds 12 numbers a frame."""
-    tree = tree_tables(ints, reals)
-    nq, nv, m = tree.nq, tree.nv, 6 * bodies.size
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or J.size != count * m * nv:
-        return WRONG_SIZE
-    packed = np.empty((m, nv), q.dtype)
-    for s in range(count):
-        packed_jacobian(tree, q[s * nq : (s + 1) * nq], bodies, offsets.reshape((bodies.size, 12)), reference, packed)
-        unpack_jacobian(tree, bodies, packed, J[s * m * nv : (s + 1) * m * nv].reshape((m, nv)))
-    return FINE
+def jacobian(tree, codes, offsets, q, J, packed):
+    """Jacobians of all frames: J (6 k, nv)."""
+    bodies, placement, reference = frames_of(codes, offsets)
+    packed_jacobian(tree, q, bodies, placement, reference, packed)
+    unpack_jacobian(tree, bodies, packed, J)
 
 
-def frame_velocity_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    body: Integer,
-    offset: Reals,
-    reference: Integer,
-    q: Reals,
-    v: Reals,
-    out: Reals,
-) -> int:
-    """Velocity of a frame in each state: out (count, 6), linear first."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if q.size != count * nq or v.size != count * nv:
-        return WRONG_SIZE
-    V = np.empty((tree.n_bodies + 1, 6), q.dtype)
-    W = np.empty((tree.n_bodies + 1, 12), q.dtype)
-    fixed = transform_at(offset.reshape((1, 12)), 0)
-    for s in range(count):
-        qs, vs = q[s * nq : (s + 1) * nq], v[s * nv : (s + 1) * nv]
-        place_bodies(tree, qs, W)
-        put_motion(V, 0, zero_motion(tree))
-        for i in range(1, tree.n_bodies + 1):
-            put_motion(V, i, body_velocity(tree, i, body_transform(tree, i, qs), motion_at(V, tree.parent[i]), vs))
-        m = point_motion(motion_at(V, body), fixed, frame_axes(transform_at(W, body), fixed, reference))
-        out[6 * s], out[6 * s + 1], out[6 * s + 2] = m.lin.x, m.lin.y, m.lin.z
-        out[6 * s + 3], out[6 * s + 4], out[6 * s + 5] = m.ang.x, m.ang.y, m.ang.z
-    return FINE
+def packed_for(tree, codes, q):
+    """Scratch memory for packed Jacobians, of the numbers in q."""
+    return (np.empty((6 * (codes.size - 1), tree.nv), q.dtype),)
+
+
+jacobian_states = entry(jacobian, packed_for, FRAMES, COUNT, q="nq", J="-> 6 * k, nv")
+
+
+def frame_velocity(tree, codes, offsets, q, v, out, W, V):
+    """Velocity of one frame: out (6,), linear first."""
+    bodies, placement, reference = frames_of(codes, offsets)
+    body, fixed = bodies[0], transform_at(placement, 0)
+    place_bodies(tree, q, W)
+    put_motion(V, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        put_motion(V, i, body_velocity(tree, i, body_transform(tree, i, q), motion_at(V, tree.parent[i]), v))
+    m = point_motion(motion_at(V, body), fixed, frame_axes(transform_at(W, body), fixed, reference))
+    out[0], out[1], out[2] = m.lin.x, m.lin.y, m.lin.z
+    out[3], out[4], out[5] = m.ang.x, m.ang.y, m.ang.z
+
+
+frame_velocity_states = entry(frame_velocity, motions_for, FRAMES, q="nq", v="nv", out="-> 6")
 
 
 def put_task_axes(tree, X, bodies, reference, W):
@@ -142,20 +126,6 @@ def task_rows(tree, body, offsets, W, reference, f, R):
         R[3, c], R[4, c], R[5, c] = m.ang.x, m.ang.y, m.ang.z
 
 
-def inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, compute):
-    """Λ^-1 of the frames at `offsets` (12 numbers each) on `bodies`, in each state; out (count, m, m), m = 6 frames.
-
-    compute(tree, q, bodies, frames, reference, scratch, out) does it for one state, with the memory that
-    scratch_for(tree, bodies, q) lays out once.
-    """
-    tree = tree_tables(ints, reals)
-    nq, m = tree.nq, 6 * bodies.size
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or out.size != count * m * m:
-        return WRONG_SIZE
-    scratch = scratch_for(tree, bodies, q)
-    frames = offsets.reshape((bodies.size, 12))
-    for s in range(count):
-        full = out[s * m * m : (s + 1) * m * m].reshape((m, m))
-        compute(tree, q[s * nq : (s + 1) * nq], bodies, frames, reference, scratch, full)
-    return FINE
+def inverse_inertia_entry(kernel, scratch):
+    """The entry of a method for Λ^-1 (m, m) of k frames, m = 6 k."""
+    return entry(kernel, scratch, FRAMES, COUNT, q="nq", out="-> 6 * k, 6 * k")

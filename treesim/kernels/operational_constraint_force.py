@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .blocks import SIX, factorize
 from .constraint_force import (
     NUMBERS,
@@ -27,9 +26,10 @@ from .constraint_force import (
     start,
     work_in,
 )
+from .frames import frames_of
 from .heavy_paths import heavy_paths, paths_in, sound_bodies, table_size
 from .kinematics import body_transform, place_bodies, zero_motion
-from .operational import inverse_inertia_states, task_rows
+from .operational import inverse_inertia_entry, task_rows
 from .path_elimination import (
     EXTRA,
     eliminate_matrix,
@@ -63,8 +63,9 @@ def mark_carrying(parent, paths, bodies, carries):
         carries[paths.order[place]] = carries[paths.order[paths.start[place]]]
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
+    bodies = codes[1:]
     B = tree.n_bodies + 1
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
@@ -125,8 +126,9 @@ def respond(tree, paths, w, carries, body, force):
     accelerate_outward(tree, paths, w, carries)
 
 
-def by_constraint_force(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_constraint_force(tree, codes, offsets, q, out, scratch):
     """Λ^-1, a column for each task row."""
+    bodies, frames, reference = frames_of(codes, offsets)
     W, K, paths, carries, w = scratch
     place_bodies(tree, q, W)
     factor_paths(tree, paths, w, q)
@@ -143,14 +145,4 @@ def by_constraint_force(tree, q, bodies, frames, reference, scratch, out):
         out[0, 0] = undefined(out[0, 0])
 
 
-def inverse_inertia_constraint_force_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by the constraint-force method."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_constraint_force)
+inverse_inertia_constraint_force_states = inverse_inertia_entry(inverse_inertia_constraint_force, scratch_for)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .operational import frame_axes, inverse_inertia_states, point_motion, put_task_axes
+from .frames import frames_of
+from .operational import frame_axes, inverse_inertia_entry, point_motion, put_task_axes
 from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed, number_needed
 from .tables import motion_at, transform_at
 
@@ -47,8 +47,9 @@ class Scratch(NamedTuple):
     need: Any
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q: needed blocks, and N^2 integers numbering them."""
+    bodies = codes[1:]
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     need = np.zeros((B, B), np.int64)
@@ -65,8 +66,9 @@ def scratch_for(tree, bodies, q):
     )
 
 
-def by_rjk(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_rjk(tree, codes, offsets, q, out, scratch):
     """Λ^-1 from the needed blocks of Omega."""
+    bodies, frames, reference = frames_of(codes, offsets)
     W, X, P, U, D_inv, block, Omega, need = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
@@ -74,14 +76,4 @@ def by_rjk(tree, q, bodies, frames, reference, scratch, out):
     blocks_of_frames(tree, bodies, frames, W, reference, need, Omega, block, out)
 
 
-def inverse_inertia_rjk_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by RJK."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_rjk)
+inverse_inertia_rjk_states = inverse_inertia_entry(inverse_inertia_rjk, scratch_for)

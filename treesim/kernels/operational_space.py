@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .center_of_mass import center_of_mass_jacobian, center_of_mass_motion, put_vector
+from .center_of_mass import center_of_mass_motion, jacobian_of_placed, put_vector
 from .crba import mass_matrix, put_packed
+from .entry import entry
 from .frame_motion import NUMBERS, frame_motion, move_bodies
+from .frames import COUNT, FRAMES, frames_of
 from .ltdl import factorize, solve_matrix
-from .operational import WORLD_AXES, packed_jacobian, unpack_jacobian
-from .status import FINE, WRONG_SIZE
-from .tables import motion_at, transform_at, tree_tables
+from .operational import packed_jacobian, unpack_jacobian
+from .tables import motion_at, transform_at
 
 
 def divide_by_mass(tree, q, body, H, J, X):
@@ -24,47 +24,43 @@ def divide_by_mass(tree, q, body, H, J, X):
     solve_matrix(tree.dof_parent, tree.dof_depth, tree.row_start, H, X)
 
 
-def rows_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    centers: Integer,
-    q: Reals,
-    v: Reals,
-    motions: Reals,
-    J: Reals,
-    X: Reals,
-) -> int:
-    """Of k frames and, with centers = 1, the centre of mass, in each state and along the world's axes: motions (count,
-    k + centers, 24) while joints do not accelerate, J (count, m, nv), X = H^-1 J' (count, nv, m), m = 6 k + 3 centers.
-    """
-    tree = tree_tables(ints, reals)
-    nq, nv, k = tree.nq, tree.nv, bodies.size
-    count, m = q.size // nq, 6 * k + 3 * centers
-    if count < 1 or q.size != count * nq or v.size != count * nv:
-        return WRONG_SIZE
-    if motions.size != count * (k + centers) * NUMBERS or J.size != count * m * nv or X.size != J.size:
-        return WRONG_SIZE
-    body, packed = np.empty((tree.n_bodies + 1, 28), q.dtype), np.empty((6 * k, nv), q.dtype)
+def operational_rows(tree, codes, offsets, centers, q, v, motions, J, X, scratch):
+    """Of k frames and c = centers[0] centres of mass, 0 or 1, along the world's axes: motions (k + c, 24) while joints
+    do not accelerate, J (m, nv), X = H^-1 J' (nv, m), m = 6 k + 3 c."""
+    body, packed, H, still = scratch
     W, V, A, moment, mass = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:27], body[:, 27]
-    H, still, fixed = np.empty(tree.nnz, q.dtype), np.zeros(nv, q.dtype), offsets.reshape((k, 12))
+    bodies, placement, reference = frames_of(codes, offsets)
+    k = bodies.size
     motions[:] = 0
-    rows = motions.reshape((count * (k + centers), NUMBERS))
-    for s in range(count):
-        qs, at = q[s * nq : (s + 1) * nq], s * (k + centers)
-        Js, Xs = J[s * m * nv : (s + 1) * m * nv].reshape((m, nv)), X[s * m * nv : (s + 1) * m * nv].reshape((nv, m))
-        move_bodies(tree, qs, v[s * nv : (s + 1) * nv], still, W, V, A)
-        for f in range(k):
-            i = bodies[f]
-            frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(fixed, f), rows[at + f])
-        packed_jacobian(tree, qs, bodies, fixed, WORLD_AXES, packed)
-        unpack_jacobian(tree, bodies, packed, Js)
-        if centers == 1:
-            position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
-            put_vector(rows[at + k], 9, position)
-            put_vector(rows[at + k], 12, velocity)
-            put_vector(rows[at + k], 18, acceleration)
-            center_of_mass_jacobian(tree, W, moment, mass, Js[6 * k :])
-        divide_by_mass(tree, qs, body, H, Js, Xs)
-    return FINE
+    move_bodies(tree, q, v, still, W, V, A)
+    for f in range(k):
+        i = bodies[f]
+        frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(placement, f), motions[f])
+    packed_jacobian(tree, q, bodies, placement, reference, packed)
+    unpack_jacobian(tree, bodies, packed, J)
+    if centers[0] == 1:
+        position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
+        put_vector(motions[k], 9, position)
+        put_vector(motions[k], 12, velocity)
+        put_vector(motions[k], 18, acceleration)
+        jacobian_of_placed(tree, W, moment, mass, J[6 * k :])
+    divide_by_mass(tree, q, body, H, J, X)
+
+
+def scratch_for(tree, codes, q):
+    """Scratch memory for one state, of the numbers in q."""
+    body, packed = np.empty((tree.n_bodies + 1, 28), q.dtype), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
+    return body, packed, np.empty(tree.nnz, q.dtype), np.zeros(tree.nv, q.dtype)
+
+
+operational_rows_states = entry(
+    operational_rows,
+    scratch_for,
+    {**FRAMES, "centers": "TableOfIntegers"},
+    {**COUNT, "m": "6 * k + 3 * centers[0]"},
+    q="nq",
+    v="nv",
+    motions=f"-> k + centers[0], {NUMBERS}",
+    J="-> m, nv",
+    X="-> nv, m",
+)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
 from .crba import mass_matrix, put_packed
+from .frames import frames_of
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
-from .operational import inverse_inertia_states, packed_jacobian
+from .operational import inverse_inertia_entry, packed_jacobian
 from .sparse_rows import divide_ltdl, divide_ltl, multiply_rows
 
 
@@ -25,8 +25,9 @@ class Scratch(NamedTuple):
     Z: Any
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
+    bodies = codes[1:]
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
     H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
     last = np.empty(m, np.int64)
@@ -35,8 +36,9 @@ def scratch_for(tree, bodies, q):
     return Scratch(body[:, 0:12], body[:, 12:22], H, last, Y, Z)
 
 
-def by_ltdl(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_ltdl(tree, codes, offsets, q, out, scratch):
     """Λ^-1 = Y_D Y_d' by H = L' D L."""
+    bodies, frames, reference = frames_of(codes, offsets)
     X, Ic, H, last, Y, Z = scratch
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
@@ -45,8 +47,9 @@ def by_ltdl(tree, q, bodies, frames, reference, scratch, out):
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
-def by_ltl(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_ltl(tree, codes, offsets, q, out, scratch):
     """Λ^-1 = Y Y' by H = L' L."""
+    bodies, frames, reference = frames_of(codes, offsets)
     X, Ic, H, last, Y, Z = scratch
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
@@ -55,27 +58,7 @@ def by_ltl(tree, q, bodies, frames, reference, scratch, out):
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
-def inverse_inertia_ltdl_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by H = L' D L."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_ltdl)
+inverse_inertia_ltdl_states = inverse_inertia_entry(inverse_inertia_ltdl, scratch_for)
 
 
-def inverse_inertia_ltl_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by H = L' L."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_ltl)
+inverse_inertia_ltl_states = inverse_inertia_entry(inverse_inertia_ltl, scratch_for)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .crba import add_to_parent
+from .entry import entry
 from .rjk import articulated_quantities
 from .spatial import force_component, rigid_column
-from .status import FINE, WRONG_SIZE
-from .tables import body_inertia, put_rigid, rigid_at, tree_tables
+from .tables import body_inertia, put_rigid, rigid_at
 
 
 def diagonal(tree, X, Ic, H):
@@ -23,19 +22,18 @@ def diagonal(tree, X, Ic, H):
         add_to_parent(tree, i, inertia, X, Ic)
 
 
-def pivots_states(ints: TableOfIntegers, reals: TableOfReals, q: Reals, D: Reals, H: Reals) -> int:
-    """D and the diagonal of H in each state; where a pivot vanishes, those of its ancestors are not to be trusted."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    if count < 1 or q.size != count * nq or D.size != count * nv or H.size != D.size:
-        return WRONG_SIZE
-    body, dof = np.empty((tree.n_bodies + 1, 43), q.dtype), np.empty((nv, 7), q.dtype)  # one row of scratch each
-    X, P, Ic = body[:, 0:12], body[:, 12:33], body[:, 33:43]
-    for s in range(count):
-        w = slice(s * nv, (s + 1) * nv)
-        articulated_quantities(tree, q[s * nq : (s + 1) * nq], X, P, dof[:, 0:6], dof[:, 6])
-        diagonal(tree, X, Ic, H[w])
-        for k in range(nv):
-            D[s * nv + k] = 1 / dof[k, 6]
-    return FINE
+def pivots(tree, q, D, H, X, P, Ic, U, D_inv):
+    """D and the diagonal of H; where a pivot vanishes, those of its ancestors are not to be trusted."""
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    diagonal(tree, X, Ic, H)
+    for k in range(tree.nv):
+        D[k] = 1 / D_inv[k]
+
+
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q."""
+    body, dof = np.empty((tree.n_bodies + 1, 43), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    return body[:, 0:12], body[:, 12:33], body[:, 33:43], dof[:, 0:6], dof[:, 6]
+
+
+pivots_states = entry(pivots, scratch_for, q="nq", D="-> nv", H="-> nv")

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
-from .operational import inverse_inertia_states, put_task_axes, task_rows
+from .frames import frames_of
+from .operational import inverse_inertia_entry, put_task_axes, task_rows
 from .rjk import articulated_quantities
 from .sparse_rows import common_depth
 from .spatial import force_component, force_scale, force_sub, force_to_parent
@@ -75,16 +75,18 @@ class Scratch(NamedTuple):
     DZ: Any
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q."""
+    bodies = codes[1:]
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     k = bodies.size
     K, Z, DZ = np.empty((k, 6, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype)
     return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
 
 
-def by_pv_osim(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_pv_osim(tree, codes, offsets, q, out, scratch):
     """Λ^-1 in one inward pass: over all bodies for the articulated quantities, over the tasks' paths for the rest."""
+    bodies, frames, reference = frames_of(codes, offsets)
     W, X, P, U, D_inv, K, Z, DZ = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
@@ -93,14 +95,4 @@ def by_pv_osim(tree, q, bodies, frames, reference, scratch, out):
     inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
 
 
-def inverse_inertia_pv_osim_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by PV-OSIM."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_pv_osim)
+inverse_inertia_pv_osim_states = inverse_inertia_entry(inverse_inertia_pv_osim, scratch_for)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
+from .frames import frames_of
 from .kinematics import place_bodies
-from .operational import inverse_inertia_states, task_rows
+from .operational import inverse_inertia_entry, task_rows
 from .rjk import articulated_quantities
 from .spatial import force_to_parent
 from .tables import body_transform_at, force_at, put_force
@@ -136,8 +136,9 @@ class Scratch(NamedTuple):
     response: Any
 
 
-def scratch_for(tree, bodies, q):
+def scratch_for(tree, codes, q):
     """Scratch memory for a tree and tasks, of the numbers in q, with the nodes numbered."""
+    bodies = codes[1:]
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     node, where = np.empty(tree.n_bodies + 1, np.int64), np.zeros(tree.n_bodies + 1, np.int64)
     n = number_nodes(tree.parent, bodies, node, where) + 1
@@ -149,8 +150,9 @@ def scratch_for(tree, bodies, q):
     )  # fmt: skip
 
 
-def by_pv_osim_r(tree, q, bodies, frames, reference, scratch, out):
+def inverse_inertia_pv_osim_r(tree, codes, offsets, q, out, scratch):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks, over the compressed tree."""
+    bodies, frames, reference = frames_of(codes, offsets)
     W, X, P, U, D_inv, node, _, above, meets, E, Omega, chi, response = scratch
     place_bodies(tree, q, W)
     articulated_quantities(tree, q, X, P, U, D_inv)
@@ -171,14 +173,4 @@ def by_pv_osim_r(tree, q, bodies, frames, reference, scratch, out):
                         out[6 * g + s, 6 * f + r] = out[6 * f + r, 6 * g + s]
 
 
-def inverse_inertia_pv_osim_r_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    bodies: Integers,
-    offsets: Reals,
-    reference: Integer,
-    q: Reals,
-    out: Reals,
-) -> int:
-    """Λ^-1 of each state by PV-OSIMr."""
-    return inverse_inertia_states(ints, reals, bodies, offsets, reference, q, out, scratch_for, by_pv_osim_r)
+inverse_inertia_pv_osim_r_states = inverse_inertia_entry(inverse_inertia_pv_osim_r, scratch_for)

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import eliminate_screw, release_screw
-from .annotations import Reals, TableOfIntegers, TableOfReals
-from .bias_first import forward_dynamics_states
+from .bias_first import bias_first_entry, bias_memory, right_hand_side
 from .blocks import transform, transform_rows
 from .kinematics import body_transform
 from .linear import Vector
@@ -112,11 +111,18 @@ def solve_rjk(tree, q, scratch, x):
     articulated_solve(tree, X, U, D_inv, x, Z, A)
 
 
-def forward_dynamics_rjk_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:
-    """Forward dynamics of each state: bias by RNEA, then the articulated quantities."""
-    return forward_dynamics_states(ints, reals, q, v, tau, f_ext, qdd, scratch_for, solve_rjk)
+def forward_dynamics_rjk(tree, q, v, tau, f_ext, qdd, bias, memory):
+    """qdd = H^-1 (tau - C): bias by RNEA, then the articulated quantities."""
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_rjk(tree, q, memory, qdd)
+
+
+def memory_for(tree, q):
+    """Memory for the bias and for the solution, of the numbers in q."""
+    return bias_memory(tree, q), scratch_for(tree, q)
+
+
+forward_dynamics_rjk_states = bias_first_entry(forward_dynamics_rjk, memory_for)
 
 
 def nearest_common_ancestor(parent, p, q):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Reals, TableOfIntegers, TableOfReals
+from .entry import entry
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .spatial import (
     force_add,
@@ -17,17 +17,14 @@ from .spatial import (
     unit_cross,
     unit_scaled_add,
 )
-from .status import FINE, WRONG_SIZE
 from .tables import (
     body_transform_at,
     central_at,
-    dynamics_misfit,
     force_at,
     motion_at,
     put_force,
     put_motion,
     put_transform,
-    tree_tables,
 )
 
 
@@ -64,20 +61,10 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
             put_force(F, p, force_add(force_at(F, p), f_parent))  # f_λ += X' f
 
 
-def inverse_dynamics_states(
-    ints: TableOfIntegers, reals: TableOfReals, q: Reals, v: Reals, a: Reals, f_ext: Reals, tau: Reals
-) -> int:
-    """Inverse dynamics of each state; f_ext is empty or (count, N, 6), angular first, in kernel coordinates."""
-    tree = tree_tables(ints, reals)
-    nq, nv, B = tree.nq, tree.nv, tree.n_bodies + 1
-    count = q.size // nq
-    if dynamics_misfit(tree, count, q, v, a, f_ext, tau):
-        return WRONG_SIZE
-    body = np.empty((B, 30), q.dtype)  # one row of scratch each
-    X, V, A, F = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    rows = forces.shape[0] // count
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        inverse_dynamics(tree, q[y], v[w], a[w], forces[s * rows : (s + 1) * rows], tau[w], X, V, A, F)
-    return FINE
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    body = np.empty((tree.n_bodies + 1, 30), q.dtype)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
+
+
+inverse_dynamics_states = entry(inverse_dynamics, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv")

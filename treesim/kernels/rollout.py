@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from .aba import forward_dynamics
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import semi_implicit_step
+from .entry import entry
 from .numbers import absolute, less, maximum, minimum
-from .status import FINE, WRONG_SIZE
+from .status import FINE
 from .tables import tree_tables, with_armature
 
 STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
@@ -40,7 +40,7 @@ def joint_forces(tree, settings, q, v, control, tau, added):
             tau[k] = force - (drag + dt * kp * within) * v[k]
 
 
-def step(tree, settings, q, v, control, body, dof, q_new, v_new):
+def step(tree, settings, q, v, control, q_new, v_new, body, dof):
     """(q, v) at the end of a step."""
     X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
     U, D_inv, nu, tau, added, qdd = dof[:, 0:6], dof[:, 6], dof[:, 7], dof[:, 8], dof[:, 9], dof[:, 10]
@@ -55,28 +55,21 @@ def step(tree, settings, q, v, control, body, dof, q_new, v_new):
     semi_implicit_step(tree, q, v, qdd, settings[0], origins, q_new, v_new)
 
 
-def step_states(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    settings: TableOfReals,
-    q: Reals,
-    v: Reals,
-    control: Reals,
-    q_new: Reals,
-    v_new: Reals,
-) -> int:
-    """One step of each state; settings holds dt and, for each degree of freedom, kp, kd, damping, friction, effort."""
-    tree = tree_tables(ints, reals)
-    nq, nv = tree.nq, tree.nv
-    count = q.size // nq
-    fits = q.size == count * nq and v.size == count * nv and control.size == v.size and settings.size == 1 + 5 * nv
-    if count < 1 or not fits or q_new.size != q.size or v_new.size != v.size:
-        return WRONG_SIZE
-    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((nv, 11), q.dtype)  # one row of scratch each
-    for s in range(count):
-        y, w = slice(s * nq, (s + 1) * nq), slice(s * nv, (s + 1) * nv)
-        step(tree, settings, q[y], v[w], control[w], body, dof, q_new[y], v_new[w])
-    return FINE
+def scratch_for(tree, q):
+    """Scratch memory for one state, of the numbers in q: one row for each body, one for each degree of freedom."""
+    return np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 11), q.dtype)
+
+
+step_states = entry(
+    step,
+    scratch_for,
+    {"settings": "TableOfReals"},
+    q="nq",
+    v="nv",
+    control="nv",
+    q_new="-> nq",
+    v_new="-> nv",
+)
 
 
 def policy_step_states(ints, reals, settings, policy, k, q, v, p, k_new, q_new, v_new):
@@ -84,7 +77,6 @@ def policy_step_states(ints, reals, settings, policy, k, q, v, p, k_new, q_new, 
     tree = tree_tables(ints, reals)
     control = np.empty(tree.nv, q.dtype)
     control[:] = policy(settings[0] * k[0], q, v, p)
-    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 11), q.dtype)
-    step(tree, settings, q, v, control, body, dof, q_new, v_new)
+    step(tree, settings, q, v, control, q_new, v_new, *scratch_for(tree, q))
     k_new[0] = k[0] + 1
     return FINE

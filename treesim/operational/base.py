@@ -11,7 +11,7 @@ from ..dynamics.base import explain_failure
 from ..engine.fastcall import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
-from .frames import for_each_state, frame_codes, frame_tables, reference_code
+from .frames import for_each_state, frame_codes
 
 
 class OperationalMethod(Protocol):
@@ -26,7 +26,7 @@ class OperationalMethod(Protocol):
 
 
 class CompiledMethod:
-    """A method whose mathematics is one kernel entry `(ints, reals, bodies, offsets, reference, q, out)`."""
+    """A method whose mathematics is one kernel entry `(ints, reals, codes, offsets, q, out)`."""
 
     name: ClassVar[str]
     source: ClassVar[str]
@@ -47,4 +47,4 @@ class CompiledMethod:
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
-        return (robot.ints, robot.reals, *frame_tables(robot, frames), reference_code(reference))
+        return robot.ints, robot.reals, *frame_codes(robot, tuple(frames), reference)

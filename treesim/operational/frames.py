@@ -20,7 +20,8 @@ from ..model.quaternions import configuration
 from ..model.tree import Tree
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
-JACOBIAN = FastEntry(jacobian_states)
+JACOBIAN, VELOCITY = FastEntry(jacobian_states), FastEntry(frame_velocity_states)
+POSE, POSES = FastEntry(frame_pose_states), FastEntry(body_poses_states)
 
 
 def reference_code(reference: str) -> int:
@@ -67,12 +68,6 @@ def _frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[
     return codes, offsets
 
 
-def _frame_table(robot: Tree, frame: str) -> tuple[int, np.ndarray]:
-    """The body of one frame, and its placement (12,), which may be written."""
-    codes, offsets = frame_codes(robot, (frame,), "world")
-    return int(codes[1]), offsets.copy()
-
-
 def for_each_state(
     entry: Callable[..., int],
     robot: Tree,
@@ -81,10 +76,8 @@ def for_each_state(
     shape: tuple[int, ...],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
 ) -> np.ndarray:
-    """Return what an entry `(ints, reals, bodies, offsets, reference, q, out)` makes of frames in every state of q."""
-    codes, offsets = tables
-    constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), int(codes[0]))
-    return evaluate(entry, constants, (configuration(robot, q),), [shape], explain)[0]
+    """Return what an entry `(ints, reals, codes, offsets, q, out)` makes of frames in every state of q."""
+    return evaluate(entry, (robot.ints, robot.reals, *tables), (configuration(robot, q),), [shape], explain)[0]
 
 
 def _for_each_state(robot: Tree, q: Any, value: np.ndarray) -> np.ndarray:
@@ -99,10 +92,12 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
     """
     robot = checked_robot(robot)
+    tables, pose = frame_codes(robot, (frame,), "world"), np.empty((4, 4))
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
-    constants = (robot.ints, robot.reals, *_frame_table(robot, frame))
-    return evaluate(frame_pose_states, constants, (configuration(robot, q),), [(4, 4)])[0]
+    if POSE.call(robot.ints, robot.reals, *tables, q, pose) == FINE:
+        return pose  # anything but one state in a float array is coerced, broadcast, or explained below
+    return for_each_state(POSE.entry, robot, q, tables, pose.shape)
 
 
 def body_poses(robot: Tree, q: Any) -> np.ndarray:
@@ -113,8 +108,9 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
     robot = checked_robot(robot)
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
-    shape = (robot.n_bodies + 1, 4, 4)
-    poses = evaluate(body_poses_states, constants_of(robot), (configuration(robot, q),), [shape])[0]
+    poses = np.empty((robot.n_bodies + 1, 4, 4))
+    if POSES.call(robot.ints, robot.reals, q, poses) != FINE:
+        poses = evaluate(POSES.entry, constants_of(robot), (configuration(robot, q),), [poses.shape])[0]
     poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)
     return poses
 
@@ -140,6 +136,8 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
     """
     robot = checked_robot(robot)
-    constants = (robot.ints, robot.reals, *_frame_table(robot, frame), reference_code(reference))
+    constants, velocity = (robot.ints, robot.reals, *frame_codes(robot, (frame,), reference)), np.empty(6)
+    if VELOCITY.call(*constants, q, v, velocity) == FINE:
+        return velocity
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(frame_velocity_states, constants, arguments, [(6,)])[0]
+    return evaluate(VELOCITY.entry, constants, arguments, [(6,)])[0]

@@ -14,7 +14,7 @@ from ..kernels.frame_motion import NUMBERS, frame_motions_states
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
-from .frames import frame_tables, reference_code
+from .frames import frame_codes, reference_code
 
 ACCELERATION = slice(18, 24)  # of a frame, among a kernel's numbers of it
 
@@ -31,12 +31,11 @@ class FrameMotion(NamedTuple):
 
 def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
-    bodies, offsets = frame_tables(robot, frames)
     shape = (len(frames), NUMBERS)
     if robot.nq == 0:
         rows = _standing(robot, q, v, a, frames)
     else:
-        constants = (robot.ints, robot.reals, bodies, offsets)
+        constants = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "world"))
         rows = evaluate(frame_motions_states, constants, _state(robot, q, v, a), [shape])[0]
     return as_motion(rows)
 

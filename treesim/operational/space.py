@@ -12,12 +12,14 @@ from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
+from ..engine.fastcall import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
-from ..kernels.operational_space import rows_states
+from ..kernels.operational_space import operational_rows_states
 from ..kernels.scaled_inverse import scaled_inverses
 from ..kernels.status import FINE
+from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
@@ -26,6 +28,8 @@ from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 RTOL = 1e-9
+ROWS = FastEntry(operational_rows_states)
+CENTERS = frozen(np.array([0])), frozen(np.array([1]))  # how many centres of mass, as a table
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 
 
@@ -188,19 +192,18 @@ class _BaseRows(NamedTuple):
 
 def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[FramesTask | CenterOfMassTask]) -> _BaseRows:
     frames = tuple(dict.fromkeys(name for task in tasks if isinstance(task, FramesTask) for name in task.frames))
-    centers = int(any(isinstance(task, CenterOfMassTask) for task in tasks))
+    centers = any(isinstance(task, CenterOfMassTask) for task in tasks)
     m = 6 * len(frames) + 3 * centers
     shapes = (len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)
-    codes, offsets = frame_codes(robot, frames, "world")
-    constants = (robot.ints, robot.reals, codes[1:].copy(), offsets.copy(), centers)
+    constants = (robot.ints, robot.reals, *frame_codes(robot, frames, "world"), CENTERS[centers])
     if centers:
         massive(robot)
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code
         motions, J, X = np.empty(shapes[0]), np.empty(shapes[1]), np.empty(shapes[2])
-        if compiled(rows_states)(*constants, q.copy(), v.copy(), motions.ravel(), J.ravel(), X.ravel()) == FINE:
+        if ROWS.call(*constants, q, v, motions, J, X) == FINE:
             return _BaseRows(frames, motions, J, X)
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    motions, J, X = evaluate(rows_states, constants, arguments, shapes, lambda named: explain_failure(robot, named))
+    motions, J, X = evaluate(ROWS.entry, constants, arguments, shapes, lambda named: explain_failure(robot, named))
     return _BaseRows(frames, motions, J, X)
 
 

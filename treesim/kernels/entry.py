@@ -1,0 +1,131 @@
+"""Entries: what Python calls of a kernel, for many states, made from a declaration of what it takes and gives in one.
+
+A kernel works on one state. Its declaration names its arrays, with their shapes in one state; the entry made of it
+takes a robot's tables, further tables, and the arrays of all states, one after the other. It checks sizes, lays out
+scratch memory once, and calls the kernel for each state. Engines read the declaration (`entry.signature`) for types,
+argument checks and fast calls.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from .status import FINE, NOT_FINITE, WRONG_SIZE
+from .tables import tree_tables
+
+SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bodies"}  # that shapes are made of
+
+
+class Array(NamedTuple):
+    """An array of each state: its name, its shape as expressions in SYMBOLS and the declared sizes, whether it is a
+    result, and whether it may be empty instead."""
+
+    name: str
+    shape: tuple[str, ...]
+    result: bool
+    optional: bool
+
+    @property
+    def size(self) -> str:
+        """The number of its numbers, as an expression."""
+        return " * ".join(f"({length})" for length in self.shape)
+
+
+class Signature(NamedTuple):
+    """What an entry takes and gives: tables beside the robot's, by kind (`annotations`), the arrays of each state in
+    order, and further symbols of shapes as expressions in the tables."""
+
+    tables: dict[str, str]
+    arrays: tuple[Array, ...]
+    sizes: dict[str, str]
+
+
+def entry(
+    kernel: Callable[..., Any],
+    scratch: Callable[..., Any] | None = None,
+    tables: dict[str, str] | None = None,
+    sizes: dict[str, str] | None = None,
+    tells: bool = False,
+    **arrays: str,
+) -> Callable[..., int]:
+    """Return the entry of a kernel that works on one state, whose parameters are named as what it gets.
+
+    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv"; "-> " before that of a result, " | none" behind that of
+    an argument that may be empty, which then has no rows. sizes: further symbols. tables: what does not depend on the
+    state, by name, with its kind of `annotations`. scratch lays out memory, of the numbers in the first array; it may
+    ask for tree, ints, the tables and the first array by name. The kernel gets it as `scratch`, or, if none of its
+    parameters is called so, as its last ones. tells: whether the kernel returns a status; the worst of all states is
+    returned. The entry's name is the kernel's with `_states` behind it.
+    """
+    declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
+    name = f"{kernel.__name__}_states"
+    text = _text(name, declared, _parameters(kernel), _parameters(scratch) if scratch else None, tells)
+    place = f"<entry {kernel.__module__}.{name}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for inspect.getsource
+    namespace: dict[str, Any] = {
+        "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
+        "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
+    }  # fmt: skip
+    exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
+    made: Any = namespace[name]
+    made.__doc__ = kernel.__doc__
+    made.signature, made.kernel = declared, kernel
+    function: FunctionType = made
+    return function
+
+
+def _array(name: str, text: str) -> Array:
+    shape = text.removeprefix("-> ").removesuffix(" | none")
+    return Array(name, tuple(length.strip() for length in shape.split(",")), text[:2] == "->", text.endswith("| none"))
+
+
+def _parameters(function: Any) -> list[str]:
+    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
+
+
+def _text(name: str, declared: Signature, wanted: list[str], scratch: list[str] | None, tells: bool) -> str:
+    """The entry's own text; wanted, scratch: the parameters of the kernel and of what lays out its memory."""
+    arrays, first = declared.arrays, declared.arrays[0]
+    kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
+    symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]
+    given = {"tree": "tree", "scratch": "scratch", **{table: table for table in declared.tables}}
+    given |= {x.name: _state(x) for x in arrays}
+    missing = [parameter for parameter in wanted if parameter not in given]
+    if (
+        bool(missing) + ("scratch" in wanted) != (scratch is not None)
+        or missing != wanted[len(wanted) - len(missing) :]
+    ):
+        raise TypeError(f"{name}: the kernel asks for {', '.join(wanted)}, which are not what is declared")
+    call = ", ".join([given[parameter] for parameter in wanted if parameter in given] + ["*scratch"] * bool(missing))
+    return "\n    ".join([
+        f"def {name}({parameters}) -> int:",
+        "tree = tree_tables(ints, reals)",
+        *symbols,
+        f"count = {first.name}.size // ({first.size})",
+        f"if count < 1 or {' or '.join(map(_misfit, arrays))}:",
+        "    return WRONG_SIZE",
+        *([] if scratch is None else [f"scratch = scratch_for({', '.join(scratch)})"]),
+        "status = FINE",
+        "for s in range(count):",
+        f"    status = max(status, kernel({call}))" if tells else f"    kernel({call})",
+        "return status\n",
+    ])  # fmt: skip
+
+
+def _misfit(x: Array) -> str:
+    """The condition that an array is not that of `count` states."""
+    wrong = f"{x.name}.size != count * {x.size}"
+    return f"({x.name}.size != 0 and {wrong})" if x.optional else wrong
+
+
+def _state(x: Array) -> str:
+    """An array of state s, as the kernel takes it."""
+    part = f"{x.name}[s * ({x.size}) : (s + 1) * ({x.size})]"
+    if x.optional:  # as many rows a state as there are
+        rows, columns = f"({x.name}.size // (count * ({x.shape[-1]})))", x.shape[-1]
+        return f"{x.name}.reshape(({x.name}.size // ({columns}), {columns}))[s * {rows} : (s + 1) * {rows}]"
+    return part if len(x.shape) == 1 else f"{part}.reshape(({', '.join(x.shape)}))"
