@@ -12,8 +12,10 @@ from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.inverse_mass import solve_mass_matrix_states
+from treesim.kernels.kinematics import body_poses_states
+from treesim.kernels.operational import frame_velocity_states
 from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
-from treesim.kernels.status import FINE, NOT_FINITE, WRONG_SIZE
+from treesim.kernels.status import FINE, NOT_FINITE
 from treesim.operational.frames import frame_codes
 
 ROBOT = trees.random_tree(4, 6)
@@ -61,7 +63,7 @@ def test_a_matrix_passes():
 
 def test_a_result_in_a_row_passes_its_own_door_only():
     M, packed = np.empty((ROBOT.nv, ROBOT.nv)), np.empty(ROBOT.nnz)
-    call = fastcall.FastEntry(mass_matrix_packed_states, row=True).call
+    call = fastcall.FastEntry(mass_matrix_packed_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
@@ -82,6 +84,16 @@ def test_frames_and_rows_pass():
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.MISFIT
+    velocity, call = np.empty(6), fastcall.FastEntry(frame_velocity_states).call
+    assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, velocity) == FINE
+    assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, STATE.v[:6]) == fastcall.MISFIT
+
+
+def test_blocks_of_matrices_pass():
+    poses, call = np.empty((ROBOT.n_bodies + 1, 4, 4)), fastcall.FastEntry(body_poses_states).call
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, poses) == FINE
+    for wrong in (poses[:-1], poses.reshape(-1, 4), poses.reshape(-1, 2, 8), poses.transpose(0, 2, 1), poses[None]):
+        assert call(ROBOT.ints, ROBOT.reals, STATE.q, wrong) == fastcall.MISFIT
 
 
 def test_a_solve_passes():
@@ -139,7 +151,7 @@ def test_anything_but_plain_float_arrays_is_turned_down(other):
     ],
 )
 def test_wrong_sizes_never_touch_memory(wrong):
-    assert enter(**wrong) == (WRONG_SIZE if "f_ext" in wrong else fastcall.MISFIT)
+    assert enter(**wrong) == fastcall.MISFIT
 
 
 def test_wrong_number_of_arguments():
@@ -169,5 +181,5 @@ def test_references_are_kept_in_order():
 
 def test_an_unknown_layout_closes_the_door(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
-    closed = fastcall.door.__wrapped__(forward_dynamics_states, False)
+    closed = fastcall.door.__wrapped__(forward_dynamics_states)
     assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT

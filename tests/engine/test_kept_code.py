@@ -16,11 +16,12 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="signals and limits a
 
 KERNEL = """
 from __future__ import annotations
-from treesim.kernels.annotations import Reals, TableOfIntegers, TableOfReals
+from treesim.kernels.entry import entry
 
-def doubled_states(ints: TableOfIntegers, reals: TableOfReals, x: Reals, result: Reals) -> int:
+def doubled(tree, x, result):
     result[0] = 2.0 * x[0]
-    return 0
+
+doubled_states = entry(doubled, x="nv", result="-> nv")
 """
 # calls it through its door, that is through both files that are kept for it
 CALL = """
@@ -31,7 +32,7 @@ from small_kernel import doubled_states
 print("ready", flush=True)
 robot, result = chain(1), np.empty(1)
 def call():
-    return fastcall.FastEntry(doubled_states, row=True).call(robot.ints, robot.reals, np.array([2.0]), result)
+    return fastcall.FastEntry(doubled_states).call(robot.ints, robot.reals, np.array([2.0]), result)
 """
 ONCE = CALL + "print(call(), *result)"
 FINE = "ready\n0 4.0\n"

@@ -35,7 +35,7 @@ def with_plan(robot, plan):
 def solved(robot, plan, state, number=float):
     """qdd by the kernel as plain Python, on numbers of any type."""
     constants, arguments = (with_plan(robot, plan), robot.reals), (state.q, state.v, state.tau, NO_FORCES)
-    return run(kernel.forward_dynamics_states, constants, arguments, [(robot.nv,)], number)[0]
+    return run(kernel.forward_dynamics_by_plan_states, constants, arguments, [(robot.nv,)], number)[0]
 
 
 def joined(robot, q, v, tau):
@@ -151,7 +151,7 @@ def cost(plan_of, n):
     state = random_state(robot, 6)
     arguments = (tally.variables(state.q), np.zeros(n), tally.variables(state.tau), NO_FORCES)
     constants = (with_plan(robot, plan_of(robot.parent)), robot.reals)
-    run(kernel.forward_dynamics_states, constants, arguments, [(n,)], tally.number)
+    run(kernel.forward_dynamics_by_plan_states, constants, arguments, [(n,)], tally.number)
     return sum(tally.operations.values()), tally.depth
 
 
@@ -172,7 +172,7 @@ def test_sizes_that_do_not_fit_are_refused():
     constants = (with_plan(robot, tree_contraction(robot.parent)), robot.reals)
     arguments = (state.q, np.zeros(robot.nv + 1), state.tau, NO_FORCES)
     with pytest.raises(treesim.ArgumentError):
-        run(kernel.forward_dynamics_states, constants, arguments, [(robot.nv,)], float)
+        run(kernel.forward_dynamics_by_plan_states, constants, arguments, [(robot.nv,)], float)
 
 
 @pytest.mark.nojit

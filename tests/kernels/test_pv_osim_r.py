@@ -50,9 +50,9 @@ def test_there_are_fewer_than_two_nodes_a_task(robot, data):
 def operations(entry, robot, number_of_tasks):
     """Multiplications for Λ^-1 of as many frames on the last body."""
     tally = Tally()
-    bodies = np.full(number_of_tasks, robot.n_bodies)
+    codes = np.array([1] + [robot.n_bodies] * number_of_tasks)
     offsets = np.tile([*np.eye(3).ravel(), 0, 0, 0], number_of_tasks)
-    constants = (robot.ints, robot.reals, bodies, offsets, 1)
+    constants = (robot.ints, robot.reals, codes, offsets)
     m = 6 * number_of_tasks
     run(entry, constants, (tally.variables(robot.neutral()),), [(m, m)], tally.number)
     return tally.operations["mul"]
@@ -72,11 +72,11 @@ def test_a_further_task_costs_the_same_however_long_the_path_is():
 def test_pv_osim_r_is_pv_osim_to_forty_digits():
     robot = make.tree_1()
     q = trees.random_state(robot).q
-    bodies = np.array([4, 7, 2])
+    codes = np.array([1, 4, 7, 2])
     offsets = np.tile([*np.eye(3).ravel(), 0.1, 0.2, 0.3], 3)
     with mpmath.workdps(40):
         first, second = (
-            run(entry, (robot.ints, robot.reals, bodies, offsets, 1), (q,), [(18, 18)], mpmath.mpf)[0]
+            run(entry, (robot.ints, robot.reals, codes, offsets), (q,), [(18, 18)], mpmath.mpf)[0]
             for entry in (inverse_inertia_pv_osim_states, inverse_inertia_pv_osim_r_states)
         )
         assert max(abs(x) for x in (first - second).ravel()) < 1e-35 * max(abs(x) for x in first.ravel())

@@ -102,7 +102,7 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
     memory = layout.memory_of(tree, np.empty((robot.n_bodies + 1) * layout.NUMBERS_PER_BODY))
     with np.errstate(all="ignore"):
         for q, v, tau, f_ext in _states(robot, named):
-            kernel.forward_dynamics(tree, plan, q, v, tau, f_ext, np.empty(robot.nv), memory)
+            kernel.forward_dynamics(tree, q, v, tau, f_ext, np.empty(robot.nv), plan, memory)
             if (memory.margin[1:] < 0).any():
                 return int(np.argmax(memory.margin[1:] < 0)) + 1
     return None

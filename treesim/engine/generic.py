@@ -123,12 +123,19 @@ def _signature(entry: Any) -> Any:
     return types.int64(*arguments)
 
 
+def is_kernel(value: Any, caller: Any) -> bool:
+    """Return whether what a kernel calls is one, too: a function of treesim's kernels, or of the caller's own file."""
+    return isinstance(value, FunctionType) and (
+        value.__module__.startswith(KERNELS) or value.__module__ == caller.__module__
+    )
+
+
 def _linked(function: Any) -> FunctionType:
     """A copy of a kernel whose globals are compiled kernels."""
     namespace = dict(function.__globals__)
     for label in function.__code__.co_names:
         value = namespace.get(label)
-        if isinstance(value, FunctionType) and value.__module__.startswith(KERNELS):
+        if is_kernel(value, function):
             namespace[label] = compile_part(value)
     copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__

@@ -16,7 +16,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from .generic import KERNELS
+from .generic import KERNELS, is_kernel
 
 NUMBERS = f"{KERNELS}.numbers"  # no loops in there
 MARK = "_mark_of_loop"
@@ -55,7 +55,7 @@ def marked(function: Any) -> Any:
     namespace[MARK] = mark
     for label in function.__code__.co_names:
         value = namespace.get(label)
-        if isinstance(value, FunctionType) and value.__module__.startswith(KERNELS) and value.__module__ != NUMBERS:
+        if is_kernel(value, function) and value.__module__ != NUMBERS:
             namespace[label] = marked(value)
     definition = ast.parse(textwrap.dedent(inspect.getsource(function)))
     marker = _Marker(function.__code__)

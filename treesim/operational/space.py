@@ -29,7 +29,7 @@ from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 RTOL = 1e-9
 ROWS = FastEntry(operational_rows_states)
-CENTERS = frozen(np.array([0])), frozen(np.array([1]))  # how many centres of mass, as a table
+CENTERS = frozen([0], np.int64), frozen([1], np.int64)  # how many centres of mass, as a table
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 
 
