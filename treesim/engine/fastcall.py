@@ -71,19 +71,10 @@ def is_reals(words, known, dimensions):
     )
 
 
-def size_of(words):
-    """Number of elements of an array of one to three dimensions."""
-    dimensions = words[DIMENSIONS_COUNT] & HALF
-    shape = words_at(words[DIMENSIONS], 3)
-    if dimensions == 1:
-        return shape[0]
-    return shape[0] * shape[1] if dimensions == 2 else shape[0] * shape[1] * shape[2]
-
-
-def apart(words, result):
+def apart(words, size, result, result_size):
     """Whether an argument and the result share no memory: a kernel writes before it has read all."""
     start, first = words[DATA], result[DATA]
-    return start + 8 * size_of(words) <= first or first + 8 * size_of(result) <= start
+    return start + 8 * size <= first or first + 8 * result_size <= start
 
 
 def words_at(address, count):
@@ -114,8 +105,8 @@ def table(words):
 
 
 def numbers(words):
-    """The elements of an array, in a row."""
-    return reals_at(words[DATA], size_of(words))
+    """One of the robot's own tables of numbers."""
+    return reals_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
 
 
 def door_text(signature: Signature) -> str:
@@ -127,7 +118,9 @@ def door_text(signature: Signature) -> str:
     shapes = [_shape_test(x) for x in arrays]
     results = [x.name for x in arrays if x.result]
     pairs = [(x.name, y) for y in results for x in arrays if x.name not in results[results.index(y) :]]
-    given = ", ".join(["ints", "numbers(reals_)", *signature.tables, *(f"numbers({x.name}_)" for x in arrays)])
+    size = {x.name: "0" if x.optional else x.size for x in arrays}
+    given = ["ints", "numbers(reals_)", *signature.tables]
+    given += [f"reals_at({name}_[DATA], {count})" for name, count in size.items()]
     return "\n    ".join([
         "def door(me, arguments, count):",
         "known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)",
@@ -141,9 +134,9 @@ def door_text(signature: Signature) -> str:
         *sizes,
         f"if not ({' and '.join(shapes)}):",
         "    return boxed(known, MISFIT)",
-        f"if not ({' and '.join(f'apart({x}_, {y}_)' for x, y in pairs)}):",
+        f"if not ({' and '.join(f'apart({x}_, {size[x]}, {y}_, {size[y]})' for x, y in pairs)}):",
         "    return boxed(known, MISFIT)",
-        f"return boxed(known, entry({given}))\n",
+        f"return boxed(known, entry({', '.join(given)}))\n",
     ])  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def scratch_for(tree, q):
 
 def mass_matrix_full(tree, q, M, X, Ic):
     """The full mass matrix, by rows; zeros off the paths are written."""
-    M[:] = 0
+    M.reshape(M.size)[:] = 0  # in a row, which is filled at once
     mass_matrix(tree, q, X, Ic, M, put_full)
 
 

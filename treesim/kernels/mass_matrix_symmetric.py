@@ -53,7 +53,7 @@ def subtree_column(tree, i, k, X, A, F, root, H):
 
 def mass_matrix_symmetric(tree, q, M, X, A, F, root):
     """M at configuration q, subtree by subtree."""
-    M[:] = 0
+    M.reshape(M.size)[:] = 0  # in a row, which is filled at once
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         root[i] = 0
