@@ -4,10 +4,14 @@ Processes that tests start import this checkout, as the tests do, and so find th
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# shells let what they start in the background ignore Ctrl-C; tests press it, and the processes that they start heed it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CHECKOUT = str(Path(__file__).parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.get("PYTHONPATH")]))
