@@ -12,7 +12,6 @@ from __future__ import annotations
 from .aba import articulate_inward
 from .cholesky import SMALL_ENTRY
 from .constrained import constrained_dynamics_entry, find_residual, prepare, respond
-from .constraints import constraint_tables
 from .spatial import articulated_downdate, force_component, force_scale, force_sub, force_to_parent
 from .tables import articulated_at, body_transform_at, force_at, put_articulated, put_force
 
@@ -86,12 +85,9 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     return -iterations if lacking > tolerance else iterations
 
 
-def constrained_dynamics_caba(
-    tree, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, scratch
-):
+def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by cABA, for frames held by themselves (no loops)."""
-    task = constraint_tables(layout, geometry)
-    iterations[0] = by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual)
+    iterations[0] = by_caba(tree, task, q, v, tau, f_ext, alpha, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)

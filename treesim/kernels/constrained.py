@@ -103,8 +103,9 @@ def find_residual(task, A, acceleration, wanted, residual):
 
 
 def memory_for(tree, layout, geometry, q):
-    """Scratch memory for a tree and constraints, of the numbers in q."""
-    return scratch_for(tree, constraint_tables(layout, geometry), q)
+    """The constraints, and scratch memory, of the numbers in q."""
+    task = constraint_tables(layout, geometry)
+    return task, scratch_for(tree, task, q)
 
 
 def constrained_dynamics_entry(kernel):

@@ -123,9 +123,8 @@ def add_row_forces(task, A, f, F):
                 put_force(F, i, force_add(force_at(F, i), force_scale(force_at(A[side], r), f[r])))
 
 
-def constraint_derivatives(tree, layout, geometry, q, v, qdd, derivative, rows, W, V, acceleration, bias):
+def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, W, V, acceleration, bias):
     """R d/dt (v_first - v_second) of all rows (m,) under the accelerations qdd, and A (2, m, 6)."""
-    task = constraint_tables(layout, geometry)
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
     put_motion(acceleration, 0, zero_motion(tree))
@@ -140,10 +139,11 @@ def constraint_derivatives(tree, layout, geometry, q, v, qdd, derivative, rows, 
         derivative[r] += bias[r]
 
 
-def scratch_for(tree, layout, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body, and the rows' bias."""
+def scratch_for(tree, layout, geometry, q):
+    """The constraints, and scratch memory, of the numbers in q: one row for each body, and the rows' bias."""
     body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24], np.empty(layout[1 + 3 * layout[0]], q.dtype)
+    task = constraint_tables(layout, geometry)
+    return task, body[:, 0:12], body[:, 12:18], body[:, 18:24], np.empty(task.R.shape[0], q.dtype)
 
 
 constraint_derivatives_states = entry(

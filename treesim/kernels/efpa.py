@@ -74,25 +74,26 @@ class Scratch(NamedTuple):
     block: Any
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q: O(N) blocks for each frame."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q: O(N) blocks for each frame."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     chi, Omega = np.zeros((bodies.size, B, 6, 6), q.dtype), np.empty((B, 6, 6), q.dtype)
     block = np.empty((6, 6), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], chi, Omega, block)
+    return frames, Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], chi, Omega, block)
 
 
-def inverse_inertia_efpa(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_efpa(tree, q, out, frames, memory):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    W, X, P, U, D_inv, chi, Omega, block = scratch
+    bodies, placement, reference = frames
+    W, X, P, U, D_inv, chi, Omega, block = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
     diagonal_blocks(tree, X, U, D_inv, Omega)
     for f in range(bodies.size):
-        task_rows(tree, bodies[f], frames, W, reference, f, chi[f, bodies[f]])
+        task_rows(tree, bodies[f], placement, W, reference, f, chi[f, bodies[f]])
         carry_to_base(tree, bodies[f], X, U, D_inv, chi[f])
         for g in range(f + 1):
             a = nearest_common_ancestor(tree.parent, bodies[f], bodies[g])

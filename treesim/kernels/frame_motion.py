@@ -44,9 +44,9 @@ def frame_motion(W, velocity, acceleration, offset, row):
     put_linear_first(row, 18, Motion(A.ang, add(A.lin, cross(V.ang, V.lin))))  # classical: that of the moving point
 
 
-def frame_motions(tree, codes, offsets, q, v, a, out, W, V, A):
+def frame_motions(tree, q, v, a, out, frames, W, V, A):
     """Motions of k frames: out (k, 24)."""
-    bodies, placement, _ = frames_of(codes, offsets)
+    bodies, placement, _ = frames
     move_bodies(tree, q, v, a, W, V, A)
     for f in range(bodies.size):
         i = bodies[f]
@@ -59,6 +59,12 @@ def scratch_for(tree, q):
     return body[:, 0:12], body[:, 12:18], body[:, 18:24]
 
 
+def memory_for(tree, codes, offsets, q):
+    """The frames, and scratch memory."""
+    W, V, A = scratch_for(tree, q)
+    return frames_of(codes, offsets), W, V, A
+
+
 frame_motions_states = entry(
-    frame_motions, scratch_for, FRAMES, {"k": "codes.size - 1"}, q="nq", v="nv", a="nv", out=f"-> k, {NUMBERS}"
+    frame_motions, memory_for, FRAMES, {"k": "codes.size - 1"}, q="nq", v="nv", a="nv", out=f"-> k, {NUMBERS}"
 )

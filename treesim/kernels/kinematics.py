@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .entry import entry
-from .frames import FRAMES
+from .frames import FRAMES, frames_of
 from .joints import joint_transform
 from .linear import Vector, add, dot, rotate, scale
 from .rotations import compose
@@ -89,13 +89,18 @@ def path_placement(tree, q, body):
     return W
 
 
-def frame_pose(tree, codes, offsets, q, pose):
-    """World pose of one frame, of the tables of `frames_of`."""
-    fixed = transform_at(offsets.reshape((1, 12)), 0)
-    homogeneous(compose(path_placement(tree, q, codes[1]), fixed), pose)
+def frame_pose(tree, q, pose, frames):
+    """World pose of one frame."""
+    W = path_placement(tree, q, frames.bodies[0])
+    homogeneous(compose(W, transform_at(frames.placement, 0)), pose)
 
 
-frame_pose_states = entry(frame_pose, tables=FRAMES, q="nq", pose="-> 4, 4")
+def frames_for(codes, offsets):
+    """The frames of two tables, and no memory."""
+    return (frames_of(codes, offsets),)
+
+
+frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4")
 
 
 def energy_and_momentum(tree, q, v, out, W, V):

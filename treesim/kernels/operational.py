@@ -69,24 +69,24 @@ def unpack_jacobian(tree, bodies, J, dense):
             k = tree.dof_parent[k]
 
 
-def jacobian(tree, codes, offsets, q, J, packed):
+def jacobian(tree, q, J, frames, packed):
     """Jacobians of all frames: J (6 k, nv)."""
-    bodies, placement, reference = frames_of(codes, offsets)
+    bodies, placement, reference = frames
     packed_jacobian(tree, q, bodies, placement, reference, packed)
     unpack_jacobian(tree, bodies, packed, J)
 
 
-def packed_for(tree, codes, q):
-    """Scratch memory for packed Jacobians, of the numbers in q."""
-    return (np.empty((6 * (codes.size - 1), tree.nv), q.dtype),)
+def packed_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for packed Jacobians, of the numbers in q."""
+    return frames_of(codes, offsets), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
 
 
 jacobian_states = entry(jacobian, packed_for, FRAMES, COUNT, q="nq", J="-> 6 * k, nv")
 
 
-def frame_velocity(tree, codes, offsets, q, v, out, W, V):
+def frame_velocity(tree, q, v, out, frames, W, V):
     """Velocity of one frame: out (6,), linear first."""
-    bodies, placement, reference = frames_of(codes, offsets)
+    bodies, placement, reference = frames
     body, fixed = bodies[0], transform_at(placement, 0)
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
@@ -97,7 +97,13 @@ def frame_velocity(tree, codes, offsets, q, v, out, W, V):
     out[3], out[4], out[5] = m.ang.x, m.ang.y, m.ang.z
 
 
-frame_velocity_states = entry(frame_velocity, motions_for, FRAMES, q="nq", v="nv", out="-> 6")
+def velocities_for(tree, codes, offsets, q):
+    """The frame, and scratch memory for the placements and velocities of all bodies, of the numbers in q."""
+    W, V = motions_for(tree, q)
+    return frames_of(codes, offsets), W, V
+
+
+frame_velocity_states = entry(frame_velocity, velocities_for, FRAMES, q="nq", v="nv", out="-> 6")
 
 
 def put_task_axes(tree, X, bodies, reference, W):

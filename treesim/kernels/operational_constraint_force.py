@@ -63,16 +63,17 @@ def mark_carrying(parent, paths, bodies, carries):
         carries[paths.order[place]] = carries[paths.order[paths.start[place]]]
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     B = tree.n_bodies + 1
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
     carries = np.zeros(B, np.int64)
     mark_carrying(tree.parent, paths, bodies, carries)
     work = work_in(B, np.zeros(B * (NUMBERS + EXTRA), q.dtype))
-    return Scratch(np.empty((B, 12), q.dtype), np.empty((6 * bodies.size, 6), q.dtype), paths, carries, work)
+    return frames, Scratch(np.empty((B, 12), q.dtype), np.empty((6 * bodies.size, 6), q.dtype), paths, carries, work)
 
 
 def factor_paths(tree, paths, w, q):
@@ -126,14 +127,14 @@ def respond(tree, paths, w, carries, body, force):
     accelerate_outward(tree, paths, w, carries)
 
 
-def inverse_inertia_constraint_force(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_constraint_force(tree, q, out, frames, memory):
     """Λ^-1, a column for each task row."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    W, K, paths, carries, w = scratch
+    bodies, placement, reference = frames
+    W, K, paths, carries, w = memory
     place_bodies(tree, q, W)
     factor_paths(tree, paths, w, q)
     for f in range(bodies.size):
-        task_rows(tree, bodies[f], frames, W, reference, f, K[6 * f : 6 * f + 6])
+        task_rows(tree, bodies[f], placement, W, reference, f, K[6 * f : 6 * f + 6])
     for s in range(K.shape[0]):
         respond(tree, paths, w, carries, bodies[s // 6], K[s])
         for r in range(s, K.shape[0]):

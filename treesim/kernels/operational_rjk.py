@@ -47,14 +47,15 @@ class Scratch(NamedTuple):
     need: Any
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q: needed blocks, and N^2 integers numbering them."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory, of the numbers in q: needed blocks, and N^2 integers numbering them."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     B = tree.n_bodies + 1
     body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     need = np.zeros((B, B), np.int64)
     mark_needed(tree.parent, bodies, need)
-    return Scratch(
+    return frames, Scratch(
         body[:, 0:12],
         body[:, 12:24],
         body[:, 24:45],
@@ -66,14 +67,14 @@ def scratch_for(tree, codes, q):
     )
 
 
-def inverse_inertia_rjk(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_rjk(tree, q, out, frames, memory):
     """Λ^-1 from the needed blocks of Omega."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    W, X, P, U, D_inv, block, Omega, need = scratch
+    bodies, placement, reference = frames
+    W, X, P, U, D_inv, block, Omega, need = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
     inverse_inertia_blocks(tree, need, X, U, D_inv, block, Omega)
-    blocks_of_frames(tree, bodies, frames, W, reference, need, Omega, block, out)
+    blocks_of_frames(tree, bodies, placement, W, reference, need, Omega, block, out)
 
 
 inverse_inertia_rjk_states = inverse_inertia_entry(inverse_inertia_rjk, scratch_for)

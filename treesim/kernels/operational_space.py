@@ -24,12 +24,11 @@ def divide_by_mass(tree, q, body, H, J, X):
     solve_matrix(tree.dof_parent, tree.dof_depth, tree.row_start, H, X)
 
 
-def operational_rows(tree, codes, offsets, centers, q, v, motions, J, X, scratch):
+def operational_rows(tree, centers, q, v, motions, J, X, frames, body, packed, H, still):
     """Of k frames and c = centers[0] centres of mass, 0 or 1, along the world's axes: motions (k + c, 24) while joints
     do not accelerate, J (m, nv), X = H^-1 J' (nv, m), m = 6 k + 3 c."""
-    body, packed, H, still = scratch
     W, V, A, moment, mass = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:27], body[:, 27]
-    bodies, placement, reference = frames_of(codes, offsets)
+    bodies, placement, reference = frames
     k = bodies.size
     motions[:] = 0
     move_bodies(tree, q, v, still, W, V, A)
@@ -47,10 +46,10 @@ def operational_rows(tree, codes, offsets, centers, q, v, motions, J, X, scratch
     divide_by_mass(tree, q, body, H, J, X)
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for one state, of the numbers in q."""
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for one state, of the numbers in q."""
     body, packed = np.empty((tree.n_bodies + 1, 28), q.dtype), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
-    return body, packed, np.empty(tree.nnz, q.dtype), np.zeros(tree.nv, q.dtype)
+    return frames_of(codes, offsets), body, packed, np.empty(tree.nnz, q.dtype), np.zeros(tree.nv, q.dtype)
 
 
 operational_rows_states = entry(

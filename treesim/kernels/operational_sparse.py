@@ -25,35 +25,36 @@ class Scratch(NamedTuple):
     Z: Any
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
     H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
     last = np.empty(m, np.int64)
     for r in range(m):
         last[r] = tree.last_dof[bodies[r // 6]]
-    return Scratch(body[:, 0:12], body[:, 12:22], H, last, Y, Z)
+    return frames, Scratch(body[:, 0:12], body[:, 12:22], H, last, Y, Z)
 
 
-def inverse_inertia_ltdl(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_ltdl(tree, q, out, frames, memory):
     """Λ^-1 = Y_D Y_d' by H = L' D L."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    X, Ic, H, last, Y, Z = scratch
+    bodies, placement, reference = frames
+    X, Ic, H, last, Y, Z = memory
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-    packed_jacobian(tree, q, bodies, frames, reference, Y)
+    packed_jacobian(tree, q, bodies, placement, reference, Y)
     divide_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
-def inverse_inertia_ltl(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_ltl(tree, q, out, frames, memory):
     """Λ^-1 = Y Y' by H = L' L."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    X, Ic, H, last, Y, Z = scratch
+    bodies, placement, reference = frames
+    X, Ic, H, last, Y, Z = memory
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-    packed_jacobian(tree, q, bodies, frames, reference, Y)
+    packed_jacobian(tree, q, bodies, placement, reference, Y)
     divide_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 

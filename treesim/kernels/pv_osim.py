@@ -75,23 +75,24 @@ class Scratch(NamedTuple):
     DZ: Any
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     k = bodies.size
     K, Z, DZ = np.empty((k, 6, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
+    return frames, Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
 
 
-def inverse_inertia_pv_osim(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_pv_osim(tree, q, out, frames, memory):
     """Λ^-1 in one inward pass: over all bodies for the articulated quantities, over the tasks' paths for the rest."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    W, X, P, U, D_inv, K, Z, DZ = scratch
+    bodies, placement, reference = frames
+    W, X, P, U, D_inv, K, Z, DZ = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
     for f in range(bodies.size):
-        task_rows(tree, bodies[f], frames, W, reference, f, K[f])
+        task_rows(tree, bodies[f], placement, W, reference, f, K[f])
     inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
 
 

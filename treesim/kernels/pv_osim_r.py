@@ -136,33 +136,34 @@ class Scratch(NamedTuple):
     response: Any
 
 
-def scratch_for(tree, codes, q):
-    """Scratch memory for a tree and tasks, of the numbers in q, with the nodes numbered."""
-    bodies = codes[1:]
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q, with the nodes numbered."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     node, where = np.empty(tree.n_bodies + 1, np.int64), np.zeros(tree.n_bodies + 1, np.int64)
     n = number_nodes(tree.parent, bodies, node, where) + 1
     link, block = np.zeros((2, n), np.int64), np.empty((3, n, 6, 6), q.dtype)
     chi = np.empty((bodies.size, n, 6, 6), q.dtype)
-    return Scratch(
+    return frames, Scratch(
         body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6],
         node, where[:n], link[0], link[1], block[0], block[1], chi, block[2],
     )  # fmt: skip
 
 
-def inverse_inertia_pv_osim_r(tree, codes, offsets, q, out, scratch):
+def inverse_inertia_pv_osim_r(tree, q, out, frames, memory):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks, over the compressed tree."""
-    bodies, frames, reference = frames_of(codes, offsets)
-    W, X, P, U, D_inv, node, _, above, meets, E, Omega, chi, response = scratch
+    bodies, placement, reference = frames
+    W, X, P, U, D_inv, node, _, above, meets, E, Omega, chi, response = memory
     place_bodies(tree, q, W)
     articulated_quantities(tree, q, X, P, U, D_inv)
-    node_inertias(tree, scratch)
+    node_inertias(tree, memory)
     out[:] = 0
     for f in range(bodies.size):
         x = node[bodies[f]]
         meeting_nodes(x, above, meets)
         if x > 0:
-            task_rows(tree, bodies[f], frames, W, reference, f, chi[f, x])
+            task_rows(tree, bodies[f], placement, W, reference, f, chi[f, x])
             carry_task(x, above, E, Omega, chi[f], response)
         for g in range(f + 1):
             a = meets[node[bodies[g]]]

@@ -12,7 +12,6 @@ import numpy as np
 from .aba import articulate_inward
 from .cholesky import factor, solve
 from .constrained import constrained_dynamics_entry, find_residual, prepare, respond
-from .constraints import constraint_tables
 from .kinematics import base_acceleration
 from .spatial import force_add, force_dot, force_to_parent
 from .tables import body_transform_at, force_at, motion_at, put_force
@@ -99,12 +98,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     return 1 if dependent < 0 else -1
 
 
-def constrained_dynamics_pv(
-    tree, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, scratch
-):
+def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 where rows depend on others."""
-    task = constraint_tables(layout, geometry)
-    iterations[0] = by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual)
+    iterations[0] = by_pv(tree, task, q, v, tau, f_ext, alpha, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)

@@ -11,7 +11,7 @@ from ..dynamics.base import explain_failure
 from ..engine.fastcall import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
-from .frames import for_each_state, frame_codes
+from .frames import for_each_state, frame_codes, kept_frame_codes
 
 
 class OperationalMethod(Protocol):
@@ -37,7 +37,10 @@ class CompiledMethod:
 
     def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
-        codes, offsets = frame_codes(robot, frames, reference)
+        try:
+            codes, offsets = kept_frame_codes(robot, frames, reference)
+        except TypeError:  # a name that cannot be hashed, and so cannot be known
+            codes, offsets = frame_codes(robot, frames, reference)
         m = 6 * len(frames)
         out = np.empty((m, m))
         if self._fast.call(robot.ints, robot.reals, codes, offsets, q, out) == FINE:

@@ -50,22 +50,25 @@ def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.nda
 def frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
     """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
 
-    The tables last used are kept, with their robots. Raises UnknownNameError (frame, reference).
+    Raises UnknownNameError (frame, reference).
     """
-    try:
-        return _frame_codes(robot, frames, reference)
-    except TypeError:  # a name that cannot be hashed, and so cannot be known
-        return _frame_codes.__wrapped__(robot, frames, reference)
-
-
-@lru_cache(maxsize=256)
-def _frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
     code = reference_code(reference)
     bodies, offsets = frame_tables(robot, frames)
     codes = np.concatenate([[code], bodies]).astype(np.int64)
     codes.setflags(write=False)
     offsets.setflags(write=False)
     return codes, offsets
+
+
+kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # those last used, with their robots; TypeError for odd names
+
+
+def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `frame_codes` does, kept from call to call where names can be hashed."""
+    try:
+        return kept_frame_codes(robot, frames, reference)
+    except TypeError:  # and so cannot be known
+        return frame_codes(robot, frames, reference)
 
 
 def for_each_state(
@@ -92,7 +95,7 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
     """
     robot = checked_robot(robot)
-    tables, pose = frame_codes(robot, (frame,), "world"), np.empty((4, 4))
+    tables, pose = known_frame_codes(robot, (frame,), "world"), np.empty((4, 4))
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
     if POSE.call(robot.ints, robot.reals, *tables, q, pose) == FINE:
@@ -123,7 +126,10 @@ def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") ->
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    codes, offsets = frame_codes(robot, (frame,), reference)
+    try:
+        codes, offsets = kept_frame_codes(robot, (frame,), reference)
+    except TypeError:  # a name that cannot be hashed, and so cannot be known
+        codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
     if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
         return J  # anything but one state in a float array is coerced, broadcast, or explained below
@@ -136,7 +142,7 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
     """
     robot = checked_robot(robot)
-    constants, velocity = (robot.ints, robot.reals, *frame_codes(robot, (frame,), reference)), np.empty(6)
+    constants, velocity = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference)), np.empty(6)
     if VELOCITY.call(*constants, q, v, velocity) == FINE:
         return velocity
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))

@@ -23,7 +23,7 @@ from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
-from .frames import frame_codes
+from .frames import known_frame_codes
 from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
@@ -195,7 +195,7 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     centers = any(isinstance(task, CenterOfMassTask) for task in tasks)
     m = 6 * len(frames) + 3 * centers
     shapes = (len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)
-    constants = (robot.ints, robot.reals, *frame_codes(robot, frames, "world"), CENTERS[centers])
+    constants = (robot.ints, robot.reals, *known_frame_codes(robot, frames, "world"), CENTERS[centers])
     if centers:
         massive(robot)
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code
