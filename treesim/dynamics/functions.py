@@ -38,6 +38,7 @@ MASS_MATRIX = {
     "direct": FastEntry(mass_matrix_direct_states),
     "symmetry": FastEntry(mass_matrix_symmetric_states),
 }
+ENERGY = FastEntry(energy_and_momentum_states)
 PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 
@@ -217,4 +218,4 @@ def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
 
 def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(energy_and_momentum_states, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]
+    return evaluate(ENERGY, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
+from ..engine.fastcall import FastEntry
 from ..errors import ModelError, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .frozen import Immutable, frozen, record
@@ -20,6 +21,7 @@ from .pack import pack
 from .quaternions import configuration
 from .topology import Topology
 
+INTEGRATE, DIFFERENCE = FastEntry(integrate_states), FastEntry(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
@@ -203,7 +205,7 @@ class Tree(Immutable):
         NonFiniteError.
         """
         return self._on_manifold(
-            integrate_states, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
+            INTEGRATE, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
         )
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
@@ -211,9 +213,7 @@ class Tree(Immutable):
 
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
         """
-        return self._on_manifold(
-            difference_states, configuration(self, q0, "q0"), configuration(self, q1, "q1"), self.nv
-        )
+        return self._on_manifold(DIFFERENCE, configuration(self, q0, "q0"), configuration(self, q1, "q1"), self.nv)
 
     def _on_manifold(self, entry: Any, first: Argument, second: Argument, size: int) -> np.ndarray:
         return evaluate(entry, (self.ints, self.reals), (first, second), [(size,)])[0]

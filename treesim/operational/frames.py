@@ -111,9 +111,8 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
     robot = checked_robot(robot)
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
-    poses = np.empty((robot.n_bodies + 1, 4, 4))
-    if POSES.call(robot.ints, robot.reals, q, poses) != FINE:
-        poses = evaluate(POSES.entry, constants_of(robot), (configuration(robot, q),), [poses.shape])[0]
+    shape = (robot.n_bodies + 1, 4, 4)
+    poses = evaluate(POSES, constants_of(robot), (configuration(robot, q),), [shape])[0]
     poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)
     return poses
 
@@ -142,8 +141,6 @@ def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "wo
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
     """
     robot = checked_robot(robot)
-    constants, velocity = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference)), np.empty(6)
-    if VELOCITY.call(*constants, q, v, velocity) == FINE:
-        return velocity
+    constants = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference))
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(VELOCITY.entry, constants, arguments, [(6,)])[0]
+    return evaluate(VELOCITY, constants, arguments, [(6,)])[0]

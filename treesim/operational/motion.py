@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.evaluate import Argument, coerce, evaluate
+from ..engine.fastcall import FastEntry
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
-from .frames import frame_codes, reference_code
+from .frames import known_frame_codes, reference_code
 
+MOTIONS, CENTER = FastEntry(frame_motions_states), FastEntry(center_of_mass_states)
+CENTER_JACOBIAN = FastEntry(center_of_mass_jacobian_states)
 ACCELERATION = slice(18, 24)  # of a frame, among a kernel's numbers of it
 
 
@@ -35,8 +38,8 @@ def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) ->
     if robot.nq == 0:
         rows = _standing(robot, q, v, a, frames)
     else:
-        constants = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "world"))
-        rows = evaluate(frame_motions_states, constants, _state(robot, q, v, a), [shape])[0]
+        constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
+        rows = evaluate(MOTIONS, constants, _state(robot, q, v, a), [shape])[0]
     return as_motion(rows)
 
 
@@ -92,7 +95,7 @@ def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarr
     """
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
-    out = evaluate(center_of_mass_states, constants, _state(robot, q, v, a), [(9,)])[0]
+    out = evaluate(CENTER, constants, _state(robot, q, v, a), [(9,)])[0]
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
 
@@ -114,4 +117,4 @@ def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
     argument = configuration(robot, q)
-    return evaluate(center_of_mass_jacobian_states, constants, (argument,), [(3, robot.nv)])[0]
+    return evaluate(CENTER_JACOBIAN, constants, (argument,), [(3, robot.nv)])[0]

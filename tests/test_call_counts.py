@@ -1,0 +1,65 @@
+"""How many Python functions a call on one state passes through: what they take is not paid back by any kernel."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from treesim.engine.generic import runs_compiled
+
+ROBOT = trees.tree("random_a")
+STATE = trees.random_state(ROBOT)
+FRAME = ROBOT.frame_names[-1]
+BOUND = treesim.Dynamics(ROBOT)
+OUT, MATRIX, ROWS = np.empty(ROBOT.nv), np.empty((ROBOT.nv, ROBOT.nv)), np.empty((6, ROBOT.nv))
+
+pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+
+PLAIN = {
+    "forward_dynamics": lambda q, v, x: treesim.forward_dynamics(ROBOT, q, v, x),
+    "forward_dynamics crba_ltdl": lambda q, v, x: treesim.forward_dynamics(ROBOT, q, v, x, backend="crba_ltdl"),
+    "inverse_dynamics": lambda q, v, x: treesim.inverse_dynamics(ROBOT, q, v, x),
+    "bias_forces": lambda q, v, x: treesim.bias_forces(ROBOT, q, v),
+    "mass_matrix": lambda q, v, x: treesim.mass_matrix(ROBOT, q),
+    "mass_matrix packed": lambda q, v, x: treesim.mass_matrix(ROBOT, q, packed=True),
+    "solve_mass_matrix": lambda q, v, x: treesim.solve_mass_matrix(ROBOT, q, x),
+    "frame_jacobian": lambda q, v, x: treesim.frame_jacobian(ROBOT, q, FRAME),
+    "frame_pose": lambda q, v, x: treesim.frame_pose(ROBOT, q, FRAME),
+    "inverse_operational_inertia": lambda q, v, x: treesim.inverse_operational_inertia(ROBOT, q, FRAME),
+}
+OF_BOUND = {
+    "forward_dynamics": lambda q, v, x: BOUND.forward_dynamics(q, v, x, out=OUT),
+    "inverse_dynamics": lambda q, v, x: BOUND.inverse_dynamics(q, v, x, out=OUT),
+    "mass_matrix": lambda q, v, x: BOUND.mass_matrix(q, out=MATRIX),
+    "solve_mass_matrix": lambda q, v, x: BOUND.solve_mass_matrix(q, x, out=OUT),
+    "frame_jacobian": lambda q, v, x: BOUND.frame_jacobian(q, FRAME, out=ROWS),
+}
+
+
+def calls_of(function):
+    """The names of the Python functions that a call passes through, without its own, once everything is compiled."""
+    arguments, names = (STATE.q, STATE.v, STATE.tau), []
+    function(*arguments)
+
+    def heard(frame, event, _):
+        if event == "call":
+            names.append(frame.f_code.co_name)
+
+    sys.setprofile(heard)
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+    return names[1:]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_functions_pass_through_four_at_most(name):
+    assert 1 <= len(calls_of(PLAIN[name])) <= 4
+
+
+@pytest.mark.parametrize("name", OF_BOUND)
+def test_bound_functions_are_one_call(name):
+    assert len(calls_of(OF_BOUND[name])) == 1
