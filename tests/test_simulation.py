@@ -142,8 +142,8 @@ def test_ctrl_c_anywhere_records_each_state_once(monkeypatch, place):
         return called
 
     if place in ("add", "between"):
-        add = module._Recording.add
-        monkeypatch.setattr(module._Recording, "add", interrupting(add, 7, after=place == "between"))
+        add = module.Recording.add
+        monkeypatch.setattr(module.Recording, "add", interrupting(add, 7, after=place == "between"))
     elif place == "step":
         monkeypatch.setattr(simulation, "step", interrupting(simulation.step, 7, after=True))
     run = simulation.run(0.02, progress=interrupting(lambda done, total: None, 7) if place == "energy" else None)

@@ -41,9 +41,10 @@ class Dynamics:
     gravity (3,) and armature (nv,) replace the robot's.
 
     Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
-    returns; it may be one of the arguments. Objects may be shared between threads. Results differ from the
-    plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame, method), ArgumentError,
-    UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the plain functions.
+    returns; it may be one of the arguments. Objects may be shared between threads; a pickle holds what they are made
+    from. Results differ from the plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame,
+    method), ArgumentError, UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the
+    plain functions.
     """
 
     def __init__(
@@ -58,8 +59,8 @@ class Dynamics:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
-        self._gravity, self._armature = gravity, armature
         self._constants = constants_of(robot, gravity, armature)
+        self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
         self._solver = plugins.get("dynamics", backend)
         check_supported(self._solver, robot)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
@@ -71,6 +72,9 @@ class Dynamics:
         self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
         self._solve = self._function(inverse_mass_rows_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
@@ -199,7 +203,8 @@ class _Function:
         given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
         if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
             result = np.empty(self.result, number)
-            if self.call(*map(np.ascontiguousarray, arrays), result) == FINE:
+            # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
+            if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
                 return _delivered(result, out)
         if self.takes_forces:
             forces = None if f_ext is None else real_numbers("f_ext", f_ext, number.type)
@@ -231,7 +236,7 @@ def _number(dtype: Any) -> np.dtype[Any]:
         number = np.dtype(object)
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
-    return number
+    return np.dtype(number.type)  # numpy's own object for it, which one out of a pickle is not
 
 
 def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:

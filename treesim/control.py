@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 from typing import Any, Protocol
 
 import numpy as np
 
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
-from .model.given import checked_robot
+from .model.given import checked_robot, told
 from .model.tree import Tree
 
 CONTROLLERS = ("none", "hold", "pd")
@@ -27,6 +30,41 @@ class Controller(Protocol):
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
         ...
+
+
+class Carried:
+    """A controller on its way into a copy or a pickle, which it must be fit for.
+
+    Pickling raises ArgumentError naming the controller if it, or what it holds, cannot be pickled.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Carried:
+        return Carried(copy.deepcopy(self.controller, memo))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            _Trial(self).dump(self.controller)
+        except Exception as error:
+            raise ArgumentError(
+                f"the controller {told(self.controller)} cannot be pickled: {error}; "
+                "define its class, and the functions that it holds, at the top level of a module"
+            ) from error
+        return Carried, (self.controller,)
+
+
+class _Trial(pickle.Pickler):
+    """A pickler whose output nobody reads, which does not come back to where it began."""
+
+    def __init__(self, beginning: Carried) -> None:
+        super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+        self.beginning = beginning
+
+    def persistent_id(self, thing: Any) -> str | None:
+        """Return what stands for a carried controller: it is on trial already."""
+        return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None
 
 
 class Zero:

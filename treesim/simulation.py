@@ -12,18 +12,18 @@ import numpy as np
 
 from . import plugins
 from .bound import Dynamics
-from .control import PD, Controller, Hold, Zero
+from .control import PD, Carried, Controller, Hold, Zero
 from .dynamics.base import CompiledBackend, check_supported
-from .dynamics.functions import energy
 from .dynamics.tables import constants_of
 from .engine.bound_entry import BoundEntry
-from .engine.evaluate import Argument, coerce, specialised_first
+from .engine.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .kernels.status import FINE
 from .memory import check_memory, free_memory
 from .model.given import MOST, checked_progress, checked_robot, positive_number, told
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .recording import Recording
 from .trajectory import Trajectory
 
 STICKING_SPEED = 1e-3  # rad/s, m/s: below this a joint with Coulomb friction counts as sticking, and creeps
@@ -168,8 +168,9 @@ class Simulation:
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
-    velocity and effort limits of passive joints are not enforced. Raises ArgumentError, UnknownNameError,
-    UnsupportedError; warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
+    velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
+    the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
+    the robot has Coulomb friction that the integrator leaves out.
     """
 
     def __init__(
@@ -182,14 +183,7 @@ class Simulation:
         gravity: Any = None,
         engine: str = "auto",
     ) -> None:
-        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
-        self.backend, self.integrator = backend, integrator
-        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,)))
-        self._method = plugins.get("integrators", integrator)
-        check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(
-            robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
-        )
+        self._set_up(robot, backend, integrator, dt, controller, gravity, engine)
         if robot.friction.any() and not self._method.friction:
             rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
             names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
@@ -199,6 +193,26 @@ class Simulation:
                 FrictionWarning,
                 stacklevel=2,
             )
+
+    def _set_up(
+        self, robot: Tree, backend: str, integrator: str, dt: float, controller: Any, gravity: Any, engine: str
+    ) -> None:
+        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
+        self.backend, self.integrator, self.engine = backend, integrator, engine
+        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
+        self._method = plugins.get("integrators", integrator)
+        check_supported(plugins.get("dynamics", backend), robot)
+        self.system = ControlledRobot(
+            robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
+        )
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        controller = Carried(self.system.controller)
+        return self.robot, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        robot, backend, integrator, dt, carried, gravity, engine = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, gravity, engine)
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
@@ -222,7 +236,7 @@ class Simulation:
         check_room(self.robot, steps)
         checked_progress(progress)
         q, v = self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
-        recording = _Recording(self.robot, steps + 1)
+        recording = Recording(self.robot, steps + 1)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
@@ -241,7 +255,7 @@ class Simulation:
         return trajectory(None)
 
     def _advance(
-        self, recording: _Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
+        self, recording: Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
     ) -> None:
         """Record all states from (q, v) on; whatever happens, every state that was reached is recorded."""
         every = max(1, steps // 100)
@@ -288,9 +302,10 @@ class Simulation:
             raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-        return unit_quaternions(self.robot, label, array) if label == "q0" else array.copy()
+        array = array.astype(float)  # with numpy's own descriptor, even out of a pickle: machine code asks for it
+        return unit_quaternions(self.robot, label, array) if label == "q0" else array
 
-    def _diagnosis(self, recording: _Recording, error: Exception) -> str:
+    def _diagnosis(self, recording: Recording, error: Exception) -> str:
         t = (recording.count - 1) * self.dt
         if not isinstance(error, NonFiniteError):
             return f"at t = {t:.6g} s: {error}"
@@ -341,39 +356,3 @@ def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration o
 def _require_finite(q: np.ndarray, v: np.ndarray) -> None:
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise NonFiniteError("the state is not finite")
-
-
-class _Recording:
-    """States as they come, in arrays laid out beforehand."""
-
-    def __init__(self, robot: Tree, capacity: int) -> None:
-        self.robot, self.count = robot, 0
-        self.t = np.empty(capacity)
-        self.q = np.empty((capacity, robot.nq))
-        self.v = np.empty((capacity, robot.nv))
-        self.tau = np.empty((capacity, robot.nv))
-
-    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None) -> None:
-        k = self.count
-        self.t[k], self.q[k], self.v[k] = t, q, v
-        self.tau[k] = 0.0 if tau is None else tau
-        self.count = k + 1
-
-    def fastest_joint(self) -> str:
-        if not self.count or not self.robot.nv:
-            return "(none)"
-        return self.robot.dof_name(int(np.argmax(np.abs(self.v[self.count - 1]))))
-
-    def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any]) -> Trajectory:
-        n = self.count
-        q, v = self.q[:n], self.v[:n]
-        try:
-            total = sum(specialised_first(energy, self.robot, q, v, gravity))
-        except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
-            total = np.full(n, np.inf)
-            for k in range(n):
-                try:
-                    total[k] = sum(specialised_first(energy, self.robot, q[k], v[k], gravity))
-                except NonFiniteError:
-                    break
-        return Trajectory.of(self.robot, self.t[:n], q, v, self.tau[:n], total, metadata)

@@ -79,6 +79,7 @@ class Tree(Immutable):
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)),
     dof_parent = (λe(1) ... λe(n)), topology, q_index and v_index (joint name -> slice), lower and upper (nq,),
     velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be unlocked.
+    A copy is the tree itself; a pickle holds what it is made of, and the tree that comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
     """
 
@@ -137,6 +138,10 @@ class Tree(Immutable):
 
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
+        return type(self), (self.name, self.bodies, frames, self.visuals, self.gravity, self.notes)
 
     @property
     def parent(self) -> np.ndarray:
