@@ -80,17 +80,12 @@ def _panel(axes: Any, t: np.ndarray, label: str, lines: list[tuple[str, np.ndarr
 
 
 def _joint_curves(trajectory: Trajectory) -> Iterator[_Curve]:
-    from .model.joints import JOINT_TYPES
-
-    iq = iv = 0
     for name, kind in zip(trajectory.joint_names, trajectory.joint_types, strict=True):
-        joint = JOINT_TYPES[kind]
-        q, v = trajectory.q[:, iq : iq + joint.nq], trajectory.v[:, iv : iv + joint.nv]
-        iq, iv = iq + joint.nq, iv + joint.nv
-        if joint.nq == 1:
-            yield _Curve(f"{name} [m]" if kind == "prismatic" else name, q[:, 0], v[:, 0])
+        joint = trajectory[name]
+        if joint.q.ndim == 1:
+            yield _Curve(f"{name} [m]" if kind == "prismatic" else name, joint.q, joint.v)
         elif kind == "spherical":
-            yield _Curve(f"{name} (angle)", _angle_from_start(q), np.linalg.norm(v, axis=1))
+            yield _Curve(f"{name} (angle)", _angle_from_start(joint.q), np.linalg.norm(joint.v, axis=1))
 
 
 def _angle_from_start(quaternions: np.ndarray) -> np.ndarray:
