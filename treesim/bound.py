@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import plugins
+from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
 from .engine.arguments import Argument, check_out, real_numbers
@@ -30,7 +31,7 @@ Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
-class Dynamics:
+class Dynamics(Shown):
     """The dynamics of one robot, bound: every function is compiled for it, called without overhead, and leaves its
     result where you say.
 
@@ -72,6 +73,14 @@ class Dynamics:
         self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
         self._solve = self._function(inverse_mass_rows_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
+
+    def __repr__(self) -> str:
+        return f"<Dynamics of {self.robot.name!r}: {self.backend}, {self.dtype}, engine {self.engine!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self._gravity is None else self._gravity
+        armature = "the robot's" if self._armature is None else vector(self._armature)
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .display import span
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .model.given import checked_robot, told
@@ -74,6 +75,9 @@ class Zero:
         self._torque = np.zeros(checked_robot(robot).nv)
         self._torque.setflags(write=False)
 
+    def __repr__(self) -> str:
+        return "<Zero: no torque>"
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return zeros (nv,)."""
         return self._torque
@@ -98,6 +102,10 @@ class PD:
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
         self._effort = robot.effort_limit
         self._robot = robot
+
+    def __repr__(self) -> str:
+        gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
+        return f"<{type(self).__name__} of {self._robot.name!r}: {gains}>"
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""

@@ -13,6 +13,7 @@ import numpy as np
 from . import plugins
 from .bound import Dynamics
 from .control import PD, Carried, Controller, Hold, Zero
+from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.tables import constants_of
 from .engine.bound_entry import BoundEntry
@@ -162,7 +163,7 @@ def _checked_controller(controller: Any) -> Controller:
     return controller  # type: ignore[no-any-return]
 
 
-class Simulation:
+class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
@@ -205,6 +206,15 @@ class Simulation:
         self.system = ControlledRobot(
             robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
         )
+
+    def __repr__(self) -> str:
+        how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
+        return f"<Simulation of {self.robot.name!r}: {how}, controller {type(self.system.controller).__name__}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        controller = ("controller", self.system.controller)
+        return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .display import Shown, span
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import write_whole
@@ -59,7 +60,7 @@ class JointStates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Shown):
     """The states of one simulation, K of them, the first at the start.
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
@@ -111,6 +112,13 @@ class Trajectory:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
         ending = f", stopped: {self.stopped}" if self.stopped else ""
         return f"<Trajectory of {self.robot_name!r}: {len(self)} states, {span}{ending}>"
+
+    def _facts(self) -> Iterator[tuple[str, Any]]:
+        yield from self.metadata.items()
+        yield "energy [J]", span(self.energy.tolist())
+        for name, kind in zip(self.joint_names, self.joint_types, strict=True):
+            if self[name].q.ndim == 1:
+                yield f"{name} [{'m' if kind == 'prismatic' else 'rad'}]", span(self[name].q.tolist())
 
     def __len__(self) -> int:
         return len(self.t)

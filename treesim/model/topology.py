@@ -45,6 +45,9 @@ class Topology(Immutable):
         self.dof_depth = _depths(self.dof_parent)
         self._frozen = True
 
+    def __repr__(self) -> str:
+        return f"<Topology: {self.n_bodies} bodies, {self.n_dofs} degrees of freedom, depth {self.depth}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.parent, self.dofs)
 

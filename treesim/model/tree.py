@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import index
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..display import html_table, vector
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
@@ -38,6 +39,10 @@ class Body:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
 
+    def __repr__(self) -> str:
+        joint = f"{self.joint.type} joint {self.joint.name!r}"
+        return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
+
 
 @record(eq=False)
 class Frame:
@@ -49,6 +54,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
 
 
 @record(eq=False)
@@ -140,6 +148,15 @@ class Tree(Immutable):
 
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._rows(), ("i", "λ(i)", "joint", "type", "q", "v", "body", "mass [kg]"))
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for i, body in enumerate(self.bodies, start=1):
+            q, v = self.q_index[body.joint.name], self.v_index[body.joint.name]
+            places = (f"{where.start}:{where.stop}" for where in (q, v))
+            yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
