@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import pickle
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from .display import span
 from .engine.arguments import Argument, coerce
-from .errors import ArgumentError, unknown_name
+from .errors import ArgumentError, quoted, unknown_name
 from .model.given import checked_robot, told
 from .model.tree import Tree
 
@@ -31,6 +33,56 @@ class Controller(Protocol):
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
         ...
+
+
+class Function:
+    """A plain function of (t, q, v) that returns the torque, as a controller."""
+
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"<Function: {controller_name(self)}>"
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the function does."""
+        return self.function(t, q, v)  # type: ignore[no-any-return]
+
+
+def as_controller(robot: Tree, given: Any) -> Controller:
+    """Return the controller that a user gives: an object with `torque`, a function of (t, q, v), or None for none.
+
+    Raises ArgumentError, saying what would be right, for anything else, and for arguments that are not (t, q, v).
+    """
+    if given is None:
+        return Zero(robot)
+    if isinstance(given, str):
+        known = given if given in CONTROLLERS else "hold"
+        raise ArgumentError(
+            f"controller must be an object, not the name {quoted(given)}: "
+            f"treesim.control.make_controller({known!r}, robot, q0) makes one of a name"
+        )
+    if isinstance(given, type):
+        raise ArgumentError(f"controller must be an object, not the class {given.__name__}: make an object of it")
+    torque = getattr(given, "torque", given)
+    if not callable(torque):
+        raise ArgumentError(
+            f"controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got {told(given)}"
+        )
+    controller: Controller = Function(given) if torque is given else given
+    try:
+        inspect.signature(torque).bind(0.0, None, None)
+    except TypeError as error:
+        raise ArgumentError(f"the controller {controller_name(controller)!r} must take (t, q, v): {error}") from None
+    except ValueError:  # a function of C's that tells nothing of its arguments
+        pass
+    return controller
+
+
+def controller_name(controller: Controller) -> str:
+    """Return what to call a controller: its class, or the name of its function."""
+    what: Any = controller.function if isinstance(controller, Function) else type(controller)
+    return str(getattr(what, "__name__", type(what).__name__))
 
 
 class Carried:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import plugins
 from .bound import Dynamics
-from .control import PD, Carried, Controller, Hold, Zero
+from .control import PD, Carried, Controller, Hold, Zero, as_controller, controller_name
 from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.tables import constants_of
@@ -48,14 +48,12 @@ class NonFiniteTorqueError(ControllerError, NonFiniteError):
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
-    def __init__(
-        self, robot: Tree, backend: str, controller: Controller, gravity: np.ndarray | None, engine: str
-    ) -> None:
+    def __init__(self, robot: Tree, backend: str, controller: Any, gravity: np.ndarray | None, engine: str) -> None:
         self.robot = robot
-        self.controller = _checked_controller(controller)
+        self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
-        self._own = type(controller) in (Zero, PD, Hold)  # these change no state that they are given
+        self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
         self._shape = (robot.nv,)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self._dynamics = plugins.get("dynamics", backend)
@@ -63,12 +61,12 @@ class ControlledRobot:
         self._with_armature = self._armature_entry(engine)
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
-        self._stiffness = self._gains_of(controller, "stiffness")
-        self._gain = self._gains_of(controller, "damping")
+        self._stiffness = self._gains_of("stiffness")
+        self._gain = self._gains_of("damping")
         self._implicit = self._passive or bool(self._stiffness.any() or self._gain.any())
 
-    def _gains_of(self, controller: Controller, label: str) -> np.ndarray:
-        gains = coerce(Argument(f"the controller's {label}", getattr(controller, label, self._zero), ()))
+    def _gains_of(self, label: str) -> np.ndarray:
+        gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
         if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
             raise ArgumentError(
                 f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
@@ -100,7 +98,7 @@ class ControlledRobot:
 
     def _converted(self, given: Any) -> np.ndarray:
         """What a controller returned as numbers, if it is any."""
-        nv, name = self.robot.nv, type(self.controller).__name__
+        nv, name = self.robot.nv, controller_name(self.controller)
         masked = np.ma.is_masked(given)
         try:
             what = np.asarray(given)
@@ -157,17 +155,12 @@ class ControlledRobot:
         return BoundEntry(entry, constants_of(robot, self._gravity), ((robot.nq,), n, n, n), (n,), engine=engine)
 
 
-def _checked_controller(controller: Any) -> Controller:
-    if not callable(getattr(controller, "torque", None)):
-        raise ArgumentError(f"controller must have a method torque(t, q, v), or be None, got {told(controller)}")
-    return controller  # type: ignore[no-any-return]
-
-
 class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
-    controller: an object with `torque(t, q, v)` (see treesim.control), or None for no torque.
+    controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
+    (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
     velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
     the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
@@ -180,7 +173,7 @@ class Simulation(Shown):
         backend: str = "aba",
         integrator: str = "semi_implicit_euler",
         dt: float = 1e-3,
-        controller: Controller | None = None,
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
         gravity: Any = None,
         engine: str = "auto",
     ) -> None:
@@ -203,13 +196,11 @@ class Simulation(Shown):
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
         self._method = plugins.get("integrators", integrator)
         check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(
-            robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
-        )
+        self.system = ControlledRobot(robot, backend, controller, self.gravity, engine)
 
     def __repr__(self) -> str:
         how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
-        return f"<Simulation of {self.robot.name!r}: {how}, controller {type(self.system.controller).__name__}>"
+        return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self.gravity is None else self.gravity

@@ -32,6 +32,14 @@ def test_floating_base_expands(answer: Callable[..., Any], robot: str) -> None:
     assert facts["joints"][0]["lower"] == [None] * 7, "JSON knows no infinity"
 
 
+def test_installed_robots_go_by_the_name_that_was_typed(
+    treesim: Callable[..., Any], answer: Callable[..., Any]
+) -> None:
+    pytest.importorskip("pinocchio", reason="example-robot-data comes with it")
+    assert answer("info", "talos_reduced")["name"] == "talos_reduced", "the file calls it talos"
+    assert treesim("schedule", "talos_reduced").stdout.lstrip().startswith("talos_reduced")
+
+
 def test_table_shows_tree_and_pattern(treesim: Callable[..., Any], robot: str) -> None:
     shown = treesim("info", robot).stdout
     for word in ("toy", "hip", "knee", "shoulder", "λ", "0 1 0", "-2 ... 2", "5 of 9 entries"):

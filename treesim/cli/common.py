@@ -151,18 +151,24 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def load_robot(source: str, base: str, mimic: str | None) -> Tree:
-    """Return the robot that the command line names. Raises what `treesim.load` raises."""
+    """Return the robot that the command line names, under the name that was typed unless that is a file's.
+
+    Raises what `treesim.load` raises.
+    """
     import treesim
+
+    from ..urdf.resolve import is_robot_name
 
     checked_name("base", base, BASES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:
-        return treesim.load(source, base=base, mimic=mimic)
+        robot = treesim.load(source, base=base, mimic=mimic)
     except UrdfError as error:
         if any(finding.code == MIMIC_REFUSED for finding in error.findings):
             raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error
         raise
+    return robot.with_name(source) if is_robot_name(source) else robot
 
 
 def get_viewer(name: str) -> Any:

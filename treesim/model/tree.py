@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import index
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -159,8 +159,15 @@ class Tree(Immutable):
             yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, *self._parts())
+
+    def with_name(self, name: str) -> Self:
+        """Return the same tree under another name."""
+        return type(self)(name, *self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return type(self), (self.name, self.bodies, frames, self.visuals, self.gravity, self.notes)
+        return self.bodies, frames, self.visuals, self.gravity, self.notes
 
     @property
     def parent(self) -> np.ndarray:
