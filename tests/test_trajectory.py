@@ -191,7 +191,7 @@ def test_plot_shows_what_moves_most(tmp_path: Path) -> None:
 
 def test_plot_without_matplotlib_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ArgumentError, match=r"treesim\[plot\]"):
+    with pytest.raises(ArgumentError, match=r'python -m pip install "\.\[plot\]"'):
         example().plot(tmp_path / "run.png")
     assert not list(tmp_path.iterdir())
 

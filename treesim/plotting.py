@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import ArgumentError
+from .errors import ArgumentError, installed_by
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -69,7 +69,7 @@ def require_matplotlib() -> None:
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        raise ArgumentError("plots need matplotlib: pip install 'treesim[plot]'")
+        raise ArgumentError(f"plots need matplotlib: {installed_by('.[plot]')}")
 
 
 def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:

@@ -165,7 +165,7 @@ class Trajectory(Shown):
         try:
             import pandas
         except ImportError:
-            raise ArgumentError("data frames need pandas: python -m pip install pandas") from None
+            raise ArgumentError("data frames need pandas: `python -m pip install pandas` brings it") from None
         names, table = self._table()
         index = pandas.Index(self.t, name="t")
         frame = pandas.DataFrame(table[:, 1:], index, names[1:])
@@ -187,8 +187,8 @@ class Trajectory(Shown):
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
 
-        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib, which
-        `pip install 'treesim[plot]'` brings; raises ArgumentError if it is missing or the place cannot be written.
+        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
+        it is missing, saying how to install it, or the place cannot be written.
         """
         from .plotting import draw
 

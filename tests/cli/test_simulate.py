@@ -150,7 +150,7 @@ def test_recording_needs_its_viewer(
 ) -> None:
     monkeypatch.setattr(plugins, "available", lambda kind: ())
     result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
-    assert result.exit_code == 2 and "treesim-meshcat brings it" in result.stderr
+    assert result.exit_code == 2 and '`python -m pip install "./plugins/treesim-meshcat"` brings it' in result.stderr
 
 
 def test_failed_picture_does_not_cost_the_data(

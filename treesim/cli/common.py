@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, installed_by, unknown_name
 from ..files import NO_ROOM
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def get_viewer(name: str) -> Any:
     from .. import plugins
 
     if name == "meshcat" and name not in plugins.available("viewers"):
-        raise PluginError("the meshcat viewer is not installed: the package treesim-meshcat brings it")
+        raise PluginError(f"the meshcat viewer is not installed: {installed_by('./plugins/treesim-meshcat')}")
     return plugins.get("viewers", name)
 
 
