@@ -16,6 +16,7 @@ import typer
 
 from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, installed_by, unknown_name
 from ..files import NO_ROOM
+from ..starting import INTERRUPTED as INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,6 @@ P = ParamSpec("P")
 
 FAILED = 1  # the command ran and its result is a failure
 USER_ERROR = 2  # what was asked for cannot be done
-INTERRUPTED = 130  # as a shell reports Ctrl-C
 
 PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
 MIMIC_REFUSED = "U408"  # the finding's code
