@@ -1,14 +1,17 @@
 """Pages that show what commands print: the commands exist, and regenerating touches nothing but their output."""
 
 import importlib.util
+import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from treesim.cli.main import app
 
-FOLDER = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs"
 PAGES = sorted(FOLDER.glob("*.md"))
 
 
@@ -35,3 +38,30 @@ def test_only_the_output_is_replaced():
     found = regenerate().regenerated(page, lambda command: command.removeprefix("treesim ").upper() + "\n")
     assert found == expected
     assert regenerate().commands(page) == ["treesim info x", "treesim robots"]
+
+
+HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install ([^`&|#\n]+)""")
+
+
+def hints():
+    """What messages and pages tell users to install, with the file where they do."""
+    for path in [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("*.md"), *FOLDER.glob("*.md"), *ROOT.glob("plugins/*/*.md")]:
+        for _, ours, others in HINT.findall(path.read_text(encoding="utf-8")):
+            yield from ((path.name, what) for what in shlex.split(ours or others, comments=True) if "{" not in what)
+
+
+@pytest.mark.parametrize(("where", "what"), sorted(set(hints())))
+def test_what_users_are_told_to_install_is_there(where, what):
+    """Nothing of treesim's is in a package index: its extras and plugins are installed from its sources."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    if what.startswith("."):
+        folder, _, asked = what.partition("[")
+        assert (ROOT / folder / "pyproject.toml").is_file()
+        assert set(filter(None, asked.rstrip("]").split(","))) <= set(extras)
+    else:
+        assert not what.startswith("treesim")
+
+
+def test_readme_s_first_two_commands_are_those_that_ci_runs():
+    blocks = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert "treesim simulate" in blocks[0] and "treesim-pybullet" not in blocks[0] and "pytest" in blocks[1]

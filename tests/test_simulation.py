@@ -1,5 +1,7 @@
 """Simulation: what ends a run early is told with time and joint, and nothing simulated before is lost."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -142,8 +144,8 @@ def test_ctrl_c_anywhere_records_each_state_once(monkeypatch, place):
         return called
 
     if place in ("add", "between"):
-        add = module._Recording.add
-        monkeypatch.setattr(module._Recording, "add", interrupting(add, 7, after=place == "between"))
+        add = module.Recording.add
+        monkeypatch.setattr(module.Recording, "add", interrupting(add, 7, after=place == "between"))
     elif place == "step":
         monkeypatch.setattr(simulation, "step", interrupting(simulation.step, 7, after=True))
     run = simulation.run(0.02, progress=interrupting(lambda done, total: None, 7) if place == "energy" else None)
@@ -230,6 +232,23 @@ def test_a_controller_that_writes_to_its_state_changes_no_run(integrator):
     assert np.array_equal(found.q, wanted.q) and np.array_equal(found.v, wanted.v)
 
 
+def test_a_plain_function_is_a_controller():
+    def swing(t, q, v):
+        q[:] = 0.0  # which changes no run
+        return np.full(ROBOT.nv, np.sin(t))
+
+    simulation = treesim.Simulation(ROBOT, controller=swing)
+    wanted = treesim.Simulation(ROBOT, controller=Torque(lambda t: np.full(ROBOT.nv, np.sin(t)))).run(
+        0.01, q0=[1, 2, 3]
+    )
+    assert np.array_equal(simulation.run(0.01, q0=[1, 2, 3]).q, wanted.q)
+    assert repr(simulation).endswith("controller swing>")
+    with pytest.raises(ControllerError, match="the controller 'swing' returned None"):
+        swing_nowhere = treesim.control.Function(lambda t, q, v: None)
+        swing_nowhere.function.__name__ = "swing"
+        treesim.Simulation(ROBOT, controller=swing_nowhere).run(0.01)
+
+
 def test_a_controller_without_length_is_not_taken_for_none():
     class Empty(Torque):
         def __len__(self):
@@ -256,7 +275,12 @@ def test_a_controller_without_length_is_not_taken_for_none():
         ({"dt": 0}, "above 0"),
         ({"dt": 1e300}, "at most 1e"),
         ({"dt": 10**400}, "dt must be"),
-        ({"controller": lambda t, q, v: q}, r"controller must have a method torque\(t, q, v\)"),
+        ({"controller": 5}, r"controller must have a method torque\(t, q, v\), be a function of .* or None, got 5"),
+        ({"controller": "pd"}, r"not the name 'pd': treesim.control.make_controller\('pd', robot, q0\) makes one"),
+        ({"controller": "lqr"}, r"not the name 'lqr': treesim.control.make_controller\('hold', robot, q0\)"),
+        ({"controller": treesim.control.PD}, "must be an object, not the class PD: make an object of it"),
+        ({"controller": lambda t, q, v, p, u: q}, r"'<lambda>' must take \(t, q, v\): missing .*'p'"),
+        ({"controller": SimpleNamespace(torque=lambda q: q)}, r"'SimpleNamespace' must take \(t, q, v\): too many"),
     ],
 )
 def test_what_makes_no_simulation_is_named(arguments, message):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from treesim import trajectory as module
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, UnknownNameError
 from treesim.files import write_whole
 from treesim.trajectory import Trajectory, load
 
@@ -62,6 +63,58 @@ def test_csv_names_every_column(tmp_path: Path) -> None:
     assert header[1 + NQ : 4 + NQ] == ["v.root_joint.vx", "v.root_joint.vy", "v.root_joint.vz"]
     assert {"q.hip", "v.slide", "tau.ball.wz", "q.flat.theta"} <= set(header)
     assert len(header) == len(set(header)) == 2 + NQ + 2 * NV
+
+
+def test_the_class_loads_what_it_saved(tmp_path: Path) -> None:
+    before = example(dt=1e-3)
+    assert_same(Trajectory.load(before.save(tmp_path / "run.npz")), before)
+
+
+def test_a_joint_s_part_is_found_by_name() -> None:
+    run = example()
+    assert [len(part) for part in (run.q_names, run.v_names)] == [NQ, NV]
+    for joint in JOINTS:
+        found = run[joint]
+        for part, names, all_of_it in ((found.q, run.q_names, run.q), (found.v, run.v_names, run.v)):
+            mine = [k for k, name in enumerate(names) if name.partition(".")[0] == joint]
+            np.testing.assert_array_equal(part, all_of_it[:, mine] if len(mine) > 1 else all_of_it[:, mine[0]])
+            assert np.shares_memory(part, all_of_it)
+        assert found.tau.shape == found.v.shape
+    with pytest.raises(UnknownNameError, match="unknown joint of 'toy' 'hib': did you mean 'hip'"):
+        run["hib"]
+    with pytest.raises(UnknownNameError, match="unknown joint of 'toy' 3"):
+        run[3]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(run)
+
+
+def test_a_data_frame_has_the_columns_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Frame:
+        def __init__(self, table: np.ndarray, index: object, names: list[str]) -> None:
+            self.table, self.index, self.names, self.attrs = table, index, names, {}
+
+    stand_in = SimpleNamespace(DataFrame=Frame, Index=lambda values, name: (name, values))
+    monkeypatch.setitem(sys.modules, "pandas", stand_in)
+    run = example(dt=1e-3)
+    frame = run.to_dataframe()
+    assert frame.index[0] == "t" and frame.index[1] is run.t
+    assert frame.names[0] == "q.root_joint.x" and frame.names[-1] == "energy" and len(frame.names) == 1 + NQ + 2 * NV
+    np.testing.assert_array_equal(frame.table[:, frame.names.index("tau.slide")], run["slide"].tau)
+    assert frame.attrs == {"robot_name": "toy", "dt": 1e-3}
+
+
+def test_a_data_frame_of_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    run = example()
+    frame = run.to_dataframe()
+    assert isinstance(frame, pandas.DataFrame) and frame.index.name == "t"
+    np.testing.assert_array_equal(frame["q.hip"], run["hip"].q)
+
+
+def test_missing_pandas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ArgumentError, match="python -m pip install pandas"):
+        example().to_dataframe()
 
 
 def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +191,7 @@ def test_plot_shows_what_moves_most(tmp_path: Path) -> None:
 
 def test_plot_without_matplotlib_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ArgumentError, match=r"treesim\[plot\]"):
+    with pytest.raises(ArgumentError, match=r'python -m pip install "\.\[plot\]"'):
         example().plot(tmp_path / "run.png")
     assert not list(tmp_path.iterdir())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import starting as starting  # isort: skip  # before all that takes time
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint

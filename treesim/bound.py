@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import plugins
+from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
 from .engine.arguments import Argument, check_out, real_numbers
@@ -30,7 +31,7 @@ Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
-class Dynamics:
+class Dynamics(Shown):
     """The dynamics of one robot, bound: every function is compiled for it, called without overhead, and leaves its
     result where you say.
 
@@ -41,9 +42,10 @@ class Dynamics:
     gravity (3,) and armature (nv,) replace the robot's.
 
     Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
-    returns; it may be one of the arguments. Objects may be shared between threads. Results differ from the
-    plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame, method), ArgumentError,
-    UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the plain functions.
+    returns; it may be one of the arguments. Objects may be shared between threads; a pickle holds what they are made
+    from. Results differ from the plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame,
+    method), ArgumentError, UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the
+    plain functions.
     """
 
     def __init__(
@@ -58,8 +60,8 @@ class Dynamics:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
-        self._gravity, self._armature = gravity, armature
         self._constants = constants_of(robot, gravity, armature)
+        self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
         self._solver = plugins.get("dynamics", backend)
         check_supported(self._solver, robot)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
@@ -71,6 +73,17 @@ class Dynamics:
         self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
         self._solve = self._function(solve_mass_matrix_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
+
+    def __repr__(self) -> str:
+        return f"<Dynamics of {self.robot.name!r}: {self.backend}, {self.dtype}, engine {self.engine!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self._gravity is None else self._gravity
+        armature = "the robot's" if self._armature is None else vector(self._armature)
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
@@ -199,7 +212,8 @@ class _Function:
         given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
         if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
             result = np.empty(self.result, number)
-            if self.call(*map(np.ascontiguousarray, arrays), result) == FINE:
+            # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
+            if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
                 return _delivered(result, out)
         if self.takes_forces:
             forces = None if f_ext is None else real_numbers("f_ext", f_ext, number.type)
@@ -231,7 +245,7 @@ def _number(dtype: Any) -> np.dtype[Any]:
         number = np.dtype(object)
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
-    return number
+    return np.dtype(number.type)  # numpy's own object for it, which one out of a pickle is not
 
 
 def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import io
+import pickle
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
+from .display import span
 from .engine.arguments import Argument, coerce
-from .errors import ArgumentError, unknown_name
-from .model.given import checked_robot
+from .errors import ArgumentError, quoted, unknown_name
+from .model.given import checked_robot, told
 from .model.tree import Tree
 
 CONTROLLERS = ("none", "hold", "pd")
@@ -29,12 +35,100 @@ class Controller(Protocol):
         ...
 
 
+class Function:
+    """A plain function of (t, q, v) that returns the torque, as a controller."""
+
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"<Function: {controller_name(self)}>"
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the function does."""
+        return self.function(t, q, v)  # type: ignore[no-any-return]
+
+
+def as_controller(robot: Tree, given: Any) -> Controller:
+    """Return the controller that a user gives: an object with `torque`, a function of (t, q, v), or None for none.
+
+    Raises ArgumentError, saying what would be right, for anything else, and for arguments that are not (t, q, v).
+    """
+    if given is None:
+        return Zero(robot)
+    if isinstance(given, str):
+        known = given if given in CONTROLLERS else "hold"
+        raise ArgumentError(
+            f"controller must be an object, not the name {quoted(given)}: "
+            f"treesim.control.make_controller({known!r}, robot, q0) makes one of a name"
+        )
+    if isinstance(given, type):
+        raise ArgumentError(f"controller must be an object, not the class {given.__name__}: make an object of it")
+    torque = getattr(given, "torque", given)
+    if not callable(torque):
+        raise ArgumentError(
+            f"controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got {told(given)}"
+        )
+    controller: Controller = Function(given) if torque is given else given
+    try:
+        inspect.signature(torque).bind(0.0, None, None)
+    except TypeError as error:
+        raise ArgumentError(f"the controller {controller_name(controller)!r} must take (t, q, v): {error}") from None
+    except ValueError:  # a function of C's that tells nothing of its arguments
+        pass
+    return controller
+
+
+def controller_name(controller: Controller) -> str:
+    """Return what to call a controller: its class, or the name of its function."""
+    what: Any = controller.function if isinstance(controller, Function) else type(controller)
+    return str(getattr(what, "__name__", type(what).__name__))
+
+
+class Carried:
+    """A controller on its way into a copy or a pickle, which it must be fit for.
+
+    Pickling raises ArgumentError naming the controller if it, or what it holds, cannot be pickled.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Carried:
+        return Carried(copy.deepcopy(self.controller, memo))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            _Trial(self).dump(self.controller)
+        except Exception as error:
+            raise ArgumentError(
+                f"the controller {told(self.controller)} cannot be pickled: {error}; "
+                "define its class, and the functions that it holds, at the top level of a module"
+            ) from error
+        return Carried, (self.controller,)
+
+
+class _Trial(pickle.Pickler):
+    """A pickler whose output nobody reads, which does not come back to where it began."""
+
+    def __init__(self, beginning: Carried) -> None:
+        super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+        self.beginning = beginning
+
+    def persistent_id(self, thing: Any) -> str | None:
+        """Return what stands for a carried controller: it is on trial already."""
+        return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None
+
+
 class Zero:
     """No torque at all: the robot moves under gravity and its own friction."""
 
     def __init__(self, robot: Tree) -> None:
         self._torque = np.zeros(checked_robot(robot).nv)
         self._torque.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return "<Zero: no torque>"
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return zeros (nv,)."""
@@ -60,6 +154,10 @@ class PD:
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
         self._effort = robot.effort_limit
         self._robot = robot
+
+    def __repr__(self) -> str:
+        gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
+        return f"<{type(self).__name__} of {self._robot.name!r}: {gains}>"
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""

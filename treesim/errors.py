@@ -75,6 +75,11 @@ class UnsupportedError(TreesimError):
     """A valid request lies outside what the chosen backend, integrator or viewer declares."""
 
 
+def installed_by(what: str) -> str:
+    """Return how to install what comes with treesim's sources: an extra such as ".[plot]", or a plugin's folder."""
+    return f'from the folder of the sources, `python -m pip install "{what}"` brings it'
+
+
 def shortened(text: str, limit: int = LONGEST) -> str:
     """Return a text, or its beginning and its end where it is longer than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"

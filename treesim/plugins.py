@@ -58,6 +58,16 @@ BUILT_IN: dict[str, dict[str, str]] = {
 }
 
 
+SINGULAR = {
+    "dynamics": "forward-dynamics backend",
+    "operational": "operational-space method",
+    "constrained": "method of constrained dynamics",
+    "integrators": "integrator",
+    "viewers": "viewer",
+    "referees": "referee",
+}  # what messages call one implementation of a kind
+
+
 @dataclass(frozen=True)
 class Plugin:
     """One listed implementation: its kind, name, where it comes from, and why it is unusable, if it is."""
@@ -111,15 +121,15 @@ def get(kind: str, name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)()
     points = _entry_points(kind).get(name)
     if points is None:
-        raise unknown_name(f"{kind} plugin", name, available(kind))
+        raise unknown_name(SINGULAR[kind], name, available(kind))
     if len(points) > 1:
         owners = " and ".join(sorted(_origin(point) for point in points))
-        raise PluginError(f"{kind} plugin {name!r} is claimed by {owners}: uninstall one of them")
+        raise PluginError(f"{SINGULAR[kind]} {name!r} is claimed by {owners}: uninstall one of them")
     try:
         return points[0].load()()
     except Exception as error:
         raise PluginError(
-            f"{kind} plugin {name!r} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
+            f"{SINGULAR[kind]} {name!r} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
         ) from error
 
 

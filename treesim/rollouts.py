@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .display import Shown
 from .engine.arguments import Shape, check_out, precision
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
@@ -37,8 +38,8 @@ class StoppedWarning(UserWarning):
     """Ctrl-C ended rollouts early: what was computed is returned."""
 
 
-@dataclass(frozen=True)
-class Rollouts:
+@dataclass(frozen=True, repr=False)
+class Rollouts(Shown):
     """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
 
     diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
@@ -54,6 +55,19 @@ class Rollouts:
     diverged: np.ndarray
     done: np.ndarray
     stopped: str | None = None
+
+    def __repr__(self) -> str:
+        count, records, _ = self.q.shape
+        span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""
+        diverged = int((self.diverged >= 0).sum())
+        endings = [f"{diverged} diverged"] * bool(diverged) + [f"stopped: {self.stopped}"] * bool(self.stopped)
+        return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        shapes = [(name, f"{getattr(self, name).shape} {getattr(self, name).dtype}") for name in ("t", "q", "v")]
+        diverged = np.flatnonzero(self.diverged >= 0)
+        complete = int((self.done == len(self.t)).sum())
+        return [*shapes, ("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
 
 
 def rollout(

@@ -12,18 +12,19 @@ import numpy as np
 
 from . import plugins
 from .bound import Dynamics
-from .control import PD, Controller, Hold, Zero
+from .control import PD, Carried, Controller, Hold, Zero, as_controller, controller_name
+from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported
-from .dynamics.functions import energy
 from .dynamics.tables import constants_of
 from .engine.bound_entry import BoundEntry
-from .engine.evaluate import Argument, coerce, specialised_first
+from .engine.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .kernels.status import FINE
 from .memory import check_memory, free_memory
 from .model.given import MOST, checked_progress, checked_robot, positive_number, told
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .recording import Recording
 from .trajectory import Trajectory
 
 STICKING_SPEED = 1e-3  # rad/s, m/s: below this a joint with Coulomb friction counts as sticking, and creeps
@@ -47,14 +48,12 @@ class NonFiniteTorqueError(ControllerError, NonFiniteError):
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
-    def __init__(
-        self, robot: Tree, backend: str, controller: Controller, gravity: np.ndarray | None, engine: str
-    ) -> None:
+    def __init__(self, robot: Tree, backend: str, controller: Any, gravity: np.ndarray | None, engine: str) -> None:
         self.robot = robot
-        self.controller = _checked_controller(controller)
+        self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
-        self._own = type(controller) in (Zero, PD, Hold)  # these change no state that they are given
+        self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
         self._shape = (robot.nv,)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self._dynamics = plugins.get("dynamics", backend)
@@ -62,12 +61,12 @@ class ControlledRobot:
         self._with_armature = self._armature_entry(engine)
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
-        self._stiffness = self._gains_of(controller, "stiffness")
-        self._gain = self._gains_of(controller, "damping")
+        self._stiffness = self._gains_of("stiffness")
+        self._gain = self._gains_of("damping")
         self._implicit = self._passive or bool(self._stiffness.any() or self._gain.any())
 
-    def _gains_of(self, controller: Controller, label: str) -> np.ndarray:
-        gains = coerce(Argument(f"the controller's {label}", getattr(controller, label, self._zero), ()))
+    def _gains_of(self, label: str) -> np.ndarray:
+        gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
         if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
             raise ArgumentError(
                 f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
@@ -99,7 +98,7 @@ class ControlledRobot:
 
     def _converted(self, given: Any) -> np.ndarray:
         """What a controller returned as numbers, if it is any."""
-        nv, name = self.robot.nv, type(self.controller).__name__
+        nv, name = self.robot.nv, controller_name(self.controller)
         masked = np.ma.is_masked(given)
         try:
             what = np.asarray(given)
@@ -156,20 +155,16 @@ class ControlledRobot:
         return BoundEntry(entry, constants_of(robot, self._gravity), ((robot.nq,), n, n, n), (n,), engine=engine)
 
 
-def _checked_controller(controller: Any) -> Controller:
-    if not callable(getattr(controller, "torque", None)):
-        raise ArgumentError(f"controller must have a method torque(t, q, v), or be None, got {told(controller)}")
-    return controller  # type: ignore[no-any-return]
-
-
-class Simulation:
+class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
     backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
-    controller: an object with `torque(t, q, v)` (see treesim.control), or None for no torque.
+    controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
+    (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
-    velocity and effort limits of passive joints are not enforced. Raises ArgumentError, UnknownNameError,
-    UnsupportedError; warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
+    velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
+    the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
+    the robot has Coulomb friction that the integrator leaves out.
     """
 
     def __init__(
@@ -178,18 +173,11 @@ class Simulation:
         backend: str = "aba",
         integrator: str = "semi_implicit_euler",
         dt: float = 1e-3,
-        controller: Controller | None = None,
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
         gravity: Any = None,
         engine: str = "auto",
     ) -> None:
-        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
-        self.backend, self.integrator = backend, integrator
-        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,)))
-        self._method = plugins.get("integrators", integrator)
-        check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(
-            robot, backend, Zero(robot) if controller is None else controller, self.gravity, engine
-        )
+        self._set_up(robot, backend, integrator, dt, controller, gravity, engine)
         if robot.friction.any() and not self._method.friction:
             rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
             names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
@@ -199,6 +187,33 @@ class Simulation:
                 FrictionWarning,
                 stacklevel=2,
             )
+
+    def _set_up(
+        self, robot: Tree, backend: str, integrator: str, dt: float, controller: Any, gravity: Any, engine: str
+    ) -> None:
+        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
+        self.backend, self.integrator, self.engine = backend, integrator, engine
+        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
+        self._method = plugins.get("integrators", integrator)
+        check_supported(plugins.get("dynamics", backend), robot)
+        self.system = ControlledRobot(robot, backend, controller, self.gravity, engine)
+
+    def __repr__(self) -> str:
+        how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
+        return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        controller = ("controller", self.system.controller)
+        return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        controller = Carried(self.system.controller)
+        return self.robot, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        robot, backend, integrator, dt, carried, gravity, engine = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, gravity, engine)
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
@@ -222,7 +237,7 @@ class Simulation:
         check_room(self.robot, steps)
         checked_progress(progress)
         q, v = self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
-        recording = _Recording(self.robot, steps + 1)
+        recording = Recording(self.robot, steps + 1)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
@@ -241,7 +256,7 @@ class Simulation:
         return trajectory(None)
 
     def _advance(
-        self, recording: _Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
+        self, recording: Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
     ) -> None:
         """Record all states from (q, v) on; whatever happens, every state that was reached is recorded."""
         every = max(1, steps // 100)
@@ -288,9 +303,10 @@ class Simulation:
             raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-        return unit_quaternions(self.robot, label, array) if label == "q0" else array.copy()
+        array = array.astype(float)  # with numpy's own descriptor, even out of a pickle: machine code asks for it
+        return unit_quaternions(self.robot, label, array) if label == "q0" else array
 
-    def _diagnosis(self, recording: _Recording, error: Exception) -> str:
+    def _diagnosis(self, recording: Recording, error: Exception) -> str:
         t = (recording.count - 1) * self.dt
         if not isinstance(error, NonFiniteError):
             return f"at t = {t:.6g} s: {error}"
@@ -341,39 +357,3 @@ def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration o
 def _require_finite(q: np.ndarray, v: np.ndarray) -> None:
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise NonFiniteError("the state is not finite")
-
-
-class _Recording:
-    """States as they come, in arrays laid out beforehand."""
-
-    def __init__(self, robot: Tree, capacity: int) -> None:
-        self.robot, self.count = robot, 0
-        self.t = np.empty(capacity)
-        self.q = np.empty((capacity, robot.nq))
-        self.v = np.empty((capacity, robot.nv))
-        self.tau = np.empty((capacity, robot.nv))
-
-    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None) -> None:
-        k = self.count
-        self.t[k], self.q[k], self.v[k] = t, q, v
-        self.tau[k] = 0.0 if tau is None else tau
-        self.count = k + 1
-
-    def fastest_joint(self) -> str:
-        if not self.count or not self.robot.nv:
-            return "(none)"
-        return self.robot.dof_name(int(np.argmax(np.abs(self.v[self.count - 1]))))
-
-    def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any]) -> Trajectory:
-        n = self.count
-        q, v = self.q[:n], self.v[:n]
-        try:
-            total = sum(specialised_first(energy, self.robot, q, v, gravity))
-        except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
-            total = np.full(n, np.inf)
-            for k in range(n):
-                try:
-                    total[k] = sum(specialised_first(energy, self.robot, q[k], v[k], gravity))
-                except NonFiniteError:
-                    break
-        return Trajectory.of(self.robot, self.t[:n], q, v, self.tau[:n], total, metadata)

@@ -12,12 +12,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .display import Shown, span
 from .engine.arguments import Argument, coerce
-from .errors import ArgumentError
+from .errors import ArgumentError, unknown_name
 from .files import write_whole
 from .model.given import checked_robot
 
@@ -47,8 +48,19 @@ _V_PARTS = {
 }
 
 
+class JointStates(NamedTuple):
+    """One joint's part of a trajectory of K states: q and v, and tau, the generalised forces [N m, N].
+
+    Each is (K,) where the joint has one coordinate, or degree of freedom, else (K, its number); they are views.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Shown):
     """The states of one simulation, K of them, the first at the start.
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
@@ -56,6 +68,7 @@ class Trajectory:
     energy: (K,) kinetic plus potential [J]. joint_names, joint_types:
     the robot's joints in the order of their coordinates. metadata: plain values that tell how it was made, such as
     dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
+    `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
     """
 
@@ -100,8 +113,24 @@ class Trajectory:
         ending = f", stopped: {self.stopped}" if self.stopped else ""
         return f"<Trajectory of {self.robot_name!r}: {len(self)} states, {span}{ending}>"
 
+    def _facts(self) -> Iterator[tuple[str, Any]]:
+        yield from self.metadata.items()
+        yield "energy [J]", span(self.energy.tolist())
+        for name, kind in zip(self.joint_names, self.joint_types, strict=True):
+            if self[name].q.ndim == 1:
+                yield f"{name} [{'m' if kind == 'prismatic' else 'rad'}]", span(self[name].q.tolist())
+
     def __len__(self) -> int:
         return len(self.t)
+
+    __iter__ = None  # it could be over joints as well as over states
+
+    def __getitem__(self, joint: str) -> JointStates:
+        if joint not in self.joint_names:
+            raise unknown_name(f"joint of {self.robot_name!r}", joint, self.joint_names)
+        k = self.joint_names.index(joint)
+        q, v = (_place(self.joint_types, k, parts) for parts in (_Q_PARTS, _V_PARTS))
+        return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
     def stopped(self) -> str | None:
@@ -122,6 +151,27 @@ class Trajectory:
         """One name for each degree of freedom: the joint's, with the direction's after a dot if it has several."""
         return velocity_names(self.joint_names, self.joint_types)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
+        """Return the trajectory that `save` wrote to `path` (.npz or .csv), bit for bit; raises ArgumentError."""
+        return load(path)
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy, in
+        units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
+
+        Raises ArgumentError, saying how to install it, if pandas is missing.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ArgumentError("data frames need pandas: `python -m pip install pandas` brings it") from None
+        names, table = self._table()
+        index = pandas.Index(self.t, name="t")
+        frame = pandas.DataFrame(table[:, 1:], index, names[1:])
+        frame.attrs = {**self.metadata, "robot_name": self.robot_name}
+        return frame
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to `path`, by its suffix .npz or .csv, whole or not at all; return the path.
 
@@ -137,8 +187,8 @@ class Trajectory:
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
 
-        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib, which
-        `pip install 'treesim[plot]'` brings; raises ArgumentError if it is missing or the place cannot be written.
+        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
+        it is missing, saying how to install it, or the place cannot be written.
         """
         from .plotting import draw
 
@@ -156,19 +206,23 @@ class Trajectory:
             }
         )
 
+    def _table(self) -> tuple[list[str], np.ndarray]:
+        """Names of all columns, and the columns."""
+        names = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
+        names += [*(f"tau.{n}" for n in self.v_names), "energy"]
+        return names, np.hstack((self.t[:, None], self.q, self.v, self.tau, self.energy[:, None]))
+
     def _write_npz(self, stream: IO[bytes]) -> None:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         np.savez(stream, description=np.array(self._description()), **arrays)
 
     def _write_csv(self, stream: IO[bytes]) -> None:
-        header = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
-        header += [*(f"tau.{n}" for n in self.v_names), "energy"]
-        columns = (self.t[:, None], self.q, self.v, self.tau, self.energy[:, None])
+        header, table = self._table()
         stream.write((_HEADING + self._description() + "\r\n").encode())
         text = _Encoded(stream)
         writer = csv.writer(text)
         writer.writerow(header)
-        writer.writerows(np.hstack(columns).tolist())  # Python's float repr is exact
+        writer.writerows(table.tolist())  # Python's float repr is exact
 
 
 class _Encoded:
@@ -298,3 +352,10 @@ def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str,
     for joint, kind in zip(joints, types, strict=True):
         names += [f"{joint}.{part}" for part in parts[kind]] if kind in parts else [joint]
     return tuple(names)
+
+
+def _place(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
+    """Where joint number k stands among all coordinates: an index if it has one."""
+    sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
+    end = sum(sizes)
+    return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)

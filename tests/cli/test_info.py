@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,26 @@ def test_floating_base_expands(answer: Callable[..., Any], robot: str) -> None:
     assert facts["dof_parent"] == [0, 1, 2, 3, 4, 5, 6, 7, 6]
     assert facts["joints"][0]["name"] == "root_joint"
     assert facts["joints"][0]["lower"] == [None] * 7, "JSON knows no infinity"
+
+
+def test_installed_robots_go_by_the_name_that_was_typed(
+    treesim: Callable[..., Any], answer: Callable[..., Any]
+) -> None:
+    pytest.importorskip("pinocchio", reason="example-robot-data comes with it")
+    assert answer("info", "talos_reduced")["name"] == "talos_reduced", "the file calls it talos"
+    assert treesim("schedule", "talos_reduced").stdout.lstrip().startswith("talos_reduced")
+
+
+def test_the_mass_that_a_fixed_base_leaves_out_is_told(
+    treesim: Callable[..., Any], answer: Callable[..., Any], robot: str, make_robot: Callable[..., str]
+) -> None:
+    assert "3 kg, without the 1 kg of the root link, which is fixed to the world" in treesim("info", robot).stdout
+    facts, floating = answer("info", robot), answer("info", robot, "--base", "floating")
+    assert (facts["mass"], facts["fixed_mass"]) == (3.0, 1.0) and floating["mass"] == 4.0
+    assert "root link" not in treesim("info", robot, "--base", "floating").stdout
+    own = make_robot("own").replace("toy", "own")
+    Path(own).write_text(Path(robot).read_text().replace('"hip"', '"root_joint"'))
+    assert "3 kg, without that of the root link" in treesim("info", own).stdout
 
 
 def test_table_shows_tree_and_pattern(treesim: Callable[..., Any], robot: str) -> None:

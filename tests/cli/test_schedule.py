@@ -53,7 +53,7 @@ def test_picture_is_drawn(treesim, robot, tmp_path, suffix, method):
 
 def test_mistakes_are_told(treesim, robot, tmp_path):
     for arguments, word in (
-        (["--method", "crba_ltdl"], "has no schedule"),
+        (["--method", "crba_ltdl"], "unknown method that works by stages 'crba_ltdl'"),
         (["--method", "tree_contractoin"], "did you mean"),
         (["--plot", tmp_path / "picture.doc"], ".png"),
     ):

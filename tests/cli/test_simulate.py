@@ -91,10 +91,12 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--duration", 1e8), "GiB are free: take a shorter --duration or a larger --dt ("),
         (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv is needed"),
         (("--plot", "/nowhere/run.png"), "cannot write /nowhere/run.png: there is no folder /nowhere"),
-        (("--backend", "abba"), "'abba': did you mean 'aba'"),
-        (("--integrator", "rk5"), "'rk5': did you mean 'rk4'"),
+        (("--backend", "abba"), "unknown forward-dynamics backend 'abba': did you mean 'aba'"),
+        (("--integrator", "rk5"), "unknown integrator 'rk5': did you mean 'rk4'"),
         (("--base", "floating?"), "unknown base 'floating?': did you mean 'floating'"),
         (("--controller", "lqr"), "unknown controller 'lqr'"),
+        (("--kp", 50), "--kp is a gain of --controller hold or pd: take one of them, or leave it out"),
+        (("--kd", 5, "--controller", "none"), "--kd is a gain of --controller hold or pd"),
         (("--kp", -1, "--controller", "hold"), "kp must be finite and not negative"),
         (("--q0", "hipp=1"), "did you mean 'hip'"),
         (("--gravity", "moon"), "--gravity: 'moon' is not a number"),
@@ -110,6 +112,32 @@ def test_mistakes_end_before_the_run(
     assert "Traceback" not in result.stderr and not result.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("simulate", "--backend", "abba"),
+        ("simulate", "--integrator", "rk5"),
+        ("simulate", "--controller", "lqr"),
+        ("simulate", "--kp", 5),
+        ("simulate", "--base", "flying"),
+        ("view", "--viewer", "screen"),
+        ("view", "--backend", "abba"),
+        ("schedule", "--method", "abba"),
+        ("schedule", "--method", "crba_ltdl"),
+        ("compare", "--against", "bullets"),
+        ("compare", "--base", "flying"),
+    ],
+    ids=lambda x: " ".join(map(str, x)),
+)
+def test_names_are_looked_up_before_the_robot_is_read(
+    treesim: Callable[..., Any], robot: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treesim.urdf.open_source", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr("treesim.urdf.resolve.open_source", lambda *_: pytest.fail("it was read"))
+    command, *options = arguments
+    assert treesim(command, robot, *options).exit_code == 2
+
+
 def test_unknown_robot_and_bad_file(treesim: Callable[..., Any], make_robot: Callable[..., str]) -> None:
     result = treesim("simulate", "no_such_robot_anywhere")
     assert result.exit_code == 2 and "no_such_robot_anywhere" in result.stderr
@@ -122,7 +150,7 @@ def test_recording_needs_its_viewer(
 ) -> None:
     monkeypatch.setattr(plugins, "available", lambda kind: ())
     result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
-    assert result.exit_code == 2 and "treesim-meshcat brings it" in result.stderr
+    assert result.exit_code == 2 and '`python -m pip install "./plugins/treesim-meshcat"` brings it' in result.stderr
 
 
 def test_failed_picture_does_not_cost_the_data(

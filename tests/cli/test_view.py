@@ -61,7 +61,7 @@ def test_prints_the_address(treesim: Callable[..., Any], robot: str, screen: Scr
 
 def test_missing_viewer_is_named(treesim: Callable[..., Any], robot: str) -> None:
     result = treesim("view", robot, "--viewer", "nothing", "--no-browser")
-    assert result.exit_code == 2 and "viewers plugin 'nothing'" in result.stderr
+    assert result.exit_code == 2 and "unknown viewer 'nothing'" in result.stderr
 
 
 def test_divergence_ends_the_play(treesim: Callable[..., Any], robot: str, screen: Screen) -> None:

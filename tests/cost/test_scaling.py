@@ -9,10 +9,12 @@ from typer.testing import CliRunner
 
 import treesim
 from tests.trees import relative_error
+from treesim import plugins
 from treesim.cli import scaling as command
 from treesim.cli.main import app
-from treesim.cost import scaling
+from treesim.cost import counting, scaling
 from treesim.cost.factorization import dense_factors, sparse_factors
+from treesim.dynamics.base import CompiledBackend
 from treesim.model import generators as make
 
 CHAIN, BINARY, SIDE, GRID = scaling.FAMILIES
@@ -55,13 +57,46 @@ def test_fits_look_at_the_upper_decade_only():
     assert scaling.next_seconds([100, 300], [1.0, 3.0], 600) == pytest.approx(6 * 2**0.5)
 
 
-def test_linear_backends_count_linearly_and_factors_as_their_exponents_say():
-    """Exact operations, which no machine's load disturbs, on the way to the measured exponents."""
-    sizes = (64, 128, 256)
-    for family in (CHAIN, GRID):
-        D2 = [family.make(n).topology.D2 for n in sizes]
-        slope = np.polyfit(np.log(sizes), np.log(D2), 1)[0]
-        assert slope == pytest.approx(scaling.expected_exponent("O(n d^2)", family), abs=0.15)
+def growth(family, sizes, count):
+    """The exponent by which counted operations grow between two sizes of a family's trees."""
+    robots = [family.make(n) for n in sizes]
+    counts = [count(robot).operations.total for robot in robots]
+    return np.log(counts[1] / counts[0]) / np.log(robots[1].n_bodies / robots[0].n_bodies)
+
+
+def declared(name):
+    """The order that a backend declares, as the exponent on chains; None if logarithms, which are no exponents, or
+    iterations come in, or it is not counted."""
+    backend = plugins.get("dynamics", name)
+    order = backend.capabilities.cost
+    if not isinstance(backend, CompiledBackend) or order.startswith("O(N log"):
+        return None
+    return scaling.expected_exponent(order, CHAIN)
+
+
+DECLARED = {name: declared(name) for name in plugins.BUILT_IN["dynamics"]}
+
+
+@pytest.mark.parametrize("name", [name for name, exponent in DECLARED.items() if exponent is not None])
+def test_backends_count_as_they_declare(name):
+    """Exact operations, which no machine's load disturbs; lower orders, which die out, make exponents smaller."""
+    backend = plugins.get("dynamics", name)
+    exponent = growth(CHAIN, (32, 64), lambda robot: counting.forward_dynamics(robot, backend))
+    if DECLARED[name] == 1:
+        assert exponent == pytest.approx(1, abs=0.1)
+    else:
+        assert DECLARED[name] - 0.75 < exponent < DECLARED[name] + 0.1
+
+
+def test_most_backends_are_counted():
+    assert list(DECLARED.values()).count(1) >= 8 and {2, 3} <= set(DECLARED.values())
+
+
+@pytest.mark.parametrize("factors", [counting.ltdl, counting.ltl])
+@pytest.mark.parametrize("family", [CHAIN, GRID], ids=lambda family: family.name)
+def test_factors_count_as_their_exponents_say(family, factors):
+    found = growth(family, (36, 64), lambda robot: factors(robot).factorize)
+    assert found == pytest.approx(scaling.expected_exponent("O(n d^2)", family), abs=0.15)
 
 
 def test_command_stops_within_its_budget():

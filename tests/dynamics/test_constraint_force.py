@@ -210,13 +210,16 @@ def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
 
 
 class Poisoned:
-    """numpy, but memory that is not yet written holds NaN."""
+    """numpy, but memory that is not yet written holds NaN; `given` keeps its shapes."""
+
+    def __init__(self):
+        self.given = []
 
     def __getattr__(self, name):
         return getattr(np, name)
 
-    @staticmethod
-    def empty(shape, dtype=float):
+    def empty(self, shape, dtype=float):
+        self.given.append(shape)
         return np.full(shape, np.nan, dtype)
 
 
@@ -227,9 +230,11 @@ def test_no_share_of_a_stage_judges_what_others_have_not_written(backend, monkey
     monkeypatch.setattr(module, "LARGE", 500)
     monkeypatch.setattr(module, "thread_count", lambda: 3)
     monkeypatch.setattr("treesim.engine.stages.thread_count", lambda: 3)
-    monkeypatch.setattr("treesim.engine.evaluate.np", Poisoned())
+    poisoned = Poisoned()
+    monkeypatch.setattr("treesim.engine.stages.np", poisoned)
     for _ in range(5):
         treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend)
+    assert poisoned.given == [(1, robot.nv)] * 5, "what shares write to is somewhere else"
 
 
 @every_path_backend

@@ -55,12 +55,14 @@ def engines_agree(robot, name="", states=24):
         allowed = SPREAD * problem.allowed if problem.sensitivity.any() else recursions
         assert (apart(generic, truth) <= allowed[:1]).all(), problem.name
         forms = ("rolled lanes",) if (name, problem.name) in LONG else SPECIALISED
+        same_numbers = results(rounded(problem), GENERIC)
         for form in forms:
             found = results(problem, form)
             assert (apart(found, generic) <= allowed).all(), (problem.name, form)
             assert (apart(found, truth) <= allowed[:1]).all(), (problem.name, form)
-        single = apart(results(problem, form, np.float32), results(rounded(problem), GENERIC))
-        assert (single <= COARSER * np.maximum(recursions, SPREAD * problem.sensitivity)).all(), problem.name
+            single = apart(results(problem, form, np.float32), same_numbers)
+            coarse = COARSER * np.maximum(recursions, SPREAD * problem.sensitivity)
+            assert (single <= coarse).all(), (problem.name, form)
 
 
 @pytest.mark.parametrize("name", EVERY_DAY)
@@ -113,6 +115,17 @@ def test_a_form_that_loses_digits_is_found():
         assert apart(results(problem, "straight-line lanes", np.float32), results(problem, GENERIC)).min() > 1e-9
         slightly = [x * (1 + 1e-12) for x in results(problem, GENERIC)]
         assert (apart(slightly, results(problem, GENERIC)) > problem.allowed).all()
+
+
+@pytest.mark.parametrize("form", SPECIALISED)
+def test_single_precision_is_judged_in_every_form(form, monkeypatch):
+    def spoiled(problem, asked, number=np.float64):
+        found = engine_errors.results(problem, asked, number)
+        return [x * number(1.01) for x in found] if asked == form and number is np.float32 else found
+
+    monkeypatch.setitem(globals(), "results", spoiled)
+    with pytest.raises(AssertionError, match=form):
+        engines_agree(generators.chain(2), states=4)
 
 
 def test_errors_are_put_together_and_what_has_no_code_is_left_out(monkeypatch):

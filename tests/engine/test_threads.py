@@ -152,3 +152,35 @@ def test_openmp_is_asked_to_sleep_between_calls_unless_the_user_has_chosen(monke
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     assert find() is None and threads.os.environ["OMP_WAIT_POLICY"] == "active"
     assert seen == [("libgomp.so.1", "passive"), ("libgomp.so.1", "active")]
+
+
+ENVIRONMENTS = {
+    "nothing": ({}, 5),
+    "treesim's": ({"TREESIM_NUM_THREADS": "3"}, 3),
+    "OpenMP's": ({"OMP_NUM_THREADS": "2"}, 2),
+    "both": ({"TREESIM_NUM_THREADS": " 7 ", "OMP_NUM_THREADS": "2"}, 7),
+    "nested": ({"OMP_NUM_THREADS": "4, 2,1"}, 4),
+    "empty": ({"TREESIM_NUM_THREADS": "", "OMP_NUM_THREADS": ""}, 5),
+}
+
+
+def set_environment(monkeypatch, variables):
+    for name in threads.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(threads, "usable_cores", lambda: 5)
+
+
+@pytest.mark.parametrize(("variables", "count"), ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+def test_how_many_threads(monkeypatch, variables, count):
+    set_environment(monkeypatch, variables)
+    assert threads.thread_count.__wrapped__() == count
+
+
+@pytest.mark.parametrize("name", threads.VARIABLES)
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "²", ","])
+def test_what_is_no_number_of_threads_is_told(monkeypatch, name, text):
+    set_environment(monkeypatch, {name: text})
+    with pytest.raises(treesim.ArgumentError, match=rf"\${name} is '.*', but must be a whole number of threads, 1 or"):
+        threads.thread_count.__wrapped__()

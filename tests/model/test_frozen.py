@@ -207,6 +207,25 @@ def test_copies_are_as_they_were():
     assert pickle.loads(pickle.dumps(LIMB)).upper.tolist() == LIMB.upper.tolist()
 
 
+def test_what_is_unpickled_is_frozen_and_the_same():
+    robot, others = small_robot(), pickle.loads(pickle.dumps(small_robot()))
+    pairs = list(zip(reachable(robot), reachable(others), strict=True))
+    assert {type(new) for _, new in pairs} >= set(OBJECTS)
+    for old, new in pairs:
+        assert type(old) is type(new)
+        if isinstance(new, np.ndarray):
+            assert type(new.base) is bytes and new.dtype == old.dtype and new.tobytes() == old.tobytes()
+        elif isinstance(new, OBJECTS):
+            with pytest.raises(AttributeError):
+                setattr(new, next(iter(attributes(new))), None)
+
+
+def test_copies_are_the_object_itself():
+    for thing in things(*OBJECTS):
+        if not isinstance(thing, Finding):
+            assert copy.copy(thing) is copy.deepcopy(thing) is thing
+
+
 @pytest.mark.parametrize("change", [lambda x: setattr(x, "limit", 1), lambda x: delattr(x, "nv")])
 @pytest.mark.parametrize("thing", [LIMB, Topology([0])], ids=["record", "class"])
 def test_refusals_name_class_and_attribute(thing, change):

@@ -5,7 +5,7 @@ import pytest
 
 from tests import trees
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree
-from treesim.errors import ModelError, UnknownNameError
+from treesim.errors import ArgumentError, ModelError, UnknownNameError
 from treesim.model import generators as make
 from treesim.model.pack import axis_rotation
 
@@ -102,6 +102,44 @@ def test_frames_are_found_by_name_and_their_errors_name_the_near_ones():
         robot.frame("tol")
     with pytest.raises(UnknownNameError, match="did you mean 'joint_1'"):
         robot.joint("joint1")
+    with pytest.raises(UnknownNameError, match=r"unknown frame of 't' \['tool'\]"):
+        robot.frame(["tool"])
+    for index in (robot.q_index, robot.v_index):
+        with pytest.raises(UnknownNameError, match="unknown joint of 't' 'joint1': did you mean 'joint_1'"):
+            index["joint1"]
+        assert "joint1" not in index and index.get("joint1") is None
+    with pytest.raises(UnknownNameError, match="unknown frame of 't' 'tol': did you mean 'tool'"):
+        robot.frames["tol"]
+
+
+def test_degrees_of_freedom_have_names():
+    robot = make.chain(3, ("floating", "revolute", "planar"))
+    assert robot.dof_names == tuple(robot.dof_name(k) for k in range(robot.nv))
+    assert robot.dof_names[5:] == ("joint_1[5]", "joint_2", "joint_3[0]", "joint_3[1]", "joint_3[2]")
+
+
+def test_a_configuration_from_names():
+    robot = make.chain(4, ("floating", "revolute", "spherical", "prismatic"))
+    q = robot.configuration({"joint_2": 0.5, "joint_4": [np.float32(2)], "joint_3": [0, 0, 1.0001, 0]})
+    assert q.tolist() == [*robot.neutral()[:7], 0.5, 0.0, 0.0, 1.0, 0.0, 2.0]
+    assert robot.configuration({}).tolist() == robot.neutral().tolist()
+
+
+@pytest.mark.parametrize(
+    "positions, message",
+    [
+        ({"joint2": 1.0}, "unknown joint of .* 'joint2': did you mean 'joint_2'"),
+        ({"joint_2": [1.0, 2.0]}, r"position of joint 'joint_2' must be one number, got shape \(2,\)"),
+        ({"joint_1": 1.0}, r"position of joint 'joint_1' must be 4 numbers, got shape \(\)"),
+        ({"joint_2": "far"}, "position of joint 'joint_2' must be an array of real numbers"),
+        ({"joint_2": np.nan}, "position of joint 'joint_2' is not finite"),
+        ({"joint_1": [0, 0, 0, 2]}, "the quaternion of joint 'joint_1' has length 2"),
+        ([1.0, 2.0], r"positions must be a dictionary \{joint: position\}, got \[1.0, 2.0\]"),
+    ],
+)
+def test_positions_that_do_not_fit_are_named(positions, message):
+    with pytest.raises(ArgumentError, match=message):
+        make.chain(2, ("spherical", "revolute")).configuration(positions)
 
 
 @pytest.mark.parametrize("frame, message", [(Frame("x", 9), "sits on body 9"), (Frame("body_1", 1), "defined twice")])

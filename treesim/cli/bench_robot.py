@@ -46,6 +46,7 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
     else:
         source = xml = to_urdf(generators.chain(int(chain[1])))
     tree = load_robot(source, base, mimic)
+    tree = tree if chain is None else tree.with_name(name)
     if tree.nv == 0:
         raise ArgumentError(f"{tree.name!r} has no degrees of freedom: there is nothing to time")
     if tree.damping.any() or tree.friction.any() or tree.armature.any():

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, installed_by, unknown_name
 from ..files import NO_ROOM
+from ..starting import INTERRUPTED as INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,6 @@ P = ParamSpec("P")
 
 FAILED = 1  # the command ran and its result is a failure
 USER_ERROR = 2  # what was asked for cannot be done
-INTERRUPTED = 130  # as a shell reports Ctrl-C
 
 PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
 MIMIC_REFUSED = "U408"  # the finding's code
@@ -151,18 +151,24 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def load_robot(source: str, base: str, mimic: str | None) -> Tree:
-    """Return the robot that the command line names. Raises what `treesim.load` raises."""
+    """Return the robot that the command line names, under the name that was typed unless that is a file's.
+
+    Raises what `treesim.load` raises.
+    """
     import treesim
+
+    from ..urdf.resolve import is_robot_name
 
     checked_name("base", base, BASES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:
-        return treesim.load(source, base=base, mimic=mimic)
+        robot = treesim.load(source, base=base, mimic=mimic)
     except UrdfError as error:
         if any(finding.code == MIMIC_REFUSED for finding in error.findings):
             raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error
         raise
+    return robot.with_name(source) if is_robot_name(source) else robot
 
 
 def get_viewer(name: str) -> Any:
@@ -170,7 +176,7 @@ def get_viewer(name: str) -> Any:
     from .. import plugins
 
     if name == "meshcat" and name not in plugins.available("viewers"):
-        raise PluginError("the meshcat viewer is not installed: the package treesim-meshcat brings it")
+        raise PluginError(f"the meshcat viewer is not installed: {installed_by('./plugins/treesim-meshcat')}")
     return plugins.get("viewers", name)
 
 

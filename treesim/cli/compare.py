@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import FAILED, BaseOption, JsonOption, RobotArgument, guarded, output, print_json
+from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, output, print_json
 
 if TYPE_CHECKING:
     from ..compare import Report, Row
@@ -29,6 +29,7 @@ def compare(
     """
     import treesim.compare
 
+    checked_name("base", base, BASES)
     report = treesim.compare.compare(robot, against=against, base=base, seed=seed, states=states, steps=steps, dt=dt)
     if json:
         print_json(report.to_dict())

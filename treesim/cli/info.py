@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
+from ..errors import TreesimError
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
 from .sparsity import picture
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = None, json: JsonOption = False) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity."""
     tree = load_robot(robot, base, mimic)
-    facts = robot_facts(tree)
+    facts = {**robot_facts(tree), "fixed_mass": _fixed_mass(robot, base, mimic, tree)}
     if json:
         print_json({**facts, "base": base})
         return
@@ -28,6 +30,19 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
     console.print(picture(tree.topology.sparsity()), soft_wrap=True)
     for note in tree.notes:
         console.print(f"note: {_without_file(note)}", soft_wrap=True)
+
+
+def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float | None:
+    """Return the mass of the root link and of what is welded to it [kg], which a tree on a fixed base leaves out; None
+    where the robot cannot be put on a floating base to see."""
+    if base != "fixed":
+        return 0.0
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            floating = load_robot(source, "floating", mimic)
+        except TreesimError:  # it has a floating joint of that name already
+            return None
+    return floating.bodies[0].inertia.mass
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
@@ -81,7 +96,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("bodies N, joints", f"{robot.n_bodies}"),
         ("nq, nv", f"{robot.nq}, {robot.nv}"),
         ("frames", f"{len(robot.frame_names)}"),
-        ("mass", f"{robot.mass:.6g} kg"),
+        ("mass", _mass_text(robot.mass, facts["fixed_mass"])),
         ("depth", f"{facts['depth']} joints from the base to the farthest body"),
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
@@ -90,6 +105,13 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
     ):
         table.add_row(label, value)
     return table
+
+
+def _mass_text(mass: float, fixed_mass: float | None) -> str:
+    if fixed_mass == 0:
+        return f"{mass:.6g} kg"
+    rest = "that" if fixed_mass is None else f"the {fixed_mass:.6g} kg"
+    return f"{mass:.6g} kg, without {rest} of the root link, which is fixed to the world"
 
 
 def _joint_table(robot: Tree) -> Table:

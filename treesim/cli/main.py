@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
 from .bench import bench
 from .compare import compare
@@ -48,5 +49,11 @@ def options(
 
 
 def main() -> None:
-    """Run the program with the arguments of this process."""
-    app()
+    """Run the program with the arguments of this process; Ctrl-C ends it with exit code 130, whatever it is doing."""
+    try:
+        obey_ctrl_c()
+        app()
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        leave_ctrl_c_to_the_system()

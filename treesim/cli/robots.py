@@ -26,7 +26,7 @@ def robots(
     console = output()
     if not entries:
         of = f" whose name contains {containing!r}" if containing else ""
-        console.print(f"no installed robot{of}; `pip install example-robot-data` brings some", soft_wrap=True)
+        console.print(f"no installed robot{of}; `python -m pip install example-robot-data` brings some", soft_wrap=True)
         return
     for package in dict.fromkeys(entry.package for entry in entries):
         names = [entry.name for entry in entries if entry.package == package]

@@ -40,6 +40,8 @@ def schedule(
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)
         require_matplotlib()
+    if method is not None:
+        common.checked_name("method that works by stages", method, scheduled_methods())
     tree = common.load_robot(robot, base, mimic)
     schedules = [schedule_of(tree, name) for name in ([method] if method else scheduled_methods())]
     if json:

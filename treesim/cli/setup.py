@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from ..errors import ArgumentError
-from .common import checked_seconds, load_robot
+from .common import checked_name, checked_seconds, load_robot
 from .states import SPELLINGS, gravity_vector, initial_state
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ..model.tree import Tree
     from ..simulation import Simulation
+
+DT, BACKEND, INTEGRATOR = 1e-3, "aba", "semi_implicit_euler"
+KP, KD = 100.0, 10.0
 
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]
 BackendOption = Annotated[str, typer.Option(help="Forward dynamics; `treesim plugins` lists them.")]
@@ -25,14 +28,15 @@ V0Option = Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLING
 ControllerOption = Annotated[
     str, typer.Option(help="none; hold (PD about the start); pd (PD towards neutral, within limits).")
 ]
-KpOption = Annotated[float, typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).")]
-KdOption = Annotated[float, typer.Option(help="Damping of hold and pd (N m s/rad, N s/m).")]
+KpOption = Annotated[
+    float | None, typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).", show_default=f"{KP:g}")
+]
+KdOption = Annotated[
+    float | None, typer.Option(help="Damping of hold and pd (N m s/rad, N s/m).", show_default=f"{KD:g}")
+]
 GravityOption = Annotated[
     str | None, typer.Option(help="Gravity (m/s^2): its z component or x,y,z; the robot's own if not given.")
 ]
-
-DT, BACKEND, INTEGRATOR = 1e-3, "aba", "semi_implicit_euler"
-KP, KD = 100.0, 10.0
 
 
 class Setup(NamedTuple):
@@ -66,22 +70,36 @@ def set_up(
     backend: str,
     integrator: str,
     controller: str,
-    kp: float,
-    kd: float,
+    kp: float | None,
+    kd: float | None,
 ) -> Setup:
     """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if wrong."""
     import treesim
 
     from ..control import make_controller
 
+    _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd})
     checked_seconds("--dt", dt)
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)
-    drive = make_controller(controller, robot, q, kp, kd)
+    drive = make_controller(controller, robot, q, KP if kp is None else kp, KD if kd is None else kd)
     if controller != "none" and not robot.effort_limit.any():
         raise ArgumentError(
             f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
         )
     simulation = treesim.Simulation(robot, backend, integrator, dt, drive, field)
     return Setup(robot, q, v, simulation)
+
+
+def _check_names(backend: str, integrator: str, controller: str, gains: dict[str, float | None]) -> None:
+    """Refuse what is known to be wrong without the robot, which may take seconds to read."""
+    from .. import plugins
+    from ..control import CONTROLLERS
+
+    plugins.get("dynamics", backend)
+    plugins.get("integrators", integrator)
+    checked_name("controller", controller, CONTROLLERS)
+    for option, gain in gains.items():
+        if controller == "none" and gain is not None:
+            raise ArgumentError(f"{option} is a gain of --controller hold or pd: take one of them, or leave it out")

@@ -14,8 +14,6 @@ from .setup import (
     BACKEND,
     DT,
     INTEGRATOR,
-    KD,
-    KP,
     BackendOption,
     ControllerOption,
     DtOption,
@@ -51,8 +49,8 @@ def view(
     q0: Q0Option = None,
     v0: V0Option = None,
     controller: ControllerOption = "none",
-    kp: KpOption = KP,
-    kd: KdOption = KD,
+    kp: KpOption = None,
+    kd: KdOption = None,
     gravity: GravityOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)

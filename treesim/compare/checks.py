@@ -10,7 +10,7 @@ import numpy as np
 import treesim
 
 from .. import plugins
-from ..errors import PluginError, UnsupportedError
+from ..errors import PluginError, UnsupportedError, installed_by
 from ..model.given import positive_number, whole_number
 from .base import CANONICAL, RAW, Answers, Question, Referee, is_floating
 from .diagnosis import culprit, verdict
@@ -90,8 +90,8 @@ def _referee(against: str | Referee) -> Referee:
     known = plugins.available("referees")
     if against not in known:
         raise PluginError(
-            f"no referee called {against!r} is installed; known are: {', '.join(known) or 'none'} "
-            f"(referees come as packages of their own, such as plugins/treesim-pybullet in treesim's repository)"
+            f"no referee called {against!r} is installed; known are: {', '.join(known) or 'none'}; "
+            f"PyBullet is one: {installed_by('./plugins/treesim-pybullet')}"
         )
     return cast(Referee, plugins.get("referees", against))
 

@@ -23,6 +23,7 @@ class Described:
 
 def read(source: object, base: str) -> Described:
     """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
+    An installed robot keeps the name by which it was asked for.
 
     Raises what `treesim.load` raises.
     """
@@ -32,11 +33,12 @@ def read(source: object, base: str) -> Described:
 
     from ..urdf.findings import Findings
     from ..urdf.read import Source, parse
-    from ..urdf.resolve import open_source
+    from ..urdf.resolve import is_robot_name, open_source
 
     findings = Findings("<source>", strict=False)
     document = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
     robot = treesim.load(document.path or document.data, base=base, mimic="free")
+    robot = robot.with_name(source) if isinstance(source, str) and is_robot_name(source) else robot
     urdf = etree.tostring(parse(document, findings), encoding="unicode")
     return Described(robot, urdf, hashlib.sha256(document.data).hexdigest())
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dynamics.functions import forward_dynamics, inverse_dynamics
 from ..engine.python import run
-from ..errors import ArgumentError
+from ..errors import ArgumentError, installed_by
 from ..kernels.aba import forward_dynamics_states
 from ..model import generators
 from ..model.generators import Y
@@ -114,7 +114,7 @@ def exact_arrays(
     try:
         from mpmath import mp, mpf, workdps
     except ImportError:
-        raise ArgumentError("exact digits need mpmath: pip install 'treesim[accuracy]'") from None
+        raise ArgumentError(f"exact digits need mpmath: {installed_by('.[accuracy]')}") from None
     with workdps(DIGITS):
         number: Callable[[float], Any] = lambda x: mp.convert(mpf(x))  # noqa: E731
         found = run(entry, constants, arguments, shapes, number)

@@ -49,6 +49,7 @@ SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_
 
 _lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}
+_helpers: dict[Callable[..., Any], Any] = {}
 _parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
 
 
@@ -146,7 +147,7 @@ def compile_callback(function: Any, entry: Any, replaced: dict[str, Any], signat
     """Return a function compiled for being called from C, kept on disk.
 
     entry: what it calls as `entry`. replaced: compiled functions to put in the place of other names in `function` and
-    in what it calls in its own module.
+    in what it calls in its own module; the latter is compiled once a process, so these must be the same at every call.
     """
     from numba.core.ccallback import CFunc
 
@@ -162,18 +163,25 @@ def compile_callback(function: Any, entry: Any, replaced: dict[str, Any], signat
 
 
 def _with_replaced(function: Any, replaced: dict[str, Any], label: str) -> FunctionType:
-    import numba
-
     namespace = dict(function.__globals__)
     for name in function.__code__.co_names:
         value = namespace.get(name)
         if name in replaced:
             namespace[name] = replaced[name]
         elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            namespace[name] = numba.njit(forceinline=True)(_with_replaced(value, replaced, name))
+            namespace[name] = _helper(value, replaced)
     copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
     copy.__qualname__, copy.__module__ = label, function.__module__
     return copy
+
+
+def _helper(function: Any, replaced: dict[str, Any]) -> Any:
+    """What functions called from C have in common, compiled."""
+    import numba
+
+    if function not in _helpers:
+        _helpers[function] = numba.njit(forceinline=True)(_with_replaced(function, replaced, function.__name__))
+    return _helpers[function]
 
 
 def compile_part(function: Any) -> Any:

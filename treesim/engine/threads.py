@@ -17,9 +17,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from ..errors import ArgumentError
+from ..cores import usable_cores
+from ..errors import ArgumentError, quoted
 
-VARIABLE = "TREESIM_NUM_THREADS"
+VARIABLES = ("TREESIM_NUM_THREADS", "OMP_NUM_THREADS")  # the first that is set counts
 LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}
 # how OpenMP's threads wait for the next call: awake for about 0.1 ms, which batches one after the other are quicker by
 # than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
@@ -39,18 +40,20 @@ def lock_across_forks() -> Any:
 
 @lru_cache(maxsize=1)
 def thread_count() -> int:
-    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else the cores this process may use.
+    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else $OMP_NUM_THREADS, of which a list's first
+    counts, else the cores that this process may use: those that it may run on, or what a container's quota pays for.
 
-    Raises ArgumentError if the variable is set to what is no number.
+    Raises ArgumentError if the variable that counts is set to what is no number above 0.
     """
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted.isdecimal():
-        return max(1, int(wanted))
-    if wanted:
-        raise ArgumentError(f"{VARIABLE} is {wanted!r}, but must be a whole number of threads")
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))  # a container or taskset may grant fewer than the machine has
-    return os.cpu_count() or 1
+    name = next((name for name in VARIABLES if os.environ.get(name)), None)
+    return usable_cores() if name is None else _wanted(name, os.environ[name])
+
+
+def _wanted(name: str, text: str) -> int:
+    first = text.partition(",")[0].strip() if name == "OMP_NUM_THREADS" else text.strip()
+    if not (first.isascii() and first.isdecimal() and int(first)):
+        raise ArgumentError(f"${name} is {quoted(text)}, but must be a whole number of threads, 1 or more")
+    return int(first)
 
 
 @lru_cache(maxsize=1)

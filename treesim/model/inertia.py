@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from ..display import vector
 from ..errors import ModelError
 from .frozen import frozen, record
 
@@ -72,6 +73,10 @@ class Placement:
         """Return the placement of the other frame in this one."""
         return Placement(self.rotation.T, -self.rotation.T @ self.translation)
 
+    def __repr__(self) -> str:
+        cosine = np.clip((np.trace(self.rotation) - 1) / 2, -1, 1)
+        return f"<Placement at {vector(self.translation)}, turned by {np.arccos(cosine):.4g} rad>"
+
     def matrix(self) -> np.ndarray:
         """Return the (4, 4) homogeneous matrix."""
         matrix = np.eye(4)
@@ -100,6 +105,9 @@ class Inertia:
         if np.abs(rotational - rotational.T).max() > 1e-9 * max(1e-300, np.abs(rotational).max()):
             raise ModelError(f"rotational inertia is not symmetric: {rotational.tolist()}")
         object.__setattr__(self, "rotational", rotational)
+
+    def __repr__(self) -> str:
+        return f"<Inertia of {self.mass:.6g} kg at {vector(self.com)}>"
 
     def in_frame(self, placement: Placement) -> Inertia:
         """Return the same inertia in the frame in which this one's frame has the given placement."""

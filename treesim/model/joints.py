@@ -13,6 +13,7 @@ from dataclasses import field
 
 import numpy as np
 
+from ..display import vector
 from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
@@ -94,6 +95,11 @@ class Joint:
             raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
         if np.any(np.asarray(self.armature) < 0):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
+
+    def __repr__(self) -> str:
+        axis = f", axis {vector(self.axis)}" if self.kind.has_axis else ""
+        limits = f", {self.lower[0]:.4g} ... {self.upper[0]:.4g}" if self.nq == 1 else ""  # type: ignore[index]
+        return f"<Joint {self.name!r}: {self.type}{axis}{limits}>"
 
     @property
     def kind(self) -> JointType:

@@ -7,6 +7,7 @@ keeps: `parent[i - 1]` is λ(i).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,12 @@ class Topology(Immutable):
         self.dof_parent, self.last_dof = self._expand()
         self.dof_depth = _depths(self.dof_parent)
         self._frozen = True
+
+    def __repr__(self) -> str:
+        return f"<Topology: {self.n_bodies} bodies, {self.n_dofs} degrees of freedom, depth {self.depth}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parent, self.dofs)
 
     def _expand(self) -> tuple[np.ndarray, tuple[int, ...]]:
         """λe(1..n): inside a joint each degree of freedom hangs on the one before; the first on the parent's last; and

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import index
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ..engine.evaluate import Argument, evaluate
+from ..display import html_table, vector
+from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fastcall import FastEntry
-from ..errors import ModelError, unknown_name
+from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .frozen import Immutable, frozen, record
 from .inertia import Inertia, Placement
 from .joints import Joint
 from .pack import pack
-from .quaternions import configuration
+from .quaternions import configuration, unit_quaternions
 from .topology import Topology
 
 INTEGRATE, DIFFERENCE = FastEntry(integrate_states), FastEntry(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+T = TypeVar("T")
 FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
@@ -39,6 +41,10 @@ class Body:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
 
+    def __repr__(self) -> str:
+        joint = f"{self.joint.type} joint {self.joint.name!r}"
+        return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
+
 
 @record(eq=False)
 class Frame:
@@ -50,6 +56,9 @@ class Frame:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
 
 
 @record(eq=False)
@@ -78,9 +87,11 @@ class Tree(Immutable):
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
 
-    Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg], parent = (λ(1) ... λ(N)),
-    dof_parent = (λe(1) ... λe(n)), topology, q_index and v_index (joint name -> slice), lower and upper (nq,),
-    velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be unlocked.
+    Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
+    the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
+    v_index (joint name -> slice; other names raise UnknownNameError with near misses), dof_names (nv,), lower and
+    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be
+    unlocked. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
     """
 
@@ -112,9 +123,9 @@ class Tree(Immutable):
         v_ends = np.cumsum([0] + [joint.nv for joint in joints])
         self.nq, self.nv = int(q_ends[-1]), int(v_ends[-1])
         self.nnz = int(self.topology.dof_depth.sum())
-        self.q_index = _slices(self.joint_names, q_ends)
-        self.v_index = _slices(self.joint_names, v_ends)
-        self.frames: Mapping[str, Frame] = MappingProxyType(self._all_frames(frames))
+        self.q_index = _slices(name, self.joint_names, q_ends)
+        self.v_index = _slices(name, self.joint_names, v_ends)
+        self.frames: Mapping[str, Frame] = _named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
@@ -140,6 +151,26 @@ class Tree(Immutable):
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"
 
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._rows(), ("i", "λ(i)", "joint", "type", "q", "v", "body", "mass [kg]"))
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for i, body in enumerate(self.bodies, start=1):
+            q, v = self.q_index[body.joint.name], self.v_index[body.joint.name]
+            places = (f"{where.start}:{where.stop}" for where in (q, v))
+            yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, *self._parts())
+
+    def with_name(self, name: str) -> Self:
+        """Return the same tree under another name."""
+        return type(self)(name, *self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
+        return self.bodies, frames, self.visuals, self.gravity, self.notes
+
     @property
     def parent(self) -> np.ndarray:
         """(N,) λ(1..N)."""
@@ -154,7 +185,7 @@ class Tree(Immutable):
         """Return the frame called `name`; raises UnknownNameError with near misses."""
         try:
             return self.frames[name]
-        except (KeyError, TypeError):
+        except TypeError:  # what cannot even be looked for
             raise unknown_name(f"frame of {self.name!r}", name, self.frames) from None
 
     def joint(self, name: str) -> Joint:
@@ -167,8 +198,15 @@ class Tree(Immutable):
         """Return the joint that owns degree of freedom k (from 0), with its place in the joint if it has several."""
         for joint, where in self.v_index.items():
             if where.start <= k < where.stop:
-                return joint if where.stop - where.start == 1 else f"{joint}[{k - where.start}]"
+                return _dof_name(joint, where, k)
         raise unknown_name("degree of freedom", k, [f"0 ... {self.nv - 1}"])
+
+    @property
+    def dof_names(self) -> tuple[str, ...]:
+        """The name of each degree of freedom (nv), as `dof_name` gives it. O(nv)."""
+        return tuple(
+            _dof_name(joint, where, k) for joint, where in self.v_index.items() for k in range(where.start, where.stop)
+        )
 
     def neutral(self) -> np.ndarray:
         """Return the neutral configuration (nq,): every joint at zero, quaternions at the identity; limits are not
@@ -178,6 +216,22 @@ class Tree(Immutable):
             if body.joint.type in ("spherical", "floating"):
                 q[self.q_index[body.joint.name].stop - 1] = 1.0
         return q
+
+    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+        """Return the configuration (nq,) with the given positions, {joint: position}, and all else neutral.
+
+        A position is one number [rad, m] for a joint of one coordinate, else as many numbers as it has: planar x, y, θ;
+        spherical a quaternion xyzw; floating x, y, z and a quaternion. Quaternions are scaled to length 1, limits are
+        not looked at. Raises UnknownNameError with near misses, ArgumentError naming the joint whose position does not
+        fit.
+        """
+        if not isinstance(positions, Mapping):
+            raise ArgumentError(f"positions must be a dictionary {{joint: position}}, got {quoted(positions)}")
+        q = self.neutral()
+        for joint, position in positions.items():
+            where = self.q_index[joint]
+            q[where] = _position(f"position of joint {joint!r}", position, where.stop - where.start)
+        return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration (nq,): uniform within the limits, an infinite one replaced by pi rad or 1 m
@@ -240,9 +294,39 @@ def _unique(kind: str, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _slices(names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
+def _slices(robot: str, names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
     edges = ends.tolist()
-    return MappingProxyType({name: slice(edges[i], edges[i + 1]) for i, name in enumerate(names)})
+    return _named(f"joint of {robot!r}", {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(names)})
+
+
+class _Named(dict[str, T]):
+    """What has names, by name; `kind` is what an unknown name is called in the error."""
+
+    kind: str
+
+    def __missing__(self, name: str) -> T:
+        raise unknown_name(self.kind, name, self)
+
+
+def _named(kind: str, table: Mapping[str, T]) -> Mapping[str, T]:
+    """Return a table that cannot be changed, and that tells near misses of a name that it does not have."""
+    named = _Named(table)
+    named.kind = kind
+    return MappingProxyType(named)
+
+
+def _dof_name(joint: str, where: slice, k: int) -> str:
+    return joint if where.stop - where.start == 1 else f"{joint}[{k - where.start}]"
+
+
+def _position(label: str, value: Any, size: int) -> np.ndarray:
+    array = coerce(Argument(label, value, ()))
+    if array.shape != (size,) and not (size == 1 and array.shape == ()):
+        wanted = "one number" if size == 1 else f"{size} numbers"
+        raise ArgumentError(f"{label} must be {wanted}, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label} is not finite: {array.tolist()}")
+    return array
 
 
 def _body_number(label: str, value: Any) -> int:

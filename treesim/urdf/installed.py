@@ -90,7 +90,7 @@ def find_robot(name: str) -> Path:
         raise UnknownNameError(f"robot {quoted(name)} is ambiguous: name one of {', '.join(candidates)}")
     error = unknown_name("robot or file", name, [e.name for e in entries])
     if not entries:
-        raise UnknownNameError(f"{error}; `pip install {EXAMPLE_ROBOT_DATA}` brings some")
+        raise UnknownNameError(f"{error}; `python -m pip install {EXAMPLE_ROBOT_DATA}` brings some")
     raise error
 
 

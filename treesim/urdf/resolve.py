@@ -41,8 +41,7 @@ def _path_of(source: str | os.PathLike[str]) -> Path:
     if not name.strip():
         raise ArgumentError("source is empty: name a URDF file or an installed robot")
     path = Path(os.path.expanduser(name))
-    looks_like_path = isinstance(source, os.PathLike) or path.suffix in (".urdf", ".xacro", ".xml")
-    if looks_like_path or (os.path.exists(path) and not os.path.isdir(path)):
+    if not is_robot_name(source):
         return path
     try:
         return find_robot(name)
@@ -50,6 +49,16 @@ def _path_of(source: str | os.PathLike[str]) -> Path:
         if os.path.isdir(path):
             return path
         raise
+
+
+def is_robot_name(source: object) -> bool:
+    """Return whether a source is to be looked for among the names of installed robots: it is no XML text, does not
+    look like a path, and no file has its name."""
+    if not isinstance(source, str) or "<" in source:
+        return False
+    path = Path(os.path.expanduser(source))
+    is_path = path.suffix in (".urdf", ".xacro", ".xml") or (os.path.exists(path) and not os.path.isdir(path))
+    return not is_path
 
 
 class MeshResolver:

@@ -34,7 +34,9 @@ class MujocoPeer:
         try:
             import mujoco
         except ImportError as error:
-            raise UnsupportedError("MuJoCo is not installed (pip install mujoco): no comparison") from error
+            raise UnsupportedError(
+                "MuJoCo is not installed (`python -m pip install mujoco` brings it): no comparison"
+            ) from error
         if int(mujoco.__version__.partition(".")[0]) < OLDEST:
             raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0: no comparison")
         self.floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"

@@ -29,7 +29,9 @@ class PinocchioPeer:
         try:
             import pinocchio
         except ImportError as error:
-            raise UnsupportedError("Pinocchio is not installed (pip install pin): no comparison") from error
+            raise UnsupportedError(
+                "Pinocchio is not installed (`python -m pip install pin` brings it): no comparison"
+            ) from error
         if any(body.joint.type == "spherical" for body in robot.bodies):
             raise UnsupportedError("Pinocchio does not read spherical joints from URDF: no comparison")
         self.pin: Any = pinocchio

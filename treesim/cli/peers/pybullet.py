@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...compare import RefereeError
 from ...compare.own import ask
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, installed_by
 from ..contenders import Contender, Motion, States
 from .base import INVERSE, MASS, bodies_alone
 
@@ -37,7 +37,10 @@ class PybulletPeer:
             from treesim_pybullet.referee import PybulletReferee, joint_table
             from treesim_pybullet.strip import strip
         except ImportError as error:
-            raise UnsupportedError("PyBullet's plugin treesim-pybullet is not installed: no comparison") from error
+            how = installed_by("./plugins/treesim-pybullet")
+            raise UnsupportedError(
+                f"PyBullet's plugin treesim-pybullet is not installed ({how}): no comparison"
+            ) from error
         urdf = bodies_alone(robot)
         self.version: str = _tried(PybulletReferee(), robot, urdf)
         self.floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
