@@ -276,7 +276,7 @@ def test_summary_of_several_robots(
     result = treesim(*asked, "--save", saved, "--plot", drawn)
     assert result.exit_code == 0 and "how many times longer" in result.stdout, result.stderr
     assert [(each["robot"], each["base"]) for each in json.loads(saved.read_text())["robots"]] == [
-        ("toy", "floating"), ("chain_4", "fixed"),
+        ("toy", "floating"), ("chain4", "fixed"),
     ]  # fmt: skip
     assert drawn.read_bytes().startswith(b"\x89PNG")
 
