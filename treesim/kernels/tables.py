@@ -72,19 +72,6 @@ def with_armature(tree, armature):
     )  # fmt: skip
 
 
-def dynamics_misfit(tree, count, q, v, third, f_ext, result):
-    """Whether the flat arguments of inverse or forward dynamics are not those of `count` states."""
-    n = count * tree.nv
-    return (
-        count < 1
-        or q.size != count * tree.nq
-        or v.size != n
-        or third.size != n
-        or result.size != n
-        or (f_ext.size != 0 and f_ext.size != count * tree.n_bodies * 6)
-    )
-
-
 # ---- tuples from rows and to rows
 
 
