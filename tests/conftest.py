@@ -20,6 +20,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.ge
 SHARED = {
     "operational space": ("tests/operational/", "tests/constrained/", "inverse_operational_inertia"),
     "forward dynamics": (
+        "tests/cli/test_accuracy",
+        "tests/cli/test_cost_advice",
         "tests/identities/test_dynamics",
         "tests/pinocchio/test_random_trees",
         "tests/dynamics/test_batches",

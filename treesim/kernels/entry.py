@@ -105,7 +105,7 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: list[str] 
         f"def {name}({parameters}) -> int:",
         "tree = tree_tables(ints, reals)",
         *symbols,
-        f"count = {first.name}.size // ({first.size})",
+        f"count = {first.name}.size // ({first.size}) if {first.size} > 0 else 1",  # one state of what cannot move
         f"if count < 1 or {' or '.join(map(_misfit, arrays))}:",
         "    return WRONG_SIZE",
         *([] if scratch is None else [f"scratch = scratch_for({', '.join(scratch)})"]),
