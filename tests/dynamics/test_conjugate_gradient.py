@@ -255,3 +255,13 @@ def test_sizes_that_do_not_fit_are_refused():
     with pytest.raises(ArgumentError, match="sizes"):
         wrong = (np.zeros(7), np.zeros(7), np.zeros(8), np.empty(0))
         run(forward_dynamics_plain_states, (robot.ints, robot.reals), wrong, [(7,)], float)
+
+
+@pytest.mark.nojit
+@backends
+@pytest.mark.parametrize("factor", [1e155, 1e200, 1e300])
+def test_residuals_beyond_all_numbers_are_told(backend, factor):
+    """The norm overflows where the forces do not: no iteration can tell then when it has converged."""
+    robot = make.chain(4)
+    with pytest.raises(treesim.NonFiniteError, match="overflow"):
+        treesim.forward_dynamics(robot, np.full(4, 0.3), np.zeros(4), np.full(4, factor), backend=backend)

@@ -179,6 +179,14 @@ def test_references_are_kept_in_order():
     assert np.abs(np.subtract(counts(), before)).max() < 100
 
 
+def test_an_entry_without_declaration_has_no_door():
+    def written_by_hand_states(ints, reals, q, result):
+        raise AssertionError("it is not called")
+
+    call = fastcall.FastEntry(written_by_hand_states).call
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, np.empty(1)) == fastcall.MISFIT
+
+
 def test_an_unknown_layout_closes_the_door(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
     closed = fastcall.door.__wrapped__(forward_dynamics_states)

@@ -194,11 +194,13 @@ class FastEntry:
 
 @cache
 def door(kernel_entry: Any) -> Callable[..., int]:
-    """Return the fast built-in function of an entry, compiled: `FastEntry.call`."""
-    if not (runs_compiled() and layout_is_known()) or not READ.keys() >= {*kernel_entry.signature.tables.values()}:
+    """Return the fast built-in function of an entry, compiled: `FastEntry.call`. One without declaration has none."""
+    signature: Any = getattr(kernel_entry, "signature", None)
+    known = signature is not None and READ.keys() >= {*signature.tables.values()}
+    if not (known and runs_compiled() and layout_is_known()):
         return lambda *arguments: MISFIT
     namespace = dict(globals())
-    exec(compile(door_text(kernel_entry.signature), f"<door of {kernel_entry.__name__}>", "exec"), namespace)
+    exec(compile(door_text(signature), f"<door of {kernel_entry.__name__}>", "exec"), namespace)
     with ctrl_c_later():
         code = _compile_door(kernel_entry, namespace["door"])
     return builtin(kernel_entry.__name__, code.address, np.float64, code)

@@ -168,7 +168,9 @@ def to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, preconditioned):
     """Forward dynamics to TOLERANCE, in at most STEPS_PER_DOF steps a degree of freedom."""
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
     _, left = solve(tree, q, memory, qdd, TOLERANCE, STEPS_PER_DOF * tree.nv, preconditioned)
-    return FINE if left < TOLERANCE else NOT_CONVERGED
+    residual = np.empty(1, q.dtype)  # only `status_of` may count on NaN
+    residual[0] = left
+    return max(FINE if left < TOLERANCE else NOT_CONVERGED, status_of(residual))
 
 
 def forward_dynamics_plain(tree, q, v, tau, f_ext, qdd, bias, memory):
