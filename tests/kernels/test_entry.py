@@ -9,7 +9,8 @@ import pytest
 import treesim.kernels
 from tests import trees
 from treesim.engine import generic
-from treesim.engine.fastcall import FastEntry, runs_compiled
+from treesim.engine.fast_entry import FastEntry
+from treesim.engine.generic import runs_compiled
 from treesim.kernels.entry import Array, entry
 from treesim.kernels.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .fastcall import MISFIT
+from .fastcall import MISFIT, has_door
 from .generic import compiled, runs_compiled
 
 
@@ -31,5 +31,7 @@ class FastEntry:
 
 def door(kernel_entry: Any) -> Callable[..., int]:
     """Return the fast built-in function of an entry, compiled: `FastEntry.call`. One without declaration has none."""
-    found = compiled(kernel_entry).door if runs_compiled() else None
-    return (lambda *arguments: MISFIT) if found is None else found
+    if not (runs_compiled() and has_door(kernel_entry)):
+        return lambda *arguments: MISFIT
+    found: Callable[..., int] = compiled(kernel_entry).door
+    return found

@@ -1,10 +1,11 @@
 """Built-in functions that call an entry's machine code with next to no overhead, for single states.
 
-Looking up the type of every argument and wrapping every array takes longer than the arithmetic of a small robot. Here an
-entry gets a door of its own: a built-in function of CPython's fast calling convention, a kernel itself (`door_text`),
-that reads each array's address and size straight from the numpy object. It takes exact, aligned, writable, C-contiguous
-float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and turns everything else
-down with MISFIT, so nothing unsafe gets through; the caller then takes the way that coerces and explains.
+Looking up the type of every argument and wrapping every array takes longer than the arithmetic of a small robot. Here
+an entry gets a door of its own: a built-in function of CPython's fast calling convention, a kernel itself
+(`door_text`), that reads each array's address and size straight from the numpy object. It takes exact, aligned,
+writable, C-contiguous float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and
+turns everything else down with MISFIT, so nothing unsafe gets through; the caller then takes the way that coerces and
+explains.
 
 The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
 (PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.

@@ -7,9 +7,9 @@ inlines everything that the entry calls: tuples then live in registers.
 from __future__ import annotations
 
 import ctypes
+import linecache
 import os
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -46,8 +46,8 @@ def is_kernel(value: Any, caller: Any) -> bool:
 def compiled(entry: Callable[..., int]) -> Any:
     """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
 
-    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, telling the line, for a kernel that cannot
-    be compiled. Cost: 0.1 to 5 s when the disk cache holds nothing for these sources, milliseconds when it does.
+    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, telling the line, for a kernel that
+    cannot be compiled. Cost: 0.1 to 5 s when the disk cache holds nothing for these sources, milliseconds when it does.
     """
     found = _entries.get(entry)
     if found is not None:
@@ -60,10 +60,10 @@ def compiled(entry: Callable[..., int]) -> Any:
 
 
 class EntryCode:
-    """Machine code of an entry, for all robots: called with the entry's arguments, arrays with one axis, as the entry.
+    """Machine code of an entry, for all robots, called as the entry is, with arrays that have one axis.
 
-    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `door`: the
-    built-in function for single states (`fastcall`), or None.
+    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `door`:
+    the built-in function for single states (`fastcall`), or None.
     """
 
     def __init__(self, entry: Any, whole: Any) -> None:
@@ -72,12 +72,13 @@ class EntryCode:
         self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
         self._written = [kind in ("Reals", "Integers") for kind in kinds]
         name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-        key = repr((name, kernel_hash(), tuple(entry.__annotations__.items()))).encode()
-        code = machine_code.linked(name, key + _source(entry), lambda: _written(entry, whole))
+        key = repr((name, kernel_hash(), entry.__annotations__, getattr(entry, "signature", None), has_door(entry)))
+        code = machine_code.linked(name, (key + _text(entry)).encode(), lambda: _written(entry, whole))
         self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
         self.door = builtin(entry.__name__, code.address("door"), np.float64, code) if has_door(entry) else None
 
     def __call__(self, *arguments: Any) -> int:
+        """Return the entry's status."""
         words: list[int] = []
         for x, number, written in zip(arguments, self._numbers, self._written, strict=True):
             if number is False:
@@ -89,13 +90,13 @@ class EntryCode:
 
     def _check(self, x: Any, whole: bool, written: bool) -> None:
         fits = type(x) is np.ndarray and x.ndim == 1 and x.dtype == (np.int64 if whole else np.float64)
-        if not (fits and (x.flags.carray if written else x.flags.carray_ro)):
+        if not (fits and (x.flags.carray if written else x.flags.c_contiguous and x.flags.aligned)):
             raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
 
 
 def _written(entry: Any, whole: FunctionType) -> Code:
     """The text of an entry's module: the entry, and what calls it from Python."""
-    module, types = Module(entry.__module__), entry_types(entry)
+    module, types = Module({_file(entry), entry.__code__.co_filename, whole.__code__.co_filename}), entry_types(entry)
     module.apart.add(whole)
     functions = [job_function(module.compiled(whole, tuple(types)), types)]
     if has_door(entry):
@@ -103,10 +104,11 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     return Code(module.text(*functions), 0, optimize=True)
 
 
-def _source(entry: Any) -> bytes:
-    """An entry's declaration, and the text of the file that it comes from, which need not be one of treesim's."""
-    declared = repr(getattr(entry, "signature", None)).encode()
-    try:
-        return declared + Path(getattr(entry, "kernel", entry).__code__.co_filename).read_bytes()
-    except OSError:
-        return declared
+def _file(entry: Any) -> str:
+    """Where an entry's kernel was written."""
+    return str(getattr(entry, "kernel", entry).__code__.co_filename)
+
+
+def _text(entry: Any) -> str:
+    """All that an entry is made of beside treesim's kernels: it calls only these, and functions of its own file."""
+    return "".join(linecache.getlines(_file(entry)))

@@ -14,13 +14,13 @@ import numpy as np
 
 from .blocks import (
     SIX,
+    add_transposed_product,
     copy,
     factorize,
     invert,
     put_zero,
     solve,
     subtract_apply,
-    add_transposed_product,
     subtract_product,
     subtract_transposed_apply,
     transform_rows,

@@ -19,14 +19,14 @@ PYTHON: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
-OF_REALS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
-OF_INTEGERS = {
+OF_REALS: dict[type[ast.AST], str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+OF_INTEGERS: dict[type[ast.AST], str] = {
     ast.Add: "add nsw", ast.Sub: "sub nsw", ast.Mult: "mul nsw", ast.LShift: "shl", ast.RShift: "ashr",
     ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 # of reals: ordered, so false of NaN, but for "not equal"
-COMPARED = {
+COMPARED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une"), ast.Lt: ("slt", "olt"), ast.LtE: ("sle", "ole"),
     ast.Gt: ("sgt", "ogt"), ast.GtE: ("sge", "oge"),
 }  # fmt: skip
@@ -87,7 +87,7 @@ def arithmetic(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Valu
     x, y = (converted(body, value, kind).parts[0] for value in (a, b))
     if operation in (ast.FloorDiv, ast.Mod):
         return _divided(body, operation, x, y)
-    if a.known == 0 and operation is ast.Add or b.known == 0 and operation in (ast.Add, ast.Sub):
+    if (a.known == 0 and operation is ast.Add) or (b.known == 0 and operation in (ast.Add, ast.Sub)):
         return Value(kind, (y if a.known == 0 else x,))
     if operation is ast.Mult and (a.known == 1 or b.known == 1):
         return Value(kind, (y if a.known == 1 else x,))

@@ -127,8 +127,8 @@ def put(body: Body, array: Value, value: Value) -> None:
         raise UnsupportedError("a table of the robot's is read only")
     if array.type.axes == 0:
         kind = array.type.element
-        number = converted(body, value, kind).parts[0]
-        body.do(f"store {kind.llvm} {number}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}")
+        part = converted(body, value, kind).parts[0]
+        body.do(f"store {kind.llvm} {part}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}")
     elif isinstance(value.type, Array):
         if value.type.axes != array.type.axes:
             raise UnsupportedError(f"{described(value.type)} is assigned to {described(array.type)}")

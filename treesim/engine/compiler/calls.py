@@ -33,7 +33,7 @@ from .types import (
 if TYPE_CHECKING:
     from .functions import FunctionBody
 
-DTYPES = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL}
+DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL}
 
 
 def call(body: FunctionBody, node: ast.Call) -> Value:

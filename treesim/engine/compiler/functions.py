@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UnsupportedError
 from . import arithmetic, arrays
@@ -14,13 +14,11 @@ from .expressions import static
 from .source import registers, tree_of
 from .statements import write
 from .types import (
-    CONTIGUOUS,
     LAYOUTS,
     NONE,
     Array,
     Record,
     Scalar,
-    Static,
     Type,
     Value,
     items_of,
@@ -229,6 +227,3 @@ def fitted(body: Body, value: Value, kind: Type) -> Value:
         found = [x.parts[0] for x in arrays.strides(body, value)]
         return Value(kind, (*value.parts[: 1 + kind.axes], *found[: kind.strides]))
     return Value(kind, value.parts)
-
-
-__all__ = ["CONTIGUOUS", "Compiled", "FunctionBody", "Static", "compile_function", "fitted"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,7 @@ FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 
-OWN = "treesim."  # beside treesim's own, kernels call functions of the entry's file, by which its code is kept
+OWN = "treesim."
 
 DECLARATIONS = """
 declare noalias ptr @malloc(i64)
@@ -70,28 +70,27 @@ METADATA = """
 !4 = !{!"real", !5}
 !5 = !{!"numbers"}
 """
-TABLE, ROW = (lambda element, constant=constant: Array(element, 1, CONTIGUOUS, constant) for constant in (True, False))
 KINDS: dict[str, Type] = {
     "Integer": INTEGER,
-    "TableOfIntegers": TABLE(INTEGER),
-    "TableOfReals": TABLE(REAL),
-    "Integers": ROW(INTEGER),
-    "Reals": ROW(REAL),
+    "TableOfIntegers": Array(INTEGER, 1, CONTIGUOUS, True),
+    "TableOfReals": Array(REAL, 1, CONTIGUOUS, True),
+    "Integers": Array(INTEGER, 1, CONTIGUOUS, False),
+    "Reals": Array(REAL, 1, CONTIGUOUS, False),
 }
 
 
 class Module:
     """LLVM functions, one for each kernel and types of its arguments."""
 
-    def __init__(self, own: str = "") -> None:
-        self.own = own  # whose functions are kernels too, beside treesim's
+    def __init__(self, files: Iterable[str] = ()) -> None:
+        self.files = set(files)  # whose functions are kernels, beside treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
     def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
         """Return a kernel for such arguments, compiled on first use."""
-        if not (function.__module__.startswith(OWN) or function.__module__ == self.own):
+        if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
             raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
         key = function, types
         if key not in self._compiled:
@@ -135,11 +134,10 @@ def entry_types(entry: Any) -> list[Type]:
 def job_function(entry: Compiled, types: Sequence[Type]) -> str:
     """Return the text of `run(job)`, which calls an entry with what a job's words hold: of each whole number itself,
     of each array its address and its size."""
-    lines, arguments, k = [], ["ptr %arena"], 0
-    for part in (part for kind in types for part in parts_of(kind)):
+    lines, arguments = [], ["ptr %arena"]
+    for k, part in enumerate(part for kind in types for part in parts_of(kind)):
         lines += [f"  %p{k} = getelementptr i64, ptr %job, i64 {k}", f"  %w{k} = load {part}, ptr %p{k}"]
         arguments.append(f"{part} %w{k}")
-        k += 1
     return "\n".join([
         "define i64 @run(ptr %job) nounwind {",
         "  %arena = alloca ptr",

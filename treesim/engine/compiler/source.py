@@ -26,7 +26,7 @@ def tree_of(function: Any) -> ast.FunctionDef:
     tree = found.get((code.co_name, code.co_firstlineno))
     if tree is None:
         raise UnsupportedError(
-            f"the text of kernel {function.__qualname__!r} is not to be found in {code.co_filename!r}: define it in a file"
+            f"the text of kernel {function.__qualname__!r} is not in {code.co_filename!r}: define it in a file"
         )
     return tree
 
@@ -34,7 +34,7 @@ def tree_of(function: Any) -> ast.FunctionDef:
 @lru_cache(maxsize=256)
 def _definitions(filename: str, text: str) -> dict[tuple[str, int], ast.FunctionDef]:
     found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
-    return {(x.name, (x.decorator_list or [x])[0].lineno): x for x in found}
+    return {(x.name, min(x.lineno, *(y.lineno for y in x.decorator_list), x.lineno)): x for x in found}
 
 
 def registers(tree: ast.FunctionDef) -> set[str]:
@@ -79,8 +79,10 @@ class _Uses(ast.NodeVisitor):
         """Whether only loops assign it, none inside another, and only their bodies read it."""
         stored = self.stored[name]
         apart = not any(_inside(x, y) for x in stored for y in stored if x is not y)
-        return apart and len(stored) == self.counters.get(name, 0) and all(
-            any(_inside(x, place) for place in stored) for x in self.loaded.get(name, [])
+        return (
+            apart
+            and len(stored) == self.counters.get(name, 0)
+            and all(any(_inside(x, place) for place in stored) for x in self.loaded.get(name, []))
         )
 
     def visit_Name(self, node: ast.Name) -> None:
