@@ -20,7 +20,7 @@ from treesim.simulation import STICKING_SPEED as SIMULATED_STICKING_SPEED
 @pytest.fixture(params=["specialized", "generic"])
 def engine(request):
     if request.param == "specialized" and not specialised.usable():
-        pytest.skip("kernels run as plain Python, or LLVM is too old")
+        pytest.skip("kernels run as plain Python")
     return request.param
 
 
@@ -109,7 +109,7 @@ def test_records_every_few_steps_and_writes_files(tmp_path):
     assert np.array_equal(np.load(tmp_path / "run_v.npy", mmap_mode="r"), each.v[:, 5:18:6])
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 def test_results_go_into_arrays_that_are_there(engine):
     robot = trees.tree("humanoid_2005")
     q0, v0, _ = start(robot, 3)

@@ -38,7 +38,7 @@ def test_it_holds_the_numbers_of_the_full_matrix_to_the_last_bit(name):
     assert np.array_equal(treesim.unpack_mass_matrix(robot, packed), M)
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 @pytest.mark.parametrize("engine", ["specialized", "generic"])
 def test_batches_of_both_precisions_on_both_engines(engine, number):

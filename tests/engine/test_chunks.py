@@ -34,7 +34,7 @@ def expected(x):
     return out
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 @pytest.mark.parametrize("by", ["lanes", "single states"])
 def test_what_crosses_functions_arrives(number, by):

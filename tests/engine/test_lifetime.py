@@ -19,7 +19,7 @@ from treesim.engine.shared_code import RECENT, SharedCode
 from treesim.kernels.status import FINE
 from treesim.model.generators import chain
 
-lanes = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+lanes = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="forks and /proc are Linux's")
 ROBOT = trees.random_tree(4, 6)
 STATE = trees.random_state(ROBOT, 1)

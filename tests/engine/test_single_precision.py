@@ -11,7 +11,7 @@ from tests import sensitivity
 from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine import specialised
 
-pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 COUNT = 1000
 ROBOTS = ("simple_humanoid", "talos", "g1_29dof_rev_1_0", "go1", "panda")
 CALLS = {

@@ -14,7 +14,7 @@ from treesim.kernels.configuration import difference_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.model import generators
 
-pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 NEVER, ALWAYS = 10**9, 1
 
 

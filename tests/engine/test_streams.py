@@ -19,7 +19,7 @@ from treesim.kernels import crba
 from treesim.kernels.status import FINE
 from treesim.model import generators as make
 
-compiled = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+compiled = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 COUNT = 70  # states: whole groups and some left over, of 8 and of 16
 AROUND = 40  # numbers in front of a result and behind it
 ROBOTS = {

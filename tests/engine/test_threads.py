@@ -13,7 +13,7 @@ import treesim
 from tests import trees
 from treesim.engine import specialised, threads
 
-pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+pytestmark = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
 ROBOT = trees.tree("random_a")
 HANG = 600  # [s], far longer than any machine takes
 

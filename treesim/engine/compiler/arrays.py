@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...errors import UnsupportedError
 from .arithmetic import arithmetic, converted, extreme
 from .body import Body, Loop
-from .types import CONTIGUOUS, INTEGER, REAL, ROWS, STRIDED, Array, Scalar, Value, described, integer
+from .types import CONTIGUOUS, INTEGER, REAL, ROWS, STRIDED, Array, Scalar, Value, described, integer, made_of
 
 BYTES = 8  # of an element
 SMALL = 64  # elements: arrays of a known size up to this need no allocation
@@ -26,12 +26,7 @@ class Range(NamedTuple):
 
 def lengths(array: Value) -> list[Value]:
     """The length of each axis."""
-    return [_length(part) for part in array.parts[1 : 1 + array.type.axes]]
-
-
-def _length(part: str) -> Value:
-    """A whole number in a register, or written out."""
-    return Value(INTEGER, (part,)) if part.startswith("%") else integer(int(part))
+    return [made_of(INTEGER, (part,)) for part in array.parts[1 : 1 + array.type.axes]]
 
 
 def strides(body: Body, array: Value) -> list[Value]:
@@ -42,7 +37,7 @@ def strides(body: Body, array: Value) -> list[Value]:
         for length in lengths(array)[:0:-1]:
             found.insert(0, arithmetic(body, ast.Mult, length, found[0]))
         return found[:axes]
-    given = [_length(part) for part in array.parts[1 + axes :]]
+    given = [made_of(INTEGER, (part,)) for part in array.parts[1 + axes :]]
     return given if kind.layout == STRIDED else [*given, integer(1)]
 
 

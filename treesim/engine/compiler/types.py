@@ -91,9 +91,15 @@ def items_of(value: Value) -> list[Value]:
     found, start = [], 0
     for item in value.type.items:
         end = start + len(parts_of(item))
-        found.append(Value(item, value.parts[start:end]))
+        found.append(made_of(item, value.parts[start:end]))
         start = end
     return found
+
+
+def made_of(kind: Type, parts: tuple[str, ...]) -> Value:
+    """The value with some parts: a known one if that is a literal whole number, as lengths and -1 in shapes are."""
+    literal = kind == INTEGER and not parts[0].startswith("%")
+    return Value(kind, parts, int(parts[0]) if literal else None)
 
 
 def record(items: list[Value], maker: Any = None) -> Value:
