@@ -7,6 +7,7 @@ import treesim
 from tests import sensitivity, trees
 from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine import disk_cache, forms, specialised
+from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes
 from treesim.engine.rolled import Memory
 from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
@@ -19,7 +20,7 @@ from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics import body_poses_states
 from treesim.model import generators
 
-compiled = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python")
+compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 NEVER, ALWAYS = 10**9, 1
 FUNCTIONS = {
     "aba": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, f_ext=f),

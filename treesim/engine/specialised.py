@@ -12,7 +12,6 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -123,16 +122,6 @@ def lanes(single: bool) -> Lanes:
     return Lanes(single, machine_code.processor().vector_bytes // (4 if single else 8))
 
 
-@lru_cache(maxsize=1)
-def usable() -> bool:
-    """Whether this engine can run: kernels are compiled at all, and LLVM knows untyped pointers."""
-    try:
-        refuse_unusable()
-    except UnsupportedError:
-        return False
-    return True
-
-
 def refuse_unusable() -> None:
     """Raise UnsupportedError, telling why, where this engine cannot run."""
     if not runs_compiled():
@@ -157,8 +146,7 @@ def batch_code(
     Cost: 0.1 to 2 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
-    if not usable():
-        refuse_unusable()
+    refuse_unusable()
     form = form or wanted()
     identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
     code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
