@@ -188,6 +188,19 @@ def forgets(x: Reals) -> int:
     return FINE
 
 
+def looks_ahead(x: Reals) -> int:
+    for k in range(3):
+        if k > 0:
+            x[k] = later  # noqa: F821
+        later = x[k]  # noqa: F841
+    return FINE
+
+
+def divides_by_zero(x: Reals) -> int:
+    x[0] = 1 / 0
+    return FINE
+
+
 def changes_its_mind(x: Reals) -> int:
     y = 1.0
     if x[0] > 0:
@@ -216,7 +229,9 @@ def names_arguments(x: Reals) -> int:
         (loops_over_a_tuple, "loops of kernels go over a range or an array, not a tuple of 2"),
         (raises, "kernels have no Raise statements"),
         (lists, "kernels cannot hold .*, which is a List"),
-        (forgets, "'nowhere' is read before it is assigned"),
+        (forgets, "there is nothing of the name 'nowhere'"),
+        (looks_ahead, "'later' is read further up in the text than it is assigned"),
+        (divides_by_zero, "1 and 0: division by zero"),
         (changes_its_mind, "one name stands for a real and for a tuple of 2"),
         (calls_itself, "kernel 'calls_itself' calls itself"),
         (calls_numpy, "'norm' is not among what kernels can call"),

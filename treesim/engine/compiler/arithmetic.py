@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -95,11 +94,11 @@ def arithmetic(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Valu
 
 
 def _folded(operation: type[ast.AST], a: Value, b: Value) -> Value:
-    """The result of known numbers; division by zero as processors do it."""
+    """The result of known numbers."""
     try:
         return known(PYTHON[operation](a.known, b.known))
-    except ZeroDivisionError:
-        return real(math.nan if a.known == 0 else math.copysign(math.inf, a.known))
+    except (ArithmeticError, ValueError) as error:
+        raise UnsupportedError(f"{a.known} and {b.known}: {error}") from None
 
 
 def _divided(body: Body, operation: type[ast.AST], x: str, y: str) -> Value:

@@ -69,14 +69,21 @@ def _unary(body: FunctionBody, node: ast.UnaryOp) -> Value:
 
 def _either(body: FunctionBody, node: ast.IfExp) -> Value:
     condition = numbers.truth(body, value_of(body, node.test))
-    return chosen(body, condition, lambda: value_of(body, node.body), lambda: value_of(body, node.orelse))
+    return chosen(
+        body, _temporary(node), condition, lambda: value_of(body, node.body), lambda: value_of(body, node.orelse)
+    )
 
 
-def chosen(body: FunctionBody, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
-    """One of two values, of which only that one is computed."""
+def _temporary(node: ast.expr, part: int = 0) -> str:
+    """The name of a variable that holds a part of an expression: none that a text can have."""
+    return f"<{node.lineno}:{node.col_offset}:{part}>"
+
+
+def chosen(body: FunctionBody, name: str, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
+    """One of two values, of which only that one is computed, by way of the variable `name`."""
     if condition.known is not None:
         return yes() if condition.known else no()
-    name, labels = body.temporary(), [body.new(label) for label in ("yes", "no", "either")]
+    labels = [body.new(label) for label in ("yes", "no", "either")]
     body.branch(condition.parts[0], *labels[:2])
     for label, compute in zip(labels, (yes, no), strict=False):
         body.begin(label)
@@ -95,7 +102,7 @@ def _logical(body: FunctionBody, node: ast.BoolOp) -> Value:
         if k == len(node.values) - 1:
             return value
         going_on = numbers.inverted(body, value) if decided else value
-        return chosen(body, going_on, lambda: rest(k + 1), lambda: boolean(decided))
+        return chosen(body, _temporary(node, k), going_on, lambda: rest(k + 1), lambda: boolean(decided))
 
     return rest(0)
 

@@ -104,7 +104,6 @@ class FunctionBody(Body):
         self.registers = registers(tree)
         self.names: dict[str, Value | Slot] = {}
         self.node: ast.AST = tree
-        self.temporaries = 0
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         self.ends_once = len(returns) == 1 and tree.body[-1] is returns[0]
         self.exit = "exit"
@@ -155,11 +154,6 @@ class FunctionBody(Body):
             whole = self.get(f"insertvalue {structure(kinds)} {whole}, {kind} {part}, {k}")
         self.do(f"ret {structure(kinds)} {whole}")
 
-    def temporary(self) -> str:
-        """A variable's name that the text cannot have."""
-        self.temporaries += 1
-        return f"<{self.temporaries}>"
-
     def assign(self, name: str, value: Value) -> None:
         """Give a variable a value. Raises Wider if its type does not contain it."""
         if name in self.registers or (name == RESULT and self.ends_once):
@@ -181,6 +175,8 @@ class FunctionBody(Body):
             return found
         if isinstance(found, Slot):
             return Value(found.type, self.load(parts_of(found.type), found.places))
+        if name in self.function.__code__.co_varnames:
+            raise UnsupportedError(f"{name!r} is read further up in the text than it is assigned")
         return static(self.module.thing(self.function, name))
 
     def give_back(self, value: Value | None) -> None:

@@ -111,7 +111,7 @@ class Module:
             return function.__globals__[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise UnsupportedError(f"{name!r} is read before it is assigned")
+        raise UnsupportedError(f"there is nothing of the name {name!r}")
 
     def flags(self, function: FunctionType) -> str:
         """Return LLVM's flags of a kernel's floating-point operations."""
