@@ -9,6 +9,7 @@ import pytest
 
 import treesim
 from treesim.engine import specialised
+from treesim.engine.generic import runs_compiled
 from treesim.errors import (
     ArgumentError,
     NonFiniteError,
@@ -21,9 +22,7 @@ from treesim.model import generators
 from . import sensitivity
 from .trees import random_tree
 
-needs_specialised = pytest.mark.skipif(
-    not specialised.usable(), reason="no specialised code: kernels are not compiled, or LLVM is older than 17"
-)
+needs_specialised = pytest.mark.skipif(not runs_compiled(), reason="no specialised code: kernels are not compiled")
 ROBOTS = {
     "humanoid": lambda: treesim.load("simple_humanoid", base="floating"),
     "random": lambda: random_tree(9),

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from treesim.engine import disk_cache, generic
 from treesim.engine.generic import runs_compiled
+from treesim.errors import UnsupportedError
 from treesim.kernels.annotations import Reals
 from treesim.kernels.status import FINE
 
-NAME, OTHER = "functions/" + disk_cache.digest(b"one"), "functions/" + disk_cache.digest(b"other")
+NAME, OTHER = "objects/" + disk_cache.digest(b"one"), "objects/" + disk_cache.digest(b"other")
 CONTENT = bytes(range(256)) * 3
 compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: nothing is compiled")
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and pipes are POSIX")
@@ -170,44 +171,42 @@ def twice(x):
 def test_a_generic_function_of_a_damaged_file_is_compiled_anew(damage, folder, monkeypatch):
     in_a_new_process(monkeypatch)
     assert twice(2.0) == 4.0
-    (path,) = (folder / "functions").iterdir()
+    (path,) = (folder / "objects").iterdir()
     whole = path.read_bytes()
     damage(path, whole)
     saved = in_a_new_process(monkeypatch)
-    assert twice(3.0) == 6.0 and saved == [f"functions/{path.name}"]
+    assert twice(3.0) == 6.0 and saved == [f"objects/{path.name}"]
     saved = in_a_new_process(monkeypatch)
     assert twice(4.0) == 8.0 and not saved
 
 
 @compiled
-def test_kept_functions_are_those_of_these_compilers_this_processor_and_this_source(folder, monkeypatch):
-    first = generic.KeptFunction(doubled_states, "signature")
-    compilers = generic._compilers()
-    names = {first._name, generic.KeptFunction(doubled_states, "other signature")._name}
-    for k in range(len(compilers)):  # versions, settings, and at last target, processor and its features
-        other = (*compilers[:k], f"{compilers[k]},-avx512f", *compilers[k + 1 :])
-        monkeypatch.setattr(generic, "_compilers", lambda other=other: other)
-        names.add(generic.KeptFunction(doubled_states, "signature")._name)
-    monkeypatch.setattr(generic, "_compilers", lambda: compilers)
-    monkeypatch.setattr(generic, "_source", lambda entry: b"def doubled_states(x, result): ...")
-    names.add(generic.KeptFunction(doubled_states, "signature")._name)
-    assert len(names) == 3 + len(compilers)
-    from llvmlite import binding
-    from numba.core import config
+def test_kept_code_is_that_of_this_compiler_this_processor_and_this_text(folder, monkeypatch):
+    from treesim.engine import machine_code
 
-    assert (config.CPU_NAME or binding.get_host_cpu_name()) in compilers and len(compilers) == 13
+    def names():
+        in_a_new_process(monkeypatch)
+        assert twice(2.0) == 4.0
+        return {path.name for path in (folder / "objects").iterdir()}
+
+    assert len(names()) == 1
+    here = machine_code.processor()
+    monkeypatch.setattr(machine_code, "processor", lambda: here._replace(features=here.features + ",-popcnt"))
+    assert len(names()) == 2
+    monkeypatch.setattr(generic, "_text", lambda entry: "another text of the same file")
+    assert len(names()) == 3
+    monkeypatch.setattr(generic, "kernel_hash", lambda: "0123456789abcdef")
+    assert len(names()) == 4
 
 
 @compiled
-def test_a_function_without_a_file_is_compiled_and_not_kept(folder, monkeypatch):
-    """As one typed at the prompt: nothing would tell when what it calls has changed."""
-    in_a_new_process(monkeypatch)
+def test_a_kernel_without_a_text_is_told(folder, monkeypatch):
+    """As one typed at the prompt."""
     text = "def typed_states(x: Reals) -> int:\n    x[0] = 3.0\n    return 0\n"
     namespace = {"__name__": "prompt"}
     exec(compile(text, "<stdin>", "exec"), namespace)
-    x = np.zeros(1)
-    assert generic.compiled(namespace["typed_states"])(x) == 0 and x[0] == 3.0
-    assert not folder.exists()
+    with pytest.raises(UnsupportedError, match="'typed_states' is not in '<stdin>': define it in a file"):
+        generic.compiled(namespace["typed_states"])
 
 
 def test_a_file_can_be_read_by_those_whom_the_umask_lets_and_written_by_nobody_else(folder):

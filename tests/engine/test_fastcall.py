@@ -7,7 +7,8 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine import fastcall
+from treesim.engine import fast_entry, fastcall
+from treesim.engine.fast_entry import FastEntry
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -31,7 +32,7 @@ class Array(np.ndarray):
 
 def enter(q=STATE.q, v=STATE.v, tau=STATE.tau, f_ext=NO_FORCES, result=None):
     result = np.empty(ROBOT.nv) if result is None else result
-    call = fastcall.FastEntry(forward_dynamics_states).call
+    call = FastEntry(forward_dynamics_states).call
     return call(ROBOT.ints, ROBOT.reals, q, v, tau, f_ext, result)
 
 
@@ -57,18 +58,18 @@ def test_one_state_passes():
 
 def test_a_matrix_passes():
     M = np.empty((ROBOT.nv, ROBOT.nv))
-    assert fastcall.FastEntry(mass_matrix_full_states).call(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
+    assert FastEntry(mass_matrix_full_states).call(ROBOT.ints, ROBOT.reals, STATE.q, M) == FINE
     np.testing.assert_array_equal(M, treesim.mass_matrix(ROBOT, STATE.q[None])[0])
 
 
 def test_a_result_in_a_row_passes_its_own_door_only():
     M, packed = np.empty((ROBOT.nv, ROBOT.nv)), np.empty(ROBOT.nnz)
-    call = fastcall.FastEntry(mass_matrix_packed_states).call
+    call = FastEntry(mass_matrix_packed_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
-    full = fastcall.FastEntry(mass_matrix_full_states).call
+    full = FastEntry(mass_matrix_full_states).call
     assert full(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
 
 
@@ -76,7 +77,7 @@ def test_frames_and_rows_pass():
     frames = (ROBOT.frame_names[-1], ROBOT.body_names[0])
     codes, offsets = frame_codes(ROBOT, frames, "local")
     inverse = np.empty((12, 12))
-    call = fastcall.FastEntry(inverse_inertia_pv_osim_states).call
+    call = FastEntry(inverse_inertia_pv_osim_states).call
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse) == FINE
     batch = treesim.inverse_operational_inertia(ROBOT, STATE.q[None], frames, reference="local")
     np.testing.assert_array_equal(inverse, batch[0])
@@ -84,20 +85,20 @@ def test_frames_and_rows_pass():
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.MISFIT
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.MISFIT
-    velocity, call = np.empty(6), fastcall.FastEntry(frame_velocity_states).call
+    velocity, call = np.empty(6), FastEntry(frame_velocity_states).call
     assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, velocity) == FINE
     assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, STATE.v[:6]) == fastcall.MISFIT
 
 
 def test_blocks_of_matrices_pass():
-    poses, call = np.empty((ROBOT.n_bodies + 1, 4, 4)), fastcall.FastEntry(body_poses_states).call
+    poses, call = np.empty((ROBOT.n_bodies + 1, 4, 4)), FastEntry(body_poses_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, poses) == FINE
     for wrong in (poses[:-1], poses.reshape(-1, 4), poses.reshape(-1, 2, 8), poses.transpose(0, 2, 1), poses[None]):
         assert call(ROBOT.ints, ROBOT.reals, STATE.q, wrong) == fastcall.MISFIT
 
 
 def test_a_solve_passes():
-    x, call = np.empty(ROBOT.nv), fastcall.FastEntry(solve_mass_matrix_states).call
+    x, call = np.empty(ROBOT.nv), FastEntry(solve_mass_matrix_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
     np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
     assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.MISFIT
@@ -155,7 +156,7 @@ def test_wrong_sizes_never_touch_memory(wrong):
 
 
 def test_wrong_number_of_arguments():
-    call = fastcall.FastEntry(forward_dynamics_states).call
+    call = FastEntry(forward_dynamics_states).call
     assert call() == call(ROBOT.ints) == call(*[STATE.q] * 8) == fastcall.MISFIT
 
 
@@ -183,11 +184,11 @@ def test_an_entry_without_declaration_has_no_door():
     def written_by_hand_states(ints, reals, q, result):
         raise AssertionError("it is not called")
 
-    call = fastcall.FastEntry(written_by_hand_states).call
+    call = FastEntry(written_by_hand_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, np.empty(1)) == fastcall.MISFIT
 
 
 def test_an_unknown_layout_closes_the_door(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
-    closed = fastcall.door.__wrapped__(forward_dynamics_states)
+    closed = fast_entry.door(forward_dynamics_states)
     assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT

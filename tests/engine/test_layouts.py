@@ -8,6 +8,7 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.engine import arguments, specialised
+from treesim.engine.generic import runs_compiled
 from treesim.errors import ArgumentError
 
 ROBOT = trees.tree("random_a")
@@ -48,8 +49,8 @@ def batch():
 
 @pytest.fixture(params=["specialized", "generic"])
 def engine(request):
-    if request.param == "specialized" and not specialised.usable():
-        pytest.skip("kernels run as plain Python, or LLVM is too old")
+    if request.param == "specialized" and not runs_compiled():
+        pytest.skip("kernels run as plain Python")
     return request.param
 
 
@@ -91,7 +92,7 @@ def test_lanes_copy_nothing_that_two_strides_lead_to(batch):
     assert np.shares_memory(arguments.rows(cube[:, ::-1][:, ::-1], (20, 27), (NV,)), cube)
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 @pytest.mark.parametrize("count", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_as_many_states_as_fit_in_memory_need_no_more(count):
     """Results of the caller's are all that a batch writes to, and equal states have equal results wherever they are."""
@@ -180,7 +181,7 @@ def test_engines_are_told_by_name(batch):
             call(engine="specialised")
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
     runs = []
     run = specialised.BatchCode.run
@@ -194,16 +195,14 @@ def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
     assert len(runs) == 2
 
 
-@pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 def test_why_there_is_no_specialised_code_is_told(batch, monkeypatch):
     q, v, tau = batch
     with pytest.raises(treesim.UnsupportedError, match="'reference' brings its own code"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="reference", engine="specialized")
     with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="conjugate_gradient", engine="specialized")
-    specialised.usable.cache_clear()
     monkeypatch.setattr(specialised, "runs_compiled", lambda: False)
     with pytest.raises(treesim.UnsupportedError, match="NUMBA_DISABLE_JIT is set"):
         treesim.forward_dynamics(ROBOT, q, v, tau, engine="specialized")
     assert treesim.forward_dynamics(ROBOT, q, v, tau).shape == (COUNT, NV)
-    specialised.usable.cache_clear()

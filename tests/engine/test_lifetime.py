@@ -15,11 +15,12 @@ import treesim
 from tests import trees
 from treesim.dynamics.tables import constants_of
 from treesim.engine import machine_code, shared_code, specialised
+from treesim.engine.generic import runs_compiled
 from treesim.engine.shared_code import RECENT, SharedCode
 from treesim.kernels.status import FINE
 from treesim.model.generators import chain
 
-lanes = pytest.mark.skipif(not specialised.usable(), reason="kernels run as plain Python, or LLVM is too old")
+lanes = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="forks and /proc are Linux's")
 ROBOT = trees.random_tree(4, 6)
 STATE = trees.random_state(ROBOT, 1)
@@ -252,6 +253,7 @@ ENDS = """
 import faulthandler, sys, threading
 import numpy as np
 import treesim
+from treesim.engine.generic import runs_compiled
 from treesim.model.generators import chain
 robot = chain(2)
 dynamics = treesim.Dynamics(robot)
@@ -302,7 +304,9 @@ GROWTH = """
 import gc, sys
 import numpy as np
 import treesim
+from treesim.engine.generic import runs_compiled
 from treesim.model.generators import chain
+from treesim.engine.generic import runs_compiled
 objects, calls = map(int, sys.argv[1:])
 robot = chain(3)
 zero = np.zeros(3)

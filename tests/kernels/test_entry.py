@@ -9,7 +9,8 @@ import pytest
 import treesim.kernels
 from tests import trees
 from treesim.engine import generic
-from treesim.engine.fastcall import FastEntry, runs_compiled
+from treesim.engine.fast_entry import FastEntry
+from treesim.engine.generic import runs_compiled
 from treesim.kernels.entry import Array, entry
 from treesim.kernels.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
 
@@ -49,6 +50,29 @@ SUM = entry(
 )
 FACTORS = np.array([3.0])
 FACTORS.setflags(write=False)
+
+
+def first_memory(tree):
+    """One number."""
+    return np.ones(1)
+
+
+def second_memory(x):
+    """As many as in x."""
+    return np.ones(x.size)
+
+
+def sum_of_memory(tree, x, total, one, many):
+    """total = the sum of both."""
+    total[0] = one[0]
+    for k in range(many.size):
+        total[0] += many[k]
+
+
+def test_several_functions_lay_out_an_argument_each():
+    of_memory = entry(sum_of_memory, (first_memory, second_memory), x="nv", total="-> 1")
+    total = np.zeros(1)
+    assert generic.compiled(of_memory)(*TABLES, np.zeros(ROBOT.nv), total) == FINE and total[0] == 1 + ROBOT.nv
 
 
 def called(code, x, forces):

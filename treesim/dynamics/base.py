@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from ..engine.evaluate import Argument, Runner, evaluate
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE

@@ -11,7 +11,7 @@ import numpy as np
 from .. import plugins
 from ..engine.arguments import Argument, check_out
 from ..engine.evaluate import check_engine, evaluate, refuse_overflow
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.evaluate import Argument, evaluate
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot

@@ -7,6 +7,7 @@ machine code (`admitted`); code made for one robot looks at the same numbers whi
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
@@ -22,12 +23,11 @@ def is_entry(kernel: Kernel) -> bool:
     return kernel.__name__.endswith("_states")
 
 
-def admitted(entry: Kernel, part: Kernel) -> FunctionType:
+def admitted(entry: Kernel) -> FunctionType:
     """Return an entry with its checks as one kernel, for the generic engine to compile.
 
     It reports NOT_FINITE also if an argument or result is NaN or infinite, or a quaternion in a configuration is not of
-    length 1. Arrays of wrong sizes are not looked at. part: what it calls in the entry's place. Its text is made, since
-    compiled functions have a fixed number of arguments.
+    length 1. Arrays of wrong sizes are not looked at. Its text is made, since kernels have a fixed number of arguments.
     """
     parameters = _parameters(entry)
     names = ", ".join(name for name, _ in parameters)
@@ -43,15 +43,24 @@ def {entry.__name__}({names}):
     return {worst}
 """
     namespace: dict[str, Any] = {
-        "__name__": entry.__module__,
-        "entry": part,
+        "entry": entry,
         "NOT_FINITE": NOT_FINITE,
         "status_of": status_of,
         "status_of_quaternions": status_of_quaternions,
     }
-    exec(compile(text, f"<checks of {entry.__name__}>", "exec"), namespace)
-    kernel: FunctionType = namespace[entry.__name__]
+    kernel = made_kernel(f"checks of {entry.__module__}.{entry.__name__}", text, entry.__name__, namespace)
+    kernel.__module__ = entry.__module__
+    kernel.__annotations__ = entry.__annotations__
     return kernel
+
+
+def made_kernel(place: str, text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
+    """Return the function `name` of a text that was made, to be found under <place> by who asks for its source."""
+    filename = f"<{place}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), namespace)
+    function: FunctionType = namespace[name]
+    return function
 
 
 def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[int]) -> list[int]:

@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import UnsupportedError
 from .arguments import Shape
 from .evaluate import check_engine, lanes_for
-from .fastcall import MISFIT, door
+from .fast_entry import door
+from .fastcall import MISFIT
 from .specialised import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)

@@ -1,4 +1,4 @@
-"""Ctrl-C while numba is imported or compiles waits until that is done: it would leave numba unfit to compile again."""
+"""Ctrl-C while a kernel is compiled waits until that is done, so that it is compiled whole or not at all."""
 
 from __future__ import annotations
 

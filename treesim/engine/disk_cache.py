@@ -37,7 +37,7 @@ _told: set[str] = set()
 def kernel_hash() -> str:
     """Return a hash of all sources that machine code is made from, empty where the sources are not there."""
     digested, folders = hashlib.sha256(), (Path(kernels.__path__[0]), Path(__file__).parent)
-    sources = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    sources = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     for path in sources:
         digested.update(path.read_bytes())
     return digested.hexdigest()[:16] if sources else ""

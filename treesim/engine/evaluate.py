@@ -23,7 +23,7 @@ from .arguments import (
     result_rows,
     rows,
 )
-from .fastcall import FastEntry
+from .fast_entry import FastEntry
 from .generic import compiled
 from .result_memory import empty
 from .threads import over_threads

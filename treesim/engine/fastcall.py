@@ -1,8 +1,8 @@
-"""Calls of compiled entries with next to no overhead, for single states.
+"""Built-in functions that call an entry's machine code with next to no overhead, for single states.
 
-numba's dispatcher looks up the type of every argument and wraps every array, which takes longer than the arithmetic of
-a small robot. Here an entry gets a door of its own: a built-in function of CPython's fast calling convention, itself
-compiled by numba, that reads each array's address and size straight from the numpy object. It takes exact, aligned,
+Looking up the type of every argument and wrapping every array takes longer than the arithmetic of a small robot. Here
+an entry gets a door of its own: a built-in function of CPython's fast calling convention, a kernel itself
+(`door_text`), that reads each array's address and size straight from the numpy object. It takes exact, aligned,
 writable, C-contiguous float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and
 turns everything else down with MISFIT, so nothing unsafe gets through; the caller then takes the way that coerces and
 explains.
@@ -16,7 +16,8 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ import numpy as np
 from ..kernels.entry import Array, Signature
 from ..kernels.status import WRONG_SIZE
 from ..kernels.tables import NNZ, NQ, NV
-from .ctrl_c import ctrl_c_later
-from .generic import compile_callback, runs_compiled
+from .admission import made_kernel
+from .compiler.memory import reals_at, unchanged, words_at
 
 MISFIT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
@@ -77,21 +78,6 @@ def apart(words, size, result, result_size):
     return start + 8 * size <= first or first + 8 * result_size <= start
 
 
-def words_at(address, count):
-    """Memory as integers; replaced by compiled code."""
-    raise NotImplementedError
-
-
-def reals_at(address, count):
-    """Memory as float64; replaced by compiled code."""
-    raise NotImplementedError
-
-
-def entry(*arguments):
-    """The entry behind a door; replaced by compiled code."""
-    raise NotImplementedError
-
-
 def boxed(known, status):
     """The Python integer of a status, with one more reference to it where small integers count references."""
     number = known[FIRST_STATUS + status]
@@ -101,12 +87,17 @@ def boxed(known, status):
 
 def table(words):
     """One of the robot's own read-only integer tables."""
-    return words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
+    return unchanged(words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0]))
 
 
 def numbers(words):
     """One of the robot's own tables of numbers."""
-    return reals_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
+    return unchanged(reals_at(words[DATA], words_at(words[DIMENSIONS], 1)[0]))
+
+
+def row(words):
+    """A table of integers that may be written to."""
+    return words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
 
 
 def door_text(signature: Signature) -> str:
@@ -140,7 +131,19 @@ def door_text(signature: Signature) -> str:
     ])  # fmt: skip
 
 
-READ = {"TableOfIntegers": "table", "Integers": "table", "TableOfReals": "numbers", "Reals": "numbers"}
+def has_door(entry: Any) -> bool:
+    """Whether an entry can have a door: it is declared, all its tables are arrays, and numpy's layout is known."""
+    signature = getattr(entry, "signature", None)
+    return signature is not None and READ.keys() >= {*signature.tables.values()} and layout_is_known()
+
+
+def door(entry: Any, whole: FunctionType) -> FunctionType:
+    """Return the kernel door(me, arguments, count) of an entry, for the compiler. whole: the entry with its checks."""
+    place, namespace = f"door of {entry.__module__}.{entry.__name__}", globals() | {"entry": whole}
+    return made_kernel(place, door_text(entry.signature), "door", namespace)
+
+
+READ = {"TableOfIntegers": "table", "Integers": "row", "TableOfReals": "numbers"}
 
 
 def _shape_test(x: Array) -> str:
@@ -172,40 +175,6 @@ class _Known(np.ndarray):
     keep: Any
 
 
-class FastEntry:
-    """A declared entry (`kernels.entry`) with its door, which is compiled at the first call.
-
-    call(ints, reals, *tables, *arrays): the fast built-in function. It returns the entry's status, or MISFIT for
-    arguments it does not take; tables must be those that treesim makes. Where kernels run as plain Python, or numpy's
-    layout is not the known one, every call is a MISFIT.
-    """
-
-    __slots__ = ("call", "entry")
-
-    def __init__(self, kernel_entry: Callable[..., int]) -> None:
-        self.entry = kernel_entry
-        self.call: Callable[..., int] = self._first_call
-
-    def _first_call(self, *arguments: Any) -> int:
-        """Open the door, and stay out of the way from then on."""
-        self.call = door(self.entry)
-        return self.call(*arguments)
-
-
-@cache
-def door(kernel_entry: Any) -> Callable[..., int]:
-    """Return the fast built-in function of an entry, compiled: `FastEntry.call`. One without declaration has none."""
-    signature: Any = getattr(kernel_entry, "signature", None)
-    known = signature is not None and READ.keys() >= {*signature.tables.values()}
-    if not (known and runs_compiled() and layout_is_known()):
-        return lambda *arguments: MISFIT
-    namespace = dict(globals())
-    exec(compile(door_text(signature), f"<door of {kernel_entry.__name__}>", "exec"), namespace)
-    with ctrl_c_later():
-        code = _compile_door(kernel_entry, namespace["door"])
-    return builtin(kernel_entry.__name__, code.address, np.float64, code)
-
-
 def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
     """Return the built-in function whose code, for arrays of `number`, lies at an address; `keep` holds that code."""
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
@@ -216,40 +185,6 @@ def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Ca
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     return make(ctypes.addressof(known.method), known, None)
-
-
-def _compile_door(kernel_entry: Any, function: Any) -> Any:
-    import numba
-
-    words, reals = _memory_readers()
-    replaced = {"words_at": words, "reals_at": reals}
-    signature = numba.types.int64(numba.types.int64, numba.types.int64, numba.types.int64)
-    return compile_callback(function, kernel_entry, replaced, signature)
-
-
-@lru_cache(maxsize=1)
-def _memory_readers() -> tuple[Any, Any]:
-    """Compiled functions that see memory at an address as an array."""
-    import numba
-    from numba.core import cgutils
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def pointer(typing_context, address):
-        def build(context, builder, signature, arguments):
-            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-        return numba.types.voidptr(numba.types.int64), build
-
-    @numba.njit(forceinline=True)
-    def words(address, count):
-        return numba.carray(pointer(address), (count,), np.int64)
-
-    @numba.njit(forceinline=True)
-    def reals(address, count):
-        return numba.carray(pointer(address), (count,), np.float64)
-
-    return words, reals
 
 
 @lru_cache(maxsize=1)

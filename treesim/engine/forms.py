@@ -4,8 +4,7 @@ Straight-line code is 5 to 50 % faster where it fits: every constant is folded, 
 compiled sooner, the more so the larger and the more regular the robot, and there is no limit to how large. The choice
 is made by counts of operations, not by clocks, and holds for good: the two forms round differently, and a result must
 depend on neither what was computed before nor how fast a machine is. For the same reason a robot's rolled code is not
-exchanged for straight-line code while a program runs, unless that is asked for: with $TREESIM_CODE=swap, rolled code
-serves at once, and straight-line code takes its place when another thread has compiled it.
+exchanged for straight-line code while a program runs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from .straight_line import Code, straight_line
 from .trace import Graph, TooLongError, Trace, trace
 
 VARIABLE = "TREESIM_CODE"
-AUTO, STRAIGHT, ROLLED, SWAP = "auto", "straight", "rolled", "swap"
-FORMS = (AUTO, STRAIGHT, ROLLED, SWAP)
+AUTO, STRAIGHT, ROLLED = "auto", "straight", "rolled"
+FORMS = (AUTO, STRAIGHT, ROLLED)
 SHORT = 100_000  # operations whose straight-line code is compiled in about two seconds
 STRAIGHT_COST, ROLLED_COST = 24, 34  # us to write and compile an operation; of rolled code, one of its shapes
 WORTH = 2  # straight-line code may take so many times as long to compile
@@ -32,8 +31,7 @@ IRREGULAR = 10_000  # operations of shapes, above which it is tried whether zero
 
 
 def wanted() -> str:
-    """Return the form that $TREESIM_CODE asks for: auto (also if it is not set), straight, rolled, or swap, which is
-    the one and then the other.
+    """Return the form that $TREESIM_CODE asks for: auto (also if it is not set), straight or rolled.
 
     Raises ArgumentError for anything else.
     """

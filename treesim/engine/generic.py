@@ -1,127 +1,39 @@
-"""The generic engine: compiles a kernel's text with numba, once for all robots, and keeps the result on disk.
+"""The generic engine: compiles a kernel's text once for all robots, and keeps the result on disk.
 
-A kernel stays a plain Python function. Compiling one makes a copy of it in a namespace in which every kernel that it
-calls is compiled too and `treesim.kernels.numbers` is replaced by `math`; the entry (the function that Python calls)
-gets a fixed signature from its annotations, so a call costs well below a microsecond and no argument can set off a
-second compilation.
+An entry, its checks (`admission`) and its door (`fastcall`) are compiled as one module (`compiler`), in which LLVM
+inlines everything that the entry calls: tuples then live in registers.
 """
 
 from __future__ import annotations
 
-import math
+import ctypes
+import linecache
 import os
-import pickle
-import sys
-import time
 from collections.abc import Callable
-from contextlib import contextmanager
-from functools import lru_cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from . import disk_cache
+import numpy as np
+
+from . import machine_code
 from .admission import admitted, is_entry
+from .compiler.module import KINDS, Module, door_function, entry_types, job_function
+from .compiler.types import INTEGER
 from .ctrl_c import ctrl_c_later
+from .disk_cache import kernel_hash
+from .fastcall import address, builtin, door, has_door
+from .straight_line import Code
 from .threads import lock_across_forks
-from .trigonometry import sincos
 
 KERNELS = "treesim.kernels"
-NUMBA_SETTINGS = ".numba_config.yaml"  # in the working directory
-MATH = {
-    "sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "atan2": math.atan2,
-    "exp": math.exp, "tanh": math.tanh, "maximum": max, "minimum": min, "absolute": abs,
-}  # fmt: skip
-# contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
-# nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
-HONEST = {"contract", "nsz", "arcp"}
-FAST = HONEST | {"nnan", "ninf"}
-SUMS = HONEST | {"reassoc"}  # the long sum over all results, in which only NaN matters, may be taken in any order
-FLAGS = {f"{KERNELS}.status": SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
-# forced inlining: tuples then live in registers, which makes the kernels 1.4 to 2 times faster; no wrappers for Python
-# and C, which take those tuples apart: they would double the time of compiling
-PART: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-# of numba's: change machine code, or need a library of vector functions that only some installations have
-SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")
-
 
 _lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}
-_helpers: dict[Callable[..., Any], Any] = {}
-_parts: dict[Callable[..., Any], Any] = {}  # what kernels call, which may be entries too: of no use to Python
-
-
-def less(x, y):  # type: ignore[no-untyped-def]
-    """1 if x < y, else 0."""
-    return 1.0 if x < y else 0.0
-
-
-def in_vectors() -> bool:
-    """Return that loops over neighbouring numbers become vector instructions."""
-    return True
-
-
-OWN: dict[str, Callable[..., Any]] = {"sincos": sincos, "less": less, "in_vectors": in_vectors}  # math has none
-
-
-def compiled(entry: Callable[..., int]) -> Any:
-    """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
-
-    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Cost: seconds when the disk cache holds nothing for these sources,
-    milliseconds when it does.
-    """
-    found = _entries.get(entry)
-    if found is not None:
-        return found
-    with ctrl_c_later(), _lock:
-        if entry not in _entries:
-            _entries[entry] = _compile_entry(entry)
-    return _entries[entry]
 
 
 def runs_compiled() -> bool:
-    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1, or as much in numba's own file of settings.
-
-    numba is asked, but not imported for this where nobody can have set anything: that takes longer than a robot's first
-    simulated step from kept machine code.
-    """
-    if "numba" not in sys.modules and "NUMBA_DISABLE_JIT" not in os.environ and not os.path.exists(NUMBA_SETTINGS):
-        return True
-    from numba.core import config
-
-    return not config.DISABLE_JIT  # type: ignore[attr-defined]
-
-
-def _compile_entry(entry: Any) -> Any:
-    if not runs_compiled():
-        return admitted(entry, entry) if is_entry(entry) else entry
-    import numba
-
-    signature, flags = _signature(entry), FLAGS.get(entry.__module__, FAST)
-    kept = KeptFunction(entry, str(signature))
-    with _announced(entry.__module__.rpartition(".")[2] + "." + entry.__name__, kept):
-        kernel = admitted(entry, compile_part(entry)) if is_entry(entry) else entry
-        function: Any = numba.njit(nogil=True, error_model="numpy", fastmath=flags)(_linked(kernel))
-        function._cache = kept
-        function.compile(signature)
-        function.disable_compile()
-        return function
-
-
-def _signature(entry: Any) -> Any:
-    from numba import types
-
-    kinds = {
-        "Integer": types.int64,
-        "TableOfIntegers": types.Array(types.int64, 1, "C", readonly=True),
-        "TableOfReals": types.Array(types.float64, 1, "C", readonly=True),
-        "Reals": types.float64[::1],
-        "Integers": types.int64[::1],
-    }
-    arguments = [kinds[kind] for label, kind in entry.__annotations__.items() if label != "return"]
-    return types.int64(*arguments)
+    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1, the switch that is common in Python."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def is_kernel(value: Any, caller: Any) -> bool:
@@ -131,141 +43,72 @@ def is_kernel(value: Any, caller: Any) -> bool:
     )
 
 
-def _linked(function: Any) -> FunctionType:
-    """A copy of a kernel whose globals are compiled kernels."""
-    namespace = dict(function.__globals__)
-    for label in function.__code__.co_names:
-        value = namespace.get(label)
-        if is_kernel(value, function):
-            namespace[label] = compile_part(value)
-    copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    return copy
+def compiled(entry: Callable[..., int]) -> Any:
+    """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
 
-
-def compile_callback(function: Any, entry: Any, replaced: dict[str, Any], signature: Any) -> Any:
-    """Return a function compiled for being called from C, kept on disk.
-
-    entry: what it calls as `entry`. replaced: compiled functions to put in the place of other names in `function` and
-    in what it calls in its own module; the latter is compiled once a process, so these must be the same at every call.
+    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, telling the line, for a kernel that
+    cannot be compiled. Cost: 0.1 to 5 s when the disk cache holds nothing for these sources, milliseconds when it does.
     """
-    from numba.core.ccallback import CFunc
-
-    label = f"{function.__name__}_of_{entry.__module__}_{entry.__name__}".replace(".", "_")
-    types, options = (signature.args, signature.return_type), {"error_model": "numpy"}
-    with _lock:
-        kept = KeptFunction(entry, function.__name__, str(signature))
-        linked = function if kept.whole else _with_replaced(function, replaced | {"entry": compiled(entry)}, label)
-        callback: Any = CFunc(linked, types, locals={}, options=options)
-        callback._cache = kept
-        callback.compile()
-        return callback
+    found = _entries.get(entry)
+    if found is not None:
+        return found
+    with ctrl_c_later(), _lock:
+        if entry not in _entries:
+            whole = admitted(entry) if is_entry(entry) else entry
+            _entries[entry] = EntryCode(entry, whole) if runs_compiled() else whole
+    return _entries[entry]
 
 
-def _with_replaced(function: Any, replaced: dict[str, Any], label: str) -> FunctionType:
-    namespace = dict(function.__globals__)
-    for name in function.__code__.co_names:
-        value = namespace.get(name)
-        if name in replaced:
-            namespace[name] = replaced[name]
-        elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            namespace[name] = _helper(value, replaced)
-    copy = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
-    copy.__qualname__, copy.__module__ = label, function.__module__
-    return copy
+class EntryCode:
+    """Machine code of an entry, for all robots, called as the entry is, with arrays that have one axis.
 
-
-def _helper(function: Any, replaced: dict[str, Any]) -> Any:
-    """What functions called from C have in common, compiled."""
-    import numba
-
-    if function not in _helpers:
-        _helpers[function] = numba.njit(forceinline=True)(_with_replaced(function, replaced, function.__name__))
-    return _helpers[function]
-
-
-def compile_part(function: Any) -> Any:
-    """Return a kernel compiled to become part of what calls it."""
-    import numba
-
-    if function.__module__ == f"{KERNELS}.numbers":
-        return MATH.get(function.__name__) or compile_part(OWN[function.__name__])
-    if function not in _parts:
-        flags = FLAGS.get(function.__module__, FAST)
-        compile_function = numba.njit(nogil=True, error_model="numpy", fastmath=flags, **PART)
-        _parts[function] = compile_function(_linked(function))
-    return _parts[function]
-
-
-class KeptFunction:
-    """A function's code as it is kept on disk, in the place of the cache of one of numba's compiled functions.
-
-    numba's own cache runs what a damaged file holds, and fails with the disk. entry: the kernel's entry that it is, or
-    calls; identity: what else decides which code it is, beside sources, compilers and processor.
+    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `door`:
+    the built-in function for single states (`fastcall`), or None.
     """
 
-    def __init__(self, entry: Any, *identity: str) -> None:
-        source = _source(entry)
-        decisive = repr((disk_cache.kernel_hash(), _compilers(), entry.__module__, entry.__qualname__, *identity))
-        self._name = None if source is None else "functions/" + disk_cache.digest(decisive.encode(), source)
-        self._content = disk_cache.read(self._name) if self._name else None
+    def __init__(self, entry: Any, whole: Any) -> None:
+        kinds = [kind for label, kind in entry.__annotations__.items() if label != "return"]
+        self.__name__ = entry.__name__
+        self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
+        self._written = [kind in ("Reals", "Integers") for kind in kinds]
+        name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+        key = repr((name, kernel_hash(), entry.__annotations__, getattr(entry, "signature", None), has_door(entry)))
+        code = machine_code.linked(name, (key + _text(entry)).encode(), lambda: _written(entry, whole))
+        self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
+        self.door = builtin(entry.__name__, code.address("door"), np.float64, code) if has_door(entry) else None
 
-    @property
-    def whole(self) -> bool:
-        """Whether there is code that fits."""
-        return self._content is not None
+    def __call__(self, *arguments: Any) -> int:
+        """Return the entry's status."""
+        words: list[int] = []
+        for x, number, written in zip(arguments, self._numbers, self._written, strict=True):
+            if number is False:
+                words.append(int(x))
+            else:
+                self._check(x, number is INTEGER, written)
+                words += (address(x), x.size)
+        return int(self._run((ctypes.c_int64 * len(words))(*words)))
 
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return numba's compilation result, or None: called by numba."""
-        from numba.core.compiler import CompileResult
-
-        target.refresh()
-        content, self._content = self._content, None
-        rebuild: Any = CompileResult._rebuild
-        return None if content is None else rebuild(target, *pickle.loads(content))
-
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep a compilation result, if it does not hold addresses of this process: called by numba."""
-        from numba.core import serialize
-
-        dumps: Any = serialize.dumps
-        if self._name and not result.library.has_dynamic_globals:
-            disk_cache.write(self._name, dumps(result._reduce()))
-
-
-def _source(entry: Any) -> bytes | None:
-    """An entry's declaration, and the text of the file that it comes from, which need not be one of treesim's. None if
-    it comes from no file."""
-    declared = repr(getattr(entry, "signature", None)).encode()
-    try:
-        return declared + Path(getattr(entry, "kernel", entry).__code__.co_filename).read_bytes()
-    except OSError:
-        return None
+    def _check(self, x: Any, whole: bool, written: bool) -> None:
+        fits = type(x) is np.ndarray and x.ndim == 1 and x.dtype == (np.int64 if whole else np.float64)
+        if not (fits and (x.flags.carray if written else x.flags.c_contiguous and x.flags.aligned)):
+            raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
 
 
-@lru_cache(maxsize=1)
-def _compilers() -> tuple[Any, ...]:
-    """Everything about this processor and the libraries that compile for it on which kept code of numba's depends."""
-    import llvmlite
-    import numba
-    import numpy as np
-    from numba.core import config
-    from numba.core.registry import cpu_target
-
-    versions = [library.__version__ for library in (numba, llvmlite, np)]
-    settings = [getattr(config, name, None) for name in SETTINGS]
-    return EXTENSION_SUFFIXES[0], *versions, *settings, *cpu_target.target_context.codegen().magic_tuple()
+def _written(entry: Any, whole: FunctionType) -> Code:
+    """The text of an entry's module: the entry, and what calls it from Python."""
+    module, types = Module({_file(entry), entry.__code__.co_filename, whole.__code__.co_filename}), entry_types(entry)
+    module.apart.add(whole)
+    functions = [job_function(module.compiled(whole, tuple(types)), types)]
+    if has_door(entry):
+        functions.append(door_function(module.compiled(door(entry, whole), (INTEGER,) * 3)))
+    return Code(module.text(*functions), 0, optimize=True)
 
 
-@contextmanager
-def _announced(name: str, kept: KeptFunction) -> Any:
-    """Say on stderr that a kernel is being compiled, if the disk cache has nothing for it."""
-    if kept.whole or os.environ.get("TREESIM_QUIET"):
-        yield
-        return
-    print(f"treesim: compiling {name} (once for all robots) ...", end="", file=sys.stderr, flush=True)
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+def _file(entry: Any) -> str:
+    """Where an entry's kernel was written."""
+    return str(getattr(entry, "kernel", entry).__code__.co_filename)
+
+
+def _text(entry: Any) -> str:
+    """All that an entry is made of beside treesim's kernels: it calls only these, and functions of its own file."""
+    return "".join(linecache.getlines(_file(entry)))

@@ -134,6 +134,19 @@ def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
 def _compile(source: Code, here: Processor) -> Kept:
     from llvmlite import binding
 
+    machine = _target(here)
     module = binding.parse_assembly(source.text)
-    module.triple = here.triple
-    return Kept(source.workspace, bytes(_target(here).emit_object(module)))
+    module.triple, module.data_layout = here.triple, str(machine.target_data)
+    if source.optimize:
+        _optimize(module, machine)
+    return Kept(source.workspace, bytes(machine.emit_object(module)))
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    """Let LLVM inline functions, and take loops to vectors."""
+    from llvmlite import binding
+
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)

@@ -12,8 +12,6 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from . import machine_code
 from .admission import quaternion_places
 from .disk_cache import kernel_hash
 from .fastcall import address, builtin, layout_is_known
-from .forms import ROLLED, STRAIGHT, SWAP, wanted, written
+from .forms import wanted, written
 from .generic import runs_compiled
 from .lanes import Lanes
 from .shared_code import SharedCode
@@ -83,10 +81,6 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
-    def become(self, better: BatchCode) -> None:
-        """Run other code of the same kernel from the next call on; calls at work finish with what they began with."""
-        self._loaded = better._loaded
-
     def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
         """Work on all states of arrays (count, numbers) or (count, steps, numbers); return FINE, or NOT_FINITE.
 
@@ -128,25 +122,10 @@ def lanes(single: bool) -> Lanes:
     return Lanes(single, machine_code.processor().vector_bytes // (4 if single else 8))
 
 
-@lru_cache(maxsize=1)
-def usable() -> bool:
-    """Whether this engine can run: kernels are compiled at all, and LLVM knows untyped pointers."""
-    try:
-        refuse_unusable()
-    except UnsupportedError:
-        return False
-    return True
-
-
 def refuse_unusable() -> None:
     """Raise UnsupportedError, telling why, where this engine cannot run."""
     if not runs_compiled():
         raise UnsupportedError("NUMBA_DISABLE_JIT is set: there is no specialised code")
-    from llvmlite import binding
-
-    if binding.llvm_version_info < (17, 0, 0):
-        found = ".".join(map(str, binding.llvm_version_info))
-        raise UnsupportedError(f"specialised code needs LLVM 17, that is llvmlite 0.46 or newer; found LLVM {found}")
 
 
 def batch_code(
@@ -167,8 +146,7 @@ def batch_code(
     Cost: 0.1 to 2 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
-    if not usable():
-        refuse_unusable()
+    refuse_unusable()
     form = form or wanted()
     identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
     code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
@@ -245,28 +223,12 @@ def _make(
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
 
-    def made(form: str) -> BatchCode:
-        key = repr((name, kernel_hash(), width, single, fed_back, held, form, *others)).encode()
+    key = repr((name, kernel_hash(), width, single, fed_back, held, form, *others)).encode()
 
-        def write() -> Code:
-            return written(form, entry, constants, sizes, results, width, fed_back, held)
-
-        return BatchCode(machine_code.load(name, key, write), width)
+    def write() -> Code:
+        return written(form, entry, constants, sizes, results, width, fed_back, held)
 
     try:
-        return _exchanged(made) if form == SWAP else made(form)
+        return BatchCode(machine_code.load(name, key, write), width)
     except UnsupportedError as error:
         return UnsupportedError(str(error))  # a new one, without the frames that the other comes from
-
-
-def _exchanged(made: Callable[[str], BatchCode]) -> BatchCode:
-    """Rolled code, which becomes straight-line code, if there is any, when a thread of its own has made that."""
-    code = made(ROLLED)
-
-    def exchange() -> None:
-        with suppress(UnsupportedError):
-            code.become(made(STRAIGHT))
-
-    # a thread that the interpreter waits for: a compiler must not be caught at work when a process ends
-    threading.Thread(target=exchange, name="treesim compiler").start()
-    return code

@@ -22,10 +22,12 @@ from .trace import COS, INPUT, SIN, Trace
 
 
 class Code(NamedTuple):
-    """IR text, and the number of vectors of workspace that its function `share` needs for each thread."""
+    """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
+    to inline and optimise it: text that was made for one robot is as it should be."""
 
     text: str
     workspace: int
+    optimize: bool = False
 
 
 class Placed(NamedTuple):

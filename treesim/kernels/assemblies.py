@@ -12,7 +12,6 @@ Armature ρ of a screw s adds ρ qdd to the force that moves it: F_s = τ_s - ρ
 constrained components, w_s = √ρ for screws, t_s = τ_s / (1 + ρ V_ss), and
     (w V w + [1 on screws]) y = w (β - V t + [V_ss t_s on screws]),
 whose row of a screw without armature is just y_s = 0.
-Functions of one body or joint do not branch: compiled code would count references to all tables at every branch.
 
 Source: Featherstone 1999, Parts 1 and 2; in place of V^-1, which need not exist, M = w V w + [1] is factorized.
 """

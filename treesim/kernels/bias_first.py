@@ -34,6 +34,7 @@ def right_hand_side(tree, q, v, tau, f_ext, x, bias):
         x[k] = tau[k] - bias.C[k]
 
 
-def bias_first_entry(kernel, scratch):
-    """The entry of forward dynamics by way of the bias."""
-    return entry(kernel, scratch, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")
+def bias_first_entry(kernel, scratch, tells=False):
+    """The entry of forward dynamics by way of the bias, whose kernel takes memory for it and its own."""
+    memory = bias_memory, scratch
+    return entry(kernel, memory, tells=tells, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")

@@ -143,6 +143,14 @@ def subtract_transposed_product(A, B, n, k, m, C):
                 C[r, c] -= A[j, r] * B[j, c]
 
 
+def add_transposed_product(A, B, n, k, m, C):
+    """C <- C + A' B, A (k, n), B (k, m)."""
+    for r in range(n):
+        for j in range(k):
+            for c in range(m):
+                C[r, c] += A[j, r] * B[j, c]
+
+
 def put_articulated_block(B, inertia):
     """B <- [I H; H' M], the 6x6 matrix of an articulated-body inertia."""
     S, H, M = inertia.I, inertia.H, inertia.M

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .at_rest import apply_mass_matrix
-from .bias_first import bias_memory, right_hand_side
+from .bias_first import bias_first_entry, bias_memory, right_hand_side
 from .crba import add_to_parent
 from .entry import entry
 from .kinematics import body_transform
@@ -183,14 +183,9 @@ def forward_dynamics_preconditioned(tree, q, v, tau, f_ext, qdd, bias, memory):
     return to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, 1)
 
 
-def memory_for(tree, q):
-    """Memory for the bias and for the iteration, of the numbers in q."""
-    return bias_memory(tree, q), scratch_for(tree, q)
-
-
 forward_dynamics_within_states = entry(
     forward_dynamics_within,
-    memory_for,
+    (bias_memory, scratch_for),
     {"limits": "TableOfReals", "preconditioned": "Integer"},
     tells=True,
     q="nq",
@@ -200,9 +195,5 @@ forward_dynamics_within_states = entry(
     qdd="-> nv",
     report="-> 2",
 )
-forward_dynamics_plain_states = entry(
-    forward_dynamics_plain, memory_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
-)
-forward_dynamics_preconditioned_states = entry(
-    forward_dynamics_preconditioned, memory_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
-)
+forward_dynamics_plain_states = bias_first_entry(forward_dynamics_plain, scratch_for, tells=True)
+forward_dynamics_preconditioned_states = bias_first_entry(forward_dynamics_preconditioned, scratch_for, tells=True)

@@ -14,8 +14,7 @@ u = I^-1 (f - X' f_next - b). A joint's compliance is 0 where it holds, 1 / arma
 where it is free: such rows and columns are those of the identity, with right-hand side 0. A is symmetric and positive
 definite. Every joint of a tree is a run of unit screws, so its constraint forces have unit vectors W for a basis.
 
-Where a body has no neighbour on its path, row 0 of the tables takes its place. Functions of one body do not branch:
-compiled code would count references to all tables at every branch.
+Where a body has no neighbour on its path, row 0 of the tables takes its place.
 
 The first block of a path is eliminated last: its Schur complement T_1 gives what the path's parent feels, an inertia
 P = W T_1^-1 W' and a force, as the articulated-body algorithm would.

@@ -14,6 +14,7 @@ import numpy as np
 
 from .blocks import (
     SIX,
+    add_transposed_product,
     copy,
     factorize,
     invert,
@@ -175,7 +176,7 @@ def eliminate_group(g, place):
     invert(D[n - SIX :, n - SIX :], SIX, g.S)
     put_zero(Y, SIX, m)
     subtract_product(g.S, C, SIX, SIX, m, Y)
-    subtract_product(C.T, -Y, m, SIX, m, diagonal_of(g, place - 1))
+    add_transposed_product(C, Y, m, SIX, m, diagonal_of(g, place - 1))
     subtract_transposed_apply(C, SIX, m, y[n - SIX :], vector_of(g, place - 1))
 
 

@@ -62,7 +62,7 @@ def mass_matrix_bodies(tree, first, last, X, Ic, H, put):
 
 
 def goes_on(tree, first, last):
-    """Whether the line first .. last goes on to body first - 1 (no branches: they would count references to tables)."""
+    """Whether the line first .. last goes on to body first - 1."""
     room = tree.v_start[last + 1] - tree.v_start[first - 1] <= LONGEST_LINE
     return (first > 1) & (tree.parent[first] == first - 1) & room
 

@@ -45,7 +45,7 @@ class Signature(NamedTuple):
 
 def entry(
     kernel: Callable[..., Any],
-    scratch: Callable[..., Any] | None = None,
+    scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
     tables: dict[str, str] | None = None,
     sizes: dict[str, str] | None = None,
     tells: bool = False,
@@ -57,16 +57,18 @@ def entry(
     an argument that may be empty, which then has no rows. sizes: further symbols. tables: what does not depend on the
     state, by name, with its kind of `annotations`. scratch lays out memory, of the numbers in the first array; it may
     ask for tree, ints, the tables and the first array by name. The kernel gets it as `scratch`, or, if none of its
-    parameters is called so, as its last ones. tells: whether the kernel returns a status; the worst of all states is
-    returned. The entry's name is the kernel's with `_states` behind it.
+    parameters is called so, as its last ones; of several functions, each gives one of these. tells: whether the kernel
+    returns a status; the worst of all states is returned. The entry's name is the kernel's with `_states` behind it.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{kernel.__name__}_states"
-    text = _text(name, declared, _parameters(kernel), _parameters(scratch) if scratch else None, tells)
+    several = scratch if isinstance(scratch, tuple) else ()
+    text = _text(name, declared, _parameters(kernel), _memory(scratch), tells)
     place = f"<entry {kernel.__module__}.{name}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for inspect.getsource
     namespace: dict[str, Any] = {
         "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
+        **{f"scratch_{k}": function for k, function in enumerate(several)},
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
     exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
@@ -86,8 +88,16 @@ def _parameters(function: Any) -> list[str]:
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])
 
 
-def _text(name: str, declared: Signature, wanted: list[str], scratch: list[str] | None, tells: bool) -> str:
-    """The entry's own text; wanted, scratch: the parameters of the kernel and of what lays out its memory."""
+def _memory(scratch: Any) -> str | None:
+    """The expression that lays out memory, if anything does."""
+    if isinstance(scratch, tuple):
+        calls = [f"scratch_{k}({', '.join(_parameters(function))})" for k, function in enumerate(scratch)]
+        return f"({', '.join(calls)},)"
+    return None if scratch is None else f"scratch_for({', '.join(_parameters(scratch))})"
+
+
+def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool) -> str:
+    """The entry's own text; wanted: the parameters of the kernel; scratch: the expression that lays out its memory."""
     arrays, first = declared.arrays, declared.arrays[0]
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
@@ -108,7 +118,7 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: list[str] 
         f"count = {first.name}.size // ({first.size}) if {first.size} > 0 else 1",  # one state of what cannot move
         f"if count < 1 or {' or '.join(map(_misfit, arrays))}:",
         "    return WRONG_SIZE",
-        *([] if scratch is None else [f"scratch = scratch_for({', '.join(scratch)})"]),
+        *([] if scratch is None else [f"scratch = {scratch}"]),
         "status = FINE",
         "for s in range(count):",
         f"    status = max(status, kernel({call}))" if tells else f"    kernel({call})",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bias_first import bias_first_entry, bias_memory, right_hand_side
+from .bias_first import bias_first_entry, right_hand_side
 from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltdl import solve as substitute_ltdl
@@ -56,10 +56,5 @@ def forward_dynamics_ltl(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_ltl(tree, q, memory, qdd)
 
 
-def memory_for(tree, q):
-    """Memory for the bias and for the solution, of the numbers in q."""
-    return bias_memory(tree, q), scratch_for(tree, q)
-
-
-forward_dynamics_ltdl_states = bias_first_entry(forward_dynamics_ltdl, memory_for)
-forward_dynamics_ltl_states = bias_first_entry(forward_dynamics_ltl, memory_for)
+forward_dynamics_ltdl_states = bias_first_entry(forward_dynamics_ltdl, scratch_for)
+forward_dynamics_ltl_states = bias_first_entry(forward_dynamics_ltl, scratch_for)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bias_first import bias_first_entry, bias_memory, right_hand_side
+from .bias_first import bias_first_entry, right_hand_side
 from .ltdl import multiply, multiply_transposed, solve_diagonal
 from .ltdl import solve as substitute
 from .rjk import articulated_quantities
@@ -96,10 +96,5 @@ def forward_dynamics_explicit(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_explicit(tree, q, memory, qdd)
 
 
-def memory_for(tree, q):
-    """Memory for the bias and for the solution, of the numbers in q."""
-    return bias_memory(tree, q), scratch_for(tree, q)
-
-
-forward_dynamics_innovations_states = bias_first_entry(forward_dynamics_innovations, memory_for)
-forward_dynamics_explicit_states = bias_first_entry(forward_dynamics_explicit, memory_for)
+forward_dynamics_innovations_states = bias_first_entry(forward_dynamics_innovations, scratch_for)
+forward_dynamics_explicit_states = bias_first_entry(forward_dynamics_explicit, scratch_for)

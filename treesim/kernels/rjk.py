@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import eliminate_screw, release_screw
-from .bias_first import bias_first_entry, bias_memory, right_hand_side
+from .bias_first import bias_first_entry, right_hand_side
 from .blocks import transform, transform_rows
 from .kinematics import body_transform
 from .linear import Vector
@@ -117,12 +117,7 @@ def forward_dynamics_rjk(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_rjk(tree, q, memory, qdd)
 
 
-def memory_for(tree, q):
-    """Memory for the bias and for the solution, of the numbers in q."""
-    return bias_memory(tree, q), scratch_for(tree, q)
-
-
-forward_dynamics_rjk_states = bias_first_entry(forward_dynamics_rjk, memory_for)
+forward_dynamics_rjk_states = bias_first_entry(forward_dynamics_rjk, scratch_for)
 
 
 def nearest_common_ancestor(parent, p, q):

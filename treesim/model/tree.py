@@ -12,7 +12,7 @@ import numpy as np
 
 from ..display import html_table, vector
 from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .frozen import Immutable, frozen, record

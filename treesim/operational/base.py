@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ..dynamics.base import explain_failure
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from .frames import for_each_state, frame_codes, kept_frame_codes

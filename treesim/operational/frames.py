@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states

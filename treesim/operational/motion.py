@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states

@@ -12,7 +12,7 @@ from .. import plugins
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
-from ..engine.fastcall import FastEntry
+from ..engine.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS

@@ -1,0 +1,223 @@
+"""Arrays in kernels: elements, parts, other shapes, new memory, and assignments to many elements at once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...errors import UnsupportedError
+from .arithmetic import arithmetic, converted, extreme
+from .body import Body, Loop
+from .types import CONTIGUOUS, INTEGER, REAL, ROWS, STRIDED, Array, Scalar, Value, described, integer, made_of
+
+BYTES = 8  # of an element
+SMALL = 64  # elements: arrays of a known size up to this need no allocation
+ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2"}  # whole numbers are never written where reals are read
+UNCHANGED = ", !invariant.load !0"
+
+
+class Range(NamedTuple):
+    """Part of an axis: the first element, and the one behind the last; None: all from, or to, the end."""
+
+    start: Value | None
+    stop: Value | None
+
+
+def lengths(array: Value) -> list[Value]:
+    """The length of each axis."""
+    return [made_of(INTEGER, (part,)) for part in array.parts[1 : 1 + array.type.axes]]
+
+
+def strides(body: Body, array: Value) -> list[Value]:
+    """The strides of the axes, in elements."""
+    kind, axes = array.type, array.type.axes
+    if kind.layout == CONTIGUOUS:
+        found = [integer(1)]
+        for length in lengths(array)[:0:-1]:
+            found.insert(0, arithmetic(body, ast.Mult, length, found[0]))
+        return found[:axes]
+    given = [made_of(INTEGER, (part,)) for part in array.parts[1 + axes :]]
+    return given if kind.layout == STRIDED else [*given, integer(1)]
+
+
+def size(body: Body, array: Value) -> Value:
+    """The number of elements."""
+    return product(body, lengths(array))
+
+
+def product(body: Body, numbers: Sequence[Value]) -> Value:
+    """The product of whole numbers."""
+    result = integer(1)
+    for number in numbers:
+        result = arithmetic(body, ast.Mult, result, number)
+    return result
+
+
+def indexed(body: Body, array: Value, indices: Sequence[Value | Range]) -> Value:
+    """The part of an array that indices, of the first axes, leave: without axes if there is one for each, none of them
+    a range. As in NumPy, but a range must lie within its axis, and negative indices are written out."""
+    kind = array.type
+    if len(indices) > kind.axes:
+        raise UnsupportedError(f"{len(indices)} indices are too many for {described(kind)}")
+    places = [*indices, *[Range(None, None)] * (kind.axes - len(indices))]
+    offset, kept, rest = integer(0), [], []
+    for place, length, stride in zip(places, lengths(array), strides(body, array), strict=True):
+        start = _start(body, place, length)
+        offset = arithmetic(body, ast.Add, offset, arithmetic(body, ast.Mult, start, stride))
+        if isinstance(place, Range):
+            kept.append(_kept(body, place, start, length))
+            rest.append(stride)
+    address = array.parts[0]
+    if offset.known != 0:
+        address = body.get(f"getelementptr inbounds {kind.element.llvm}, ptr {address}, i64 {offset.parts[0]}")
+    layout = _layout(kind, places)
+    rest = rest[: Array(kind.element, len(kept), layout, kind.constant).strides]
+    return Value(
+        Array(kind.element, len(kept), layout, kind.constant), (address, *(x.parts[0] for x in (*kept, *rest)))
+    )
+
+
+def _start(body: Body, place: Value | Range, length: Value) -> Value:
+    """The first element of an axis that is taken."""
+    start = place.start if isinstance(place, Range) else place
+    if start is None:
+        return integer(0)
+    if start.type != INTEGER:
+        raise UnsupportedError(f"{described(start.type)} is no index")
+    return arithmetic(body, ast.Add, length, start) if start.known is not None and start.known < 0 else start
+
+
+def _kept(body: Body, place: Range, start: Value, length: Value) -> Value:
+    """How many elements of an axis are taken."""
+    if place.stop is None:
+        return length if place.start is None else arithmetic(body, ast.Sub, length, start)
+    stop = _start(body, Range(place.stop, None), length)
+    return extreme(body, ast.Gt, arithmetic(body, ast.Sub, stop, start), integer(0))
+
+
+def _layout(kind: Array, places: Sequence[Value | Range]) -> str:
+    """What is known of the layout of a part."""
+    ranges = [k for k, place in enumerate(places) if isinstance(place, Range)]
+    if not ranges:
+        return CONTIGUOUS
+    whole = all(places[k] == Range(None, None) for k in ranges[1:])
+    together = ranges == list(range(ranges[0], kind.axes))
+    neighbours = kind.layout != STRIDED and ranges[-1] == kind.axes - 1
+    if neighbours and (len(ranges) == 1 or (kind.layout == CONTIGUOUS and whole and together)):
+        return CONTIGUOUS
+    return ROWS if neighbours else STRIDED
+
+
+def element(body: Body, array: Value) -> Value:
+    """The element of an array that has no axes left."""
+    kind = array.type.element
+    what = UNCHANGED if array.type.constant else ""
+    return Value(kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}"),))
+
+
+def put(body: Body, array: Value, value: Value) -> None:
+    """Write a number, or an array of the same shape, to a part of an array."""
+    if array.type.constant:
+        raise UnsupportedError("a table of the robot's is read only")
+    if array.type.axes == 0:
+        kind = array.type.element
+        part = converted(body, value, kind).parts[0]
+        body.do(f"store {kind.llvm} {part}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}")
+    elif isinstance(value.type, Array):
+        if value.type.axes != array.type.axes:
+            raise UnsupportedError(f"{described(value.type)} is assigned to {described(array.type)}")
+        both = [flat(body, x) for x in (array, value)] if _flat(array, value) else [array, value]
+        each(body, lengths(both[0]), lambda at: put(body, indexed(body, both[0], at), _read(body, both[1], at)))
+    else:
+        number = converted(body, value, array.type.element)
+        whole = flat(body, array) if _flat(array) else array
+        each(body, lengths(whole), lambda at: put(body, indexed(body, whole, at), number))
+
+
+def _read(body: Body, array: Value, at: Sequence[Value]) -> Value:
+    return element(body, indexed(body, array, at))
+
+
+def _flat(*arrays: Value) -> bool:
+    return all(array.type.layout == CONTIGUOUS for array in arrays)
+
+
+def flat(body: Body, array: Value) -> Value:
+    """A contiguous array as one with a single axis."""
+    return reshaped(body, array, [size(body, array)])
+
+
+def each(body: Body, counts: Sequence[Value], write: Callable[[list[Value]], None]) -> None:
+    """Nested loops that count up to `counts`, with what `write` makes of the indices inside."""
+
+    def nested(at: list[Value]) -> None:
+        if len(at) == len(counts):
+            write(at)
+        else:
+            loop(body, integer(0), counts[len(at)], integer(1), lambda k: nested([*at, k]))
+
+    nested([])
+
+
+def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Value], None]) -> None:
+    """A loop over range(start, stop, step), with what `write` makes of the counter inside."""
+    test, inside, following, end = (body.new(name) for name in ("test", "inside", "next", "end"))
+    counter = body.reserve("i64")
+    body.do(f"store i64 {start.parts[0]}, ptr {counter}")
+    body.begin(test)
+    k = body.get(f"load i64, ptr {counter}")
+    body.branch(_goes_on(body, k, stop, step), inside, end)
+    body.begin(inside)
+    body.loops = (*body.loops, Loop(following, end))
+    write(Value(INTEGER, (k,)))
+    body.loops = body.loops[:-1]
+    body.begin(following)
+    body.do(f"store i64 {body.get(f'add nsw i64 {k}, {step.parts[0]}')}, ptr {counter}")
+    body.jump(test)
+    body.begin(end)
+
+
+def _goes_on(body: Body, k: str, stop: Value, step: Value) -> str:
+    """Whether a loop has not come to its end."""
+    up, down = (f"icmp {sign} i64 {k}, {stop.parts[0]}" for sign in ("slt", "sgt"))
+    if step.known is not None:
+        return body.get(up if step.known > 0 else down)
+    rises = body.get(f"icmp sgt i64 {step.parts[0]}, 0")
+    return body.get(f"select i1 {rises}, i1 {body.get(up)}, i1 {body.get(down)}")
+
+
+def reshaped(body: Body, array: Value, shape: Sequence[Value]) -> Value:
+    """A contiguous array with other axes, one of which may be -1."""
+    kind = array.type
+    if kind.layout != CONTIGUOUS:
+        raise UnsupportedError("only arrays whose elements follow one another can be reshaped: copy it first")
+    given = [length for length in shape if length.known != -1]
+    sizes = list(shape)
+    if len(given) < len(shape):
+        free = arithmetic(body, ast.FloorDiv, size(body, array), product(body, given))
+        sizes = [free if length.known == -1 else length for length in shape]
+    parts = (array.parts[0], *(x.parts[0] for x in sizes))
+    return Value(Array(kind.element, len(sizes), CONTIGUOUS, kind.constant), parts)
+
+
+def transposed(body: Body, array: Value) -> Value:
+    """A matrix with its axes exchanged."""
+    kind = array.type
+    if kind.axes != 2:
+        raise UnsupportedError(f"{described(kind)} has no transpose here: it must have two")
+    (rows, columns), (down, along) = lengths(array), strides(body, array)
+    parts = (array.parts[0], *(x.parts[0] for x in (columns, rows, along, down)))
+    return Value(Array(kind.element, 2, STRIDED, kind.constant), parts)
+
+
+def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
+    """A new array: in the function's own memory if it is small, of a known size, and not what the function returns."""
+    count = product(body, shape)
+    if count.known is not None and count.known <= SMALL and not (body.returns_arrays or body.loops):
+        address = body.reserve(f"[{max(count.known, 1)} x {kind.llvm}]", 64)
+    else:
+        bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES))
+        address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_.parts[0]})")
+        body.allocates = True
+    return Value(Array(kind, len(shape), CONTIGUOUS, False), (address, *(x.parts[0] for x in shape)))

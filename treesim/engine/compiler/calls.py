@@ -1,0 +1,192 @@
+"""Calls in kernels: of other kernels, of named tuples, of what the compiler knows, and of arrays' methods."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...kernels import numbers as elementary
+from ..trigonometry import sincos
+from . import arithmetic, arrays
+from .memory import reals_at, unchanged, words_at
+from .types import (
+    CONTIGUOUS,
+    INTEGER,
+    REAL,
+    Array,
+    Record,
+    Scalar,
+    Static,
+    Value,
+    boolean,
+    described,
+    items_of,
+    record,
+)
+
+if TYPE_CHECKING:
+    from .functions import FunctionBody
+
+DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL}
+
+
+def call(body: FunctionBody, node: ast.Call) -> Value:
+    """The result of a call."""
+    from .expressions import value_of
+
+    if node.keywords:
+        raise UnsupportedError("calls in kernels take no arguments by name")
+    given: list[Value] = []
+    if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+        owner = value_of(body, node.func.value)
+        if isinstance(owner.type, Array):
+            return METHODS[node.func.attr](body, owner, [value_of(body, x) for x in node.args])
+    function = value_of(body, node.func)
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            given += items_of(value_of(body, argument.value))
+        else:
+            given.append(value_of(body, argument))
+    return called(body, function, given)
+
+
+def called(body: FunctionBody, function: Value, given: Sequence[Value]) -> Value:
+    """The result of calling a function with some values."""
+    if not isinstance(function.type, Static):
+        raise UnsupportedError(f"{described(function.type)} is called")
+    thing = function.type.thing
+    if thing in KNOWN:
+        return KNOWN[thing](body, *given)
+    if isinstance(thing, type) and issubclass(thing, tuple) and hasattr(thing, "_fields"):
+        if len(given) != len(thing._fields):
+            raise UnsupportedError(f"{thing.__name__} takes {len(thing._fields)} numbers, not {len(given)}")
+        return record(list(given), thing)
+    if isinstance(thing, FunctionType):
+        return body.call(thing, given)
+    raise UnsupportedError(f"{getattr(thing, '__name__', thing)!r} is not among what kernels can call")
+
+
+def _real(name: str) -> Callable[..., Value]:
+    """A function of real numbers, of LLVM's or the C library's."""
+
+    def compute(body: FunctionBody, *given: Value) -> Value:
+        numbers = ", ".join(f"double {arithmetic.converted(body, x, REAL).parts[0]}" for x in given)
+        return Value(REAL, (body.get(f"call {body.flags} double @{name}({numbers})"),))
+
+    return compute
+
+
+def _largest(operation: type[ast.cmpop]) -> Callable[..., Value]:
+    """max or min of two numbers or more."""
+
+    def compute(body: FunctionBody, first: Value, *others: Value) -> Value:
+        for other in others:
+            first = arithmetic.extreme(body, operation, first, other)
+        return first
+
+    return compute
+
+
+def _absolute(body: FunctionBody, x: Value) -> Value:
+    """The size of a number."""
+    if x.known is not None:
+        return arithmetic.known(abs(x.known))
+    if x.type == REAL:
+        return _real("llvm.fabs.f64")(body, x)
+    return arithmetic.extreme(body, ast.Gt, x, arithmetic.negative(body, x))
+
+
+def _less(body: FunctionBody, x: Value, y: Value) -> Value:
+    """1.0 if x < y, else 0.0."""
+    return arithmetic.converted(body, arithmetic.compare(body, ast.Lt, x, y), REAL)
+
+
+def _integer(body: FunctionBody, x: Value) -> Value:
+    """A number without what stands behind the point."""
+    if x.type != REAL or x.known is not None:
+        return arithmetic.known(int(x.known)) if x.known is not None else arithmetic.converted(body, x, INTEGER)
+    return Value(INTEGER, (body.get(f"fptosi double {x.parts[0]} to i64"),))
+
+
+def _length(body: FunctionBody, x: Value) -> Value:
+    """The length of a tuple, or of an array's first axis."""
+    return arithmetic.known(len(x.type.items)) if isinstance(x.type, Record) else arrays.lengths(x)[0]
+
+
+def _new(fill: float | None) -> Callable[..., Value]:
+    """np.empty, np.zeros and np.ones."""
+
+    def make(body: FunctionBody, shape: Value, dtype: Value | None = None) -> Value:
+        array = arrays.allocated(body, _shape([shape]), REAL if dtype is None else _dtype(dtype))
+        if fill is not None:
+            arrays.put(body, array, arithmetic.known(fill))
+        return array
+
+    return make
+
+
+def _dtype(value: Value) -> Scalar:
+    """The type of number that a dtype names."""
+    thing = value.type.thing if isinstance(value.type, Static) else None
+    kind = thing if isinstance(thing, Scalar) else DTYPES.get(thing)
+    if kind is None:
+        raise UnsupportedError("arrays of kernels hold np.int64, np.float64, or the numbers of another array's dtype")
+    return kind
+
+
+def _shape(given: Sequence[Value]) -> list[Value]:
+    """A shape from one number, several, or a tuple of them."""
+    return items_of(given[0]) if len(given) == 1 and isinstance(given[0].type, Record) else list(given)
+
+
+def _copy(body: FunctionBody, array: Value, given: Sequence[Value]) -> Value:
+    """A new contiguous array with the same elements."""
+    new = arrays.allocated(body, arrays.lengths(array), array.type.element)
+    arrays.put(body, new, array)
+    return new
+
+
+def _at(kind: Scalar) -> Callable[..., Value]:
+    """Memory as an array."""
+
+    def see(body: FunctionBody, address: Value, count: Value) -> Value:
+        return Value(
+            Array(kind, 1, CONTIGUOUS, False),
+            (body.get(f"inttoptr i64 {address.parts[0]} to ptr"), arithmetic.converted(body, count, INTEGER).parts[0]),
+        )
+
+    return see
+
+
+METHODS: dict[str, Callable[[Any, Value, Sequence[Value]], Value]] = {
+    "reshape": lambda body, array, given: arrays.reshaped(body, array, _shape(given)),
+    "copy": _copy,
+}
+KNOWN: dict[Any, Callable[..., Value]] = {
+    elementary.in_vectors: lambda body: boolean(True),
+    elementary.sincos: lambda body, x: body.call(sincos, [arithmetic.converted(body, x, REAL)]),
+    elementary.less: _less,
+    **dict.fromkeys((elementary.sin, math.sin), _real("llvm.sin.f64")),
+    **dict.fromkeys((elementary.cos, math.cos), _real("llvm.cos.f64")),
+    **dict.fromkeys((elementary.sqrt, math.sqrt), _real("llvm.sqrt.f64")),
+    **dict.fromkeys((elementary.exp, math.exp), _real("exp")),
+    **dict.fromkeys((elementary.tanh, math.tanh), _real("tanh")),
+    **dict.fromkeys((elementary.atan2, math.atan2), _real("atan2")),
+    **dict.fromkeys((elementary.absolute, abs), _absolute),
+    **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
+    **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),
+    words_at: _at(INTEGER),
+    reals_at: _at(REAL),
+    unchanged: lambda body, array: array._replace(type=array.type._replace(constant=True)),
+    int: _integer,
+    len: _length,
+    np.empty: _new(None),
+    np.zeros: _new(0),
+    np.ones: _new(1),
+}

@@ -1,0 +1,164 @@
+"""An entry and all that it calls as one LLVM module, with the functions that Python calls."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Sequence
+from types import FunctionType
+from typing import Any
+
+from ...errors import UnsupportedError
+from ...kernels.status import status_of
+from ..trigonometry import sincos
+from .functions import Compiled, compile_function
+from .types import CONTIGUOUS, INTEGER, REAL, Array, Type, parts_of
+
+# contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
+# nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
+HONEST = "contract nsz arcp"
+FAST = f"{HONEST} nnan ninf"
+SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
+FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
+
+OWN = "treesim."
+
+DECLARATIONS = """
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+declare double @llvm.sin.f64(double)
+declare double @llvm.cos.f64(double)
+declare double @llvm.sqrt.f64(double)
+declare double @llvm.fabs.f64(double)
+declare double @exp(double) nounwind memory(none)
+declare double @tanh(double) nounwind memory(none)
+declare double @atan2(double, double) nounwind memory(none)
+
+; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front
+define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
+  %whole = add i64 %bytes, 64
+  %block = call ptr @malloc(i64 %whole)
+  %before = load ptr, ptr %arena
+  store ptr %before, ptr %block
+  store ptr %block, ptr %arena
+  %memory = getelementptr i8, ptr %block, i64 16
+  ret ptr %memory
+}
+
+; free all blocks since `before` was the last
+define internal void @release(ptr %arena, ptr %before) nounwind noinline {
+entry:
+  %last = load ptr, ptr %arena
+  br label %test
+test:
+  %block = phi ptr [ %last, %entry ], [ %next, %more ]
+  %done = icmp eq ptr %block, %before
+  br i1 %done, label %end, label %more
+more:
+  %next = load ptr, ptr %block
+  call void @free(ptr %block)
+  br label %test
+end:
+  store ptr %before, ptr %arena
+  ret void
+}
+"""
+METADATA = """
+!0 = !{}
+!1 = !{!3, !3, i64 0}
+!2 = !{!4, !4, i64 0}
+!3 = !{!"integer", !5}
+!4 = !{!"real", !5}
+!5 = !{!"numbers"}
+"""
+KINDS: dict[str, Type] = {
+    "Integer": INTEGER,
+    "TableOfIntegers": Array(INTEGER, 1, CONTIGUOUS, True),
+    "TableOfReals": Array(REAL, 1, CONTIGUOUS, True),
+    "Integers": Array(INTEGER, 1, CONTIGUOUS, False),
+    "Reals": Array(REAL, 1, CONTIGUOUS, False),
+}
+
+
+class Module:
+    """LLVM functions, one for each kernel and types of its arguments."""
+
+    def __init__(self, files: Iterable[str] = ()) -> None:
+        self.files = set(files)  # whose functions are kernels, beside treesim's
+        self.functions: list[str] = []
+        self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
+        self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
+
+    def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
+        """Return a kernel for such arguments, compiled on first use."""
+        if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
+            raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
+        key = function, types
+        if key not in self._compiled:
+            self._compiled[key] = None
+            symbol = f'"{function.__name__}.{len(self._compiled)}"'
+            self._compiled[key] = compile_function(self, function, types, symbol)
+        found = self._compiled[key]
+        if found is None:
+            raise UnsupportedError(f"kernel {function.__name__!r} calls itself")
+        return found
+
+    def thing(self, function: FunctionType, name: str) -> Any:
+        """Return what a name that is no variable of a function means in it."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        if name in cells:
+            return cells[name].cell_contents
+        if name in function.__globals__:
+            return function.__globals__[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise UnsupportedError(f"there is nothing of the name {name!r}")
+
+    def flags(self, function: FunctionType) -> str:
+        """Return LLVM's flags of a kernel's floating-point operations."""
+        return FLAGS.get(function.__module__, FAST)
+
+    def attributes(self, function: FunctionType) -> str:
+        """Return LLVM's attributes of a kernel."""
+        return "noinline nounwind" if function in self.apart else "alwaysinline nounwind"
+
+    def text(self, *functions: str) -> str:
+        """Return the module, with further functions."""
+        return "\n".join([DECLARATIONS, *self.functions, *functions, METADATA])
+
+
+def entry_types(entry: Any) -> list[Type]:
+    """Return the types of an entry's arguments, from its annotations."""
+    return [KINDS[kind] for name, kind in entry.__annotations__.items() if name != "return"]
+
+
+def job_function(entry: Compiled, types: Sequence[Type]) -> str:
+    """Return the text of `run(job)`, which calls an entry with what a job's words hold: of each whole number itself,
+    of each array its address and its size."""
+    lines, arguments = [], ["ptr %arena"]
+    for k, part in enumerate(part for kind in types for part in parts_of(kind)):
+        lines += [f"  %p{k} = getelementptr i64, ptr %job, i64 {k}", f"  %w{k} = load {part}, ptr %p{k}"]
+        arguments.append(f"{part} %w{k}")
+    return "\n".join([
+        "define i64 @run(ptr %job) nounwind {",
+        "  %arena = alloca ptr",
+        "  store ptr null, ptr %arena",
+        *lines,
+        f"  %result = call {{ i64 }} @{entry.symbol}({', '.join(arguments)})",
+        "  call void @release(ptr %arena, ptr null)",
+        "  %status = extractvalue { i64 } %result, 0",
+        "  ret i64 %status",
+        "}",
+    ])  # fmt: skip
+
+
+def door_function(door: Compiled) -> str:
+    """Return the text of `door(self, arguments, count)`, the code of a built-in function."""
+    return f"""
+define i64 @door(i64 %me, i64 %arguments, i64 %count) nounwind {{
+  %arena = alloca ptr
+  store ptr null, ptr %arena
+  %result = call {{ i64 }} @{door.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
+  call void @release(ptr %arena, ptr null)
+  %status = extractvalue {{ i64 }} %result, 0
+  ret i64 %status
+}}"""

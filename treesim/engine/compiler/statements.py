@@ -1,0 +1,154 @@
+"""Statements of kernels as instructions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UnsupportedError
+from . import arithmetic, arrays
+from .body import Loop
+from .expressions import part_of, value_of
+from .types import INTEGER, Array, Record, Value, described, integer, items_of
+
+if TYPE_CHECKING:
+    from .functions import FunctionBody
+
+
+def write(body: FunctionBody, statements: Sequence[ast.stmt]) -> None:
+    """Write statements one after the other; what follows a `return` or `break` is never reached."""
+    for statement in statements:
+        if body.ended:
+            return
+        handler = HANDLERS.get(type(statement))
+        body.node = statement
+        if handler is None:
+            raise UnsupportedError(f"kernels have no {type(statement).__name__} statements")
+        handler(body, statement)
+
+
+def _expression(body: FunctionBody, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):  # a docstring
+        value_of(body, node.value)
+
+
+def _assign(body: FunctionBody, node: ast.Assign) -> None:
+    value = value_of(body, node.value)
+    for target in node.targets:
+        _put(body, target, value)
+
+
+def _put(body: FunctionBody, target: ast.expr, value: Value) -> None:
+    """Assign a value to a name, an element or part of an array, or the items of a tuple to several of these."""
+    if isinstance(target, ast.Name):
+        body.assign(target.id, value)
+    elif isinstance(target, ast.Subscript):
+        arrays.put(body, part_of(body, value_of(body, target.value), target), value)
+    elif isinstance(target, ast.Tuple):
+        if not isinstance(value.type, Record) or len(value.type.items) != len(target.elts):
+            raise UnsupportedError(f"{described(value.type)} is assigned to {len(target.elts)} names")
+        for part, item in zip(target.elts, items_of(value), strict=True):
+            _put(body, part, item)
+    else:
+        raise UnsupportedError(f"nothing can be assigned to {ast.unparse(target)!r} in kernels")
+
+
+def _assign_in_place(body: FunctionBody, node: ast.AugAssign) -> None:
+    if isinstance(node.target, ast.Name):
+        old = body.read(node.target.id)
+        body.assign(node.target.id, arithmetic.arithmetic(body, type(node.op), old, value_of(body, node.value)))
+        return
+    if not isinstance(node.target, ast.Subscript):
+        raise UnsupportedError(f"nothing can be assigned to {ast.unparse(node.target)!r} in kernels")
+    part = part_of(body, value_of(body, node.target.value), node.target)
+    if part.type.axes:
+        raise UnsupportedError("elements of arrays are changed one by one: write a loop")
+    right = value_of(body, node.value)
+    arrays.put(body, part, arithmetic.arithmetic(body, type(node.op), arrays.element(body, part), right))
+
+
+def _if(body: FunctionBody, node: ast.If) -> None:
+    condition = arithmetic.truth(body, value_of(body, node.test))
+    if condition.known is not None:
+        write(body, node.body if condition.known else node.orelse)
+        return
+    yes, no, end = (body.new(label) for label in ("then", "else", "endif"))
+    body.branch(condition.parts[0], yes, no)
+    ended = []
+    for label, statements in ((yes, node.body), (no, node.orelse)):
+        body.begin(label)
+        write(body, statements)
+        ended.append(body.ended)
+        body.jump(end)
+    if all(ended):
+        body.ended = True  # nobody comes to what follows
+    else:
+        body.begin(end)
+
+
+def _while(body: FunctionBody, node: ast.While) -> None:
+    test, inside, end = (body.new(label) for label in ("while", "inside", "end"))
+    body.begin(test)
+    body.branch(arithmetic.truth(body, value_of(body, node.test)).parts[0], inside, end)
+    body.begin(inside)
+    body.loops = (*body.loops, Loop(test, end))
+    write(body, node.body)
+    body.loops = body.loops[:-1]
+    body.jump(test)
+    body.begin(end)
+
+
+def _for(body: FunctionBody, node: ast.For) -> None:
+    """A loop over a range, or over the elements of an array with one axis."""
+    if node.orelse or not isinstance(node.target, ast.Name):
+        raise UnsupportedError("loops of kernels have one counter and no else")
+    name = node.target.id
+
+    def run(value: Value) -> None:
+        body.assign(name, value)
+        write(body, node.body)
+
+    if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
+        arrays.loop(body, *_bounds([value_of(body, x) for x in node.iter.args]), run)
+        return
+    values = value_of(body, node.iter)
+    if not isinstance(values.type, Array) or values.type.axes != 1:
+        raise UnsupportedError(f"loops of kernels go over a range or an array, not {described(values.type)}")
+    count = arrays.lengths(values)[0]
+    take = lambda k: run(arrays.element(body, arrays.indexed(body, values, [k])))  # noqa: E731
+    arrays.loop(body, integer(0), count, integer(1), take)
+
+
+def _bounds(given: list[Value]) -> tuple[Value, Value, Value]:
+    """Start, stop and step of a range."""
+    if any(x.type != INTEGER for x in given):
+        raise UnsupportedError("range counts whole numbers")
+    start, stop, step = {1: [integer(0), *given], 2: given}.get(len(given), given[:2]) + (given[2:] or [integer(1)])
+    return start, stop, step
+
+
+def _return(body: FunctionBody, node: ast.Return) -> None:
+    body.give_back(None if node.value is None else value_of(body, node.value))
+
+
+def _break(body: FunctionBody, node: ast.Break) -> None:
+    body.jump(body.loops[-1].end)
+
+
+def _continue(body: FunctionBody, node: ast.Continue) -> None:
+    body.jump(body.loops[-1].following)
+
+
+HANDLERS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AugAssign: _assign_in_place,
+    ast.For: _for,
+    ast.While: _while,
+    ast.If: _if,
+    ast.Return: _return,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Pass: lambda body, node: None,
+}

@@ -1,0 +1,148 @@
+"""Types of values in kernels, and values: a type, and the LLVM registers or literals that hold its parts."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from ...errors import UnsupportedError
+
+CONTIGUOUS, ROWS, STRIDED = "contiguous", "rows", "strided"  # layouts, from the most to the least that is known
+LAYOUTS = (CONTIGUOUS, ROWS, STRIDED)
+
+
+class Scalar(NamedTuple):
+    """A number: its name, and LLVM's type of it."""
+
+    name: str
+    llvm: str
+
+
+BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
+NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
+
+
+class Array(NamedTuple):
+    """An array: its elements, number of axes, layout, and whether nobody writes to it while a kernel runs.
+
+    Parts: address, the length of each axis, then strides in elements. CONTIGUOUS arrays have none, since they follow
+    from the lengths; those of ROWS have none for the last axis, whose elements are neighbours.
+    """
+
+    element: Scalar
+    axes: int
+    layout: str
+    constant: bool
+
+    @property
+    def strides(self) -> int:
+        """The number of strides among the parts."""
+        return {CONTIGUOUS: 0, ROWS: self.axes - 1, STRIDED: self.axes}[self.layout]
+
+
+class Record(NamedTuple):
+    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order."""
+
+    maker: Any
+    items: tuple[Any, ...]
+
+
+class Static:
+    """What is known when a kernel is compiled, and takes no register: a function, a class, a module, None."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __repr__(self) -> str:
+        return f"Static({self.thing!r})"
+
+
+Type = Any  # Scalar, Array, Record or Static
+
+
+class Value(NamedTuple):
+    """A value: its type, its parts, and the number that it is known to be, if it is one."""
+
+    type: Type
+    parts: tuple[str, ...]
+    known: Any = None
+
+
+NONE = Value(Static(None), ())
+
+
+def parts_of(kind: Type) -> list[str]:
+    """LLVM's types of the parts of a value."""
+    if isinstance(kind, Scalar):
+        return [kind.llvm]
+    if isinstance(kind, Array):
+        return ["ptr"] + ["i64"] * (kind.axes + kind.strides)
+    return [part for item in kind.items for part in parts_of(item)] if isinstance(kind, Record) else []
+
+
+def items_of(value: Value) -> list[Value]:
+    """The items of a tuple."""
+    found, start = [], 0
+    for item in value.type.items:
+        end = start + len(parts_of(item))
+        found.append(made_of(item, value.parts[start:end]))
+        start = end
+    return found
+
+
+def made_of(kind: Type, parts: tuple[str, ...]) -> Value:
+    """The value with some parts: a known one if that is a literal whole number, as lengths and -1 in shapes are."""
+    literal = kind == INTEGER and not parts[0].startswith("%")
+    return Value(kind, parts, int(parts[0]) if literal else None)
+
+
+def record(items: list[Value], maker: Any = None) -> Value:
+    """The tuple of some values."""
+    parts = tuple(part for item in items for part in item.parts)
+    return Value(Record(maker, tuple(item.type for item in items)), parts)
+
+
+def integer(number: int) -> Value:
+    """A known whole number."""
+    return Value(INTEGER, (str(number),), number)
+
+
+def boolean(truth: bool) -> Value:
+    """A known truth value."""
+    return Value(BOOLEAN, ("true" if truth else "false",), truth)
+
+
+def real(number: float) -> Value:
+    """A known real number; its digits are those of its bits."""
+    return Value(REAL, ("0x" + struct.pack(">d", number).hex().upper(),), number)
+
+
+def unified(a: Type, b: Type) -> Type:
+    """The type of a variable that is assigned values of two types. Raises UnsupportedError if there is none."""
+    if a == b:
+        return a
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return max(a, b, key=NUMBERS.index)
+    if isinstance(a, Array) and isinstance(b, Array) and (a.element, a.axes) == (b.element, b.axes):
+        layout = max(a.layout, b.layout, key=LAYOUTS.index)
+        return Array(a.element, a.axes, layout, a.constant and b.constant)
+    if isinstance(a, Record) and isinstance(b, Record) and (a.maker, len(a.items)) == (b.maker, len(b.items)):
+        return Record(a.maker, tuple(map(unified, a.items, b.items)))
+    raise UnsupportedError(f"one name stands for {described(a)} and for {described(b)}")
+
+
+def described(kind: Type) -> str:
+    """A type in words."""
+    if isinstance(kind, Scalar):
+        return f"{'an' if kind is INTEGER else 'a'} {kind.name}"
+    if isinstance(kind, Array):
+        return f"an array of {kind.element.name}s with {kind.axes} axes"
+    if isinstance(kind, Record):
+        return f"a tuple of {len(kind.items)}" if kind.maker is None else f"a {kind.maker.__name__}"
+    return repr(kind.thing)
