@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .display import Shown
+from .display import Shown, arrays
 from .engine.arguments import Shape, check_out, precision
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
@@ -64,10 +64,10 @@ class Rollouts(Shown):
         return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        shapes = [(name, f"{getattr(self, name).shape} {getattr(self, name).dtype}") for name in ("t", "q", "v")]
         diverged = np.flatnonzero(self.diverged >= 0)
         complete = int((self.done == len(self.t)).sum())
-        return [*shapes, ("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
+        endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
+        return [*arrays(self, "t", "q", "v"), *endings]
 
 
 def rollout(

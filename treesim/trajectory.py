@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .display import Shown, span
+from .display import Shown, arrays, html_table, span
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import write_whole
@@ -57,6 +57,12 @@ class JointStates(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     tau: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<JointStates: {len(self.q)} states, q {span(self.q.ravel().tolist())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
@@ -17,8 +18,26 @@ ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
-@dataclass(frozen=True, eq=False)
-class FrameConstraint:
+class _Shown(Shown):
+    """What both kinds of constraint show of themselves."""
+
+    rows: Any
+    target: Any
+    reference: str
+    damping: float
+    stiffness: float
+
+    def _what(self) -> str:
+        state = "held" if self.target is None else "driven"
+        return f"{selection(self.rows)} {state}, along {self.reference!r}"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("rows", "target", "damping", "stiffness")
+        return [(label, getattr(self, label)) for label in labels]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameConstraint(_Shown):
     """A frame whose acceleration is given: by default it is held, all six rows of it.
 
     frame: its name. rows: what is constrained, as rows (r, 6) on the frame's velocity (of its origin, then angular, as
@@ -38,6 +57,9 @@ class FrameConstraint:
     stiffness: float = 0.0
     pose: Any = None
 
+    def __repr__(self) -> str:
+        return f"<FrameConstraint on {self.frame!r}: {self._what()}>"
+
     @property
     def label(self) -> str:
         """What messages call the constraint."""
@@ -49,8 +71,8 @@ class FrameConstraint:
         return self.frame, None
 
 
-@dataclass(frozen=True, eq=False)
-class LoopConstraint:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoopConstraint(_Shown):
     """Two frames whose relative acceleration is given: by default the first is held to the second, all six rows.
 
     first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
@@ -65,6 +87,9 @@ class LoopConstraint:
     reference: str = "world"
     damping: float = 0.0
     stiffness: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<LoopConstraint between {self.first!r} and {self.second!r}: {self._what()}>"
 
     @property
     def label(self) -> str:

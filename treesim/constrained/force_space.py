@@ -30,7 +30,7 @@ class ForceSpaceMethod:
         acceleration = _accelerations(problem, _with_constraint_forces(problem, rows, force))
         residual = problem.wanted - constraint_terms(problem, acceleration)[0]
         refuse_overflow("constrained dynamics", acceleration, force, residual)
-        return ConstrainedAcceleration(acceleration, force, residual, iterations)
+        return ConstrainedAcceleration(acceleration, force, residual, iterations, problem.robot.name)
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (..., m) with Λ⁻¹ f = gamma, and iterations (...)."""

@@ -52,7 +52,7 @@ def constrained_dynamics(
     tables = constraint_tables(robot, given)
     _check_settings(mu, tolerance, max_iterations)
     if not given:
-        return _unconstrained(forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature))
+        return _unconstrained(robot, forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature))
     if robot.nv == 0:
         raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
     wanted = wanted_derivatives(robot, tables, q, v)
@@ -67,6 +67,6 @@ def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
     whole_number("max_iterations", max_iterations, 1)
 
 
-def _unconstrained(qdd: np.ndarray) -> ConstrainedAcceleration:
+def _unconstrained(robot: Tree, qdd: np.ndarray) -> ConstrainedAcceleration:
     nothing = np.zeros((*qdd.shape[:-1], 0))
-    return ConstrainedAcceleration(qdd, nothing, nothing, np.zeros(qdd.shape[:-1], dtype=int))
+    return ConstrainedAcceleration(qdd, nothing, nothing, np.zeros(qdd.shape[:-1], dtype=int), robot.name)

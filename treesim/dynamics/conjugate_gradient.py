@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..display import arrays, batch, html_table, span
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
 from ..kernels.conjugate_gradient import (
@@ -30,6 +31,13 @@ class Solution(NamedTuple):
     qdd: np.ndarray
     iterations: np.ndarray
     residual: np.ndarray
+
+    def __repr__(self) -> str:
+        steps, worst = span(np.ravel(self.iterations).tolist()), np.max(self.residual, initial=0.0)
+        return f"<Solution: nv {self.qdd.shape[-1]}, iterations {steps}, residual {worst:.2g}{batch(self.qdd)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
 
 
 def solve(

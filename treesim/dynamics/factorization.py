@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import Shown, span
 from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.evaluate import refuse_overflow
 from ..engine.generic import compiled
@@ -15,7 +16,7 @@ from ..kernels import factored
 from ..model.topology import Topology
 
 
-class Factorization:
+class Factorization(Shown):
     """The factors of one matrix; make it with `ltdl` or `ltl`.
 
     L: (n, n) lower triangular, with ones on the diagonal for LTDL. D: (n,) diagonal of LTDL, ones for LTL.
@@ -34,6 +35,14 @@ class Factorization:
         with np.errstate(all="ignore"):
             self._run(factorize)
         self._check()
+
+    def __repr__(self) -> str:
+        form = "L' D L" if self._unit else "L' L"
+        return f"<Factorization H = {form}: n {len(self._parent)}, {len(self._packed)} entries on paths>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        diagonal = "D" if self._unit else "diagonal of L"
+        return [("topology", self.topology), (diagonal, span(self._diagonal().tolist()))]
 
     @property
     def L(self) -> np.ndarray:

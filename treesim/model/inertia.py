@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
-from ..display import vector
+from ..display import Shown, matrix, vector
 from ..errors import ModelError
 from .frozen import frozen, record
 
@@ -47,7 +48,7 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 
 
 @record(eq=False)
-class Placement:
+class Placement(Shown):
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
     the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6)."""
 
@@ -77,6 +78,9 @@ class Placement:
         cosine = np.clip((np.trace(self.rotation) - 1) / 2, -1, 1)
         return f"<Placement at {vector(self.translation)}, turned by {np.arccos(cosine):.4g} rad>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*matrix("rotation", self.rotation), ("translation [m]", vector(self.translation))]
+
     def matrix(self) -> np.ndarray:
         """Return the (4, 4) homogeneous matrix."""
         matrix = np.eye(4)
@@ -85,7 +89,7 @@ class Placement:
 
 
 @record(eq=False)
-class Inertia:
+class Inertia(Shown):
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
@@ -108,6 +112,10 @@ class Inertia:
 
     def __repr__(self) -> str:
         return f"<Inertia of {self.mass:.6g} kg at {vector(self.com)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        center = ("centre of mass [m]", vector(self.com))
+        return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 
     def in_frame(self, placement: Placement) -> Inertia:
         """Return the same inertia in the frame in which this one's frame has the given placement."""

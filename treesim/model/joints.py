@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
-from ..display import vector
+from ..display import Shown, vector
 from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
@@ -53,7 +54,7 @@ JOINT_TYPES: dict[str, JointType] = {
 
 
 @record()
-class Joint:
+class Joint(Shown):
     """A joint: where it sits on the parent body, how it moves, and its limits.
 
     placement: frame of the child body in the frame of the parent body when the joint is at its neutral configuration.
@@ -100,6 +101,10 @@ class Joint:
         axis = f", axis {vector(self.axis)}" if self.kind.has_axis else ""
         limits = f", {self.lower[0]:.4g} ... {self.upper[0]:.4g}" if self.nq == 1 else ""  # type: ignore[index]
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+        return [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
 
     @property
     def kind(self) -> JointType:

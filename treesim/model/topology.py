@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..display import Shown
 from ..errors import ModelError
 from .frozen import Immutable, frozen
 
 
-class Topology(Immutable):
+class Topology(Immutable, Shown):
     """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
 
     Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
@@ -47,6 +48,10 @@ class Topology(Immutable):
 
     def __repr__(self) -> str:
         return f"<Topology: {self.n_bodies} bodies, {self.n_dofs} degrees of freedom, depth {self.depth}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        arrays = [("λ", self.parent.tolist()), ("λe", self.dof_parent.tolist()), ("dofs", self.dofs.tolist())]
+        return [*arrays, ("D1", self.D1), ("D2", self.D2)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.parent, self.dofs)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from ..display import html_table, vector
+from ..display import Shown, html_table, vector
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fastcall import FastEntry
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
@@ -29,7 +29,7 @@ FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
 @record(eq=False)
-class Body:
+class Body(Shown):
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
     its own frame (the frame that the joint places)."""
 
@@ -45,9 +45,12 @@ class Body:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
         return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
+
 
 @record(eq=False)
-class Frame:
+class Frame(Shown):
     """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame."""
 
     name: str
@@ -60,9 +63,12 @@ class Frame:
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("body", self.body), ("placement", self.placement)]
+
 
 @record(eq=False)
-class Visual:
+class Visual(Shown):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
     `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given."""
@@ -78,6 +84,12 @@ class Visual:
         object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
         object.__setattr__(self, "size", tuple(self.size))
         object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
+
+    def __repr__(self) -> str:
+        return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
 
 
 class Tree(Immutable):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..display import arrays, batch, html_table
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fastcall import FastEntry
 from ..errors import ModelError
@@ -30,6 +31,12 @@ class FrameMotion(NamedTuple):
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<FrameMotion of {self.position.shape[-2]} frames{batch(self.position, 2)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
 
 
 def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> FrameMotion:

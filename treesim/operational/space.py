@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import plugins
+from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
@@ -33,8 +34,8 @@ CENTERS = frozen([0], np.int64), frozen([1], np.int64)  # how many centres of ma
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 
 
-@dataclass(frozen=True, eq=False)
-class OperationalSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class OperationalSpace(Shown):
     """The dynamics of a robot in the coordinates of its tasks, at one state or a batch of them (leading axes).
 
     jacobian (..., m, nv): J, xdot = J v. inverse_inertia (..., m, m): Λ^-1 = J H^-1 J'. rank: of Λ^-1, how many
@@ -43,7 +44,7 @@ class OperationalSpace:
     jbar (..., nv, m): J̄ = H^-1 J' Λ, the dynamically consistent inverse: J J̄ = 1 if rank is m, J J̄ J = J always.
     nullspace (..., nv, nv): N = 1 - J̄ J; J N = 0, N^2 = N, and N' tau leaves the tasks alone. bias (..., m):
     β = Jdot v - J H^-1 C, the tasks' acceleration without any forces but gravity's (C holds it) and f_ext.
-    inverse_mass_jacobian (..., nv, m): H^-1 J'. Source: Featherstone 2010, section 2.
+    inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 2.
     """
 
     jacobian: np.ndarray
@@ -54,6 +55,17 @@ class OperationalSpace:
     nullspace: np.ndarray
     bias: np.ndarray
     inverse_mass_jacobian: np.ndarray
+    robot_name: str = ""
+
+    def __repr__(self) -> str:
+        m, nv = self.jacobian.shape[-2:]
+        name = f" of {self.robot_name!r}" if self.robot_name else ""
+        rank = span(np.ravel(self.rank).tolist())
+        return f"<OperationalSpace{name}: {m} rows, rank {rank}, nv {nv}{batch(self.bias)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
+        return arrays(self, *labels, "inverse_mass_jacobian")
 
     def acceleration(self, tau: Any) -> np.ndarray:
         """Return xddot (..., m) = J H^-1 tau + β under generalised forces tau (..., nv)."""
@@ -121,7 +133,7 @@ def operational_space(
     bias = velocity_terms - (bias_forces(robot, q, v, f_ext, gravity)[..., None, :] @ X)[..., 0, :]
     nullspace = _identity_minus(jbar @ J)
     refuse_overflow("the operational space", nullspace, bias)  # all else enters one of the two
-    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X)
+    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X, robot.name)
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:

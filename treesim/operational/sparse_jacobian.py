@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import Shown
 from ..dynamics.factorization import Factorization
 from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.evaluate import refuse_overflow
@@ -19,7 +20,7 @@ from ..model.tree import Tree
 from .frames import frame_jacobian, frame_tables
 
 
-class SparseJacobian:
+class SparseJacobian(Shown):
     """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
 
     topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
@@ -45,6 +46,13 @@ class SparseJacobian:
         self._packed = np.zeros((m, n))
         rows, columns = np.nonzero(self._pattern())
         self._packed[rows, self._depth[columns]] = dense[rows, columns]
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<SparseJacobian: {m} x {n}, {int(self._pattern().sum())} entries on paths>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("topology", self.topology), ("last degree of freedom of each row", (self._last + 1).tolist())]
 
     @property
     def shape(self) -> tuple[int, int]:

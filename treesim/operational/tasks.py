@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, listed, unknown_name
 from .frames import REFERENCES
 from .motion import FrameMotion
 
@@ -20,11 +21,17 @@ SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
 Rows: TypeAlias = Any
 
 
-class FramesTask:
+class FramesTask(Shown):
     """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses.
 
     Tasks of one's own derive from it.
     """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {listed(self.frames)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return list(vars(self).items())
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -59,6 +66,11 @@ def selected(rows: Rows, width: int = 6) -> np.ndarray:
     return matrix
 
 
+def _axes(reference: str | None) -> str:
+    """What to append to a task's line about its axes, where it says which."""
+    return "" if reference is None else f", along {reference!r}"
+
+
 def _along(reference: str | None, default: str) -> str:
     chosen = default if reference is None else reference
     if chosen not in REFERENCES:
@@ -85,7 +97,7 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
     return turn
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
     """Rows on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
 
@@ -97,6 +109,9 @@ class FrameTask(FramesTask):
     frame: str
     rows: Rows = None
     reference: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<FrameTask on {self.frame!r}: {selection(self.rows)}{_axes(self.reference)}>"
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -125,7 +140,7 @@ class FrameTask(FramesTask):
         return _turned(motion.rotation[..., 0, :, :], turning) @ R.T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RelativeTask(FramesTask):
     """Rows on the motion of frame `second` as seen from frame `first`, an observer who turns with it:
     xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
@@ -140,6 +155,10 @@ class RelativeTask(FramesTask):
     second: str
     rows: Rows = None
     reference: str | None = None
+
+    def __repr__(self) -> str:
+        ends = f"{self.second!r} seen from {self.first!r}"
+        return f"<RelativeTask of {ends}: {selection(self.rows)}{_axes(self.reference)}>"
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -173,11 +192,17 @@ class RelativeTask(FramesTask):
         return terms @ selected(self.rows).T
 
 
-@dataclass(frozen=True, eq=False)
-class CenterOfMassTask:
+@dataclass(frozen=True, eq=False, repr=False)
+class CenterOfMassTask(Shown):
     """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all."""
 
     rows: Rows = None
+
+    def __repr__(self) -> str:
+        return f"<CenterOfMassTask: {selection(self.rows)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("rows", self.rows), ("reference", "world")]
 
     @property
     def matrix(self) -> np.ndarray:
