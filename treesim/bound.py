@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from . import plugins
 from .display import Shown, vector
@@ -26,6 +27,7 @@ from .model.quaternions import configuration
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_codes
+from .types import Engine, Reference
 
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
@@ -52,10 +54,10 @@ class Dynamics(Shown):
         self,
         robot: Tree,
         backend: str = "aba",
-        dtype: Any = np.float64,
-        engine: str = "auto",
-        gravity: Any = None,
-        armature: Any = None,
+        dtype: DTypeLike = np.float64,
+        engine: Engine = "auto",
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
     ) -> None:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
@@ -85,47 +87,60 @@ class Dynamics(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         qdd = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
             return qdd
         return self._forward.slowly((q, v, tau), out, f_ext)
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return tau (..., nv); see `treesim.inverse_dynamics`."""
         tau = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
             return tau
         return self._inverse.slowly((q, v, a), out, f_ext)
 
-    def bias_forces(self, q: Any, v: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def bias_forces(
+        self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the bias C (..., nv); see `treesim.bias_forces`."""
         return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
 
-    def mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
         M = np.empty(self._matrix, self.dtype) if out is None else out
         return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
 
-    def packed_mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+    def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
         M = np.empty(self.robot.nnz, self.dtype) if out is None else out
         return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
 
-    def solve_mass_matrix(self, q: Any, x: Any, out: Any = None) -> np.ndarray:
+    def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
         solution = np.empty(self._vector, self.dtype) if out is None else out
         return solution if self._solve.call(q, x, solution) == FINE else self._solve.slowly((q, x), out)
 
-    def frame_jacobian(self, q: Any, frame: str, reference: str = "world", out: Any = None) -> np.ndarray:
+    def frame_jacobian(
+        self, q: ArrayLike, frame: str, reference: Reference = "world", out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the Jacobian J (..., 6, nv) of a frame; see `treesim.frame_jacobian`."""
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
         J = np.empty((6, *self._vector), self.dtype) if out is None else out
         return J if function.call(q, J) == FINE else function.slowly((q,), out)
 
     def inverse_operational_inertia(
-        self, q: Any, frames: str | Sequence[str], method: str = "pv_osim", reference: str = "world", out: Any = None
+        self,
+        q: ArrayLike,
+        frames: str | Sequence[str],
+        method: str = "pv_osim",
+        reference: Reference = "world",
+        out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k) of k frames; see `treesim.inverse_operational_inertia`."""
         names = (frames,) if isinstance(frames, str) else tuple(frames)
@@ -161,12 +176,12 @@ class Dynamics(Shown):
             raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialised code")
         return _Plugin(self, self._gravity, self._armature)
 
-    def _jacobian_function(self, frame: str, reference: str) -> _Function:
+    def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
         function = self._function(jacobian_states, (self._q,), (6, *self._vector), False, constants)
         return self._frames.setdefault((frame, reference), function)
 
-    def _space_function(self, names: tuple[str, ...], method: str, reference: str) -> _Function:
+    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> _Function:
         found = plugins.get("operational", method)
         if not isinstance(found, CompiledMethod):
             raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
@@ -201,7 +216,7 @@ class _Function:
         self.call = self._bound.call
         return status
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Coerce, broadcast, run batches, or explain what cannot be computed."""
         owner, number, bound = self.owner, self.owner.dtype, self._bound
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
@@ -226,12 +241,12 @@ class _Function:
 class _Plugin:
     """Forward dynamics by a backend that is more than one kernel, or somebody else's."""
 
-    def __init__(self, owner: Dynamics, gravity: Any, armature: Any) -> None:
+    def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
         self.owner, self.parameters = owner, (gravity, armature)
 
     call = staticmethod(lambda *arrays: MISFIT)
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Ask the backend."""
         owner = self.owner
         qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)

@@ -7,17 +7,19 @@ import inspect
 import io
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .display import span
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
 from .model.given import checked_robot, told
 from .model.tree import Tree
+from .types import ControllerName
 
-CONTROLLERS = ("none", "hold", "pd")
+CONTROLLERS = get_args(ControllerName)
 
 
 class Controller(Protocol):
@@ -30,7 +32,7 @@ class Controller(Protocol):
     dt * damping + dt^2 * stiffness to the mass matrix's diagonal, which keeps stiff gains stable at large steps.
     """
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
         ...
 
@@ -38,15 +40,15 @@ class Controller(Protocol):
 class Function:
     """A plain function of (t, q, v) that returns the torque, as a controller."""
 
-    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
         self.function = function
 
     def __repr__(self) -> str:
         return f"<Function: {controller_name(self)}>"
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return what the function does."""
-        return self.function(t, q, v)  # type: ignore[no-any-return]
+        return self.function(t, q, v)
 
 
 def as_controller(robot: Tree, given: Any) -> Controller:
@@ -145,7 +147,7 @@ class PD:
     of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
     """
 
-    def __init__(self, robot: Tree, target: np.ndarray, kp: float | np.ndarray, kd: float | np.ndarray) -> None:
+    def __init__(self, robot: Tree, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
         self.target = coerce(Argument("target", target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
             raise ArgumentError(f"target must be {robot.nq} finite numbers (nq), got shape {self.target.shape}")
@@ -168,16 +170,16 @@ class PD:
 class Hold(PD):
     """PD control about the configuration at which the robot starts."""
 
-    def __init__(self, robot: Tree, q0: np.ndarray, kp: float | np.ndarray = 100.0, kd: float | np.ndarray = 10.0):
+    def __init__(self, robot: Tree, q0: ArrayLike, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         super().__init__(robot, q0, kp, kd)
 
 
 def make_controller(
-    name: str,
+    name: ControllerName,
     robot: Tree,
-    q0: np.ndarray,
-    kp: float | np.ndarray = 100.0,
-    kd: float | np.ndarray = 10.0,
+    q0: ArrayLike,
+    kp: ArrayLike = 100.0,
+    kd: ArrayLike = 10.0,
 ) -> Zero | PD:
     """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
     or the nearest one within the position limits).
@@ -195,13 +197,13 @@ def make_controller(
     raise unknown_name("controller", name, CONTROLLERS)
 
 
-def checked_gain(label: str, value: Any, nv: int) -> np.ndarray:
+def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
     """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
     gain = coerce(Argument(label, value, ()))
     if gain.shape not in ((), (nv,)):
         raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
     if not (np.isfinite(gain).all() and (gain >= 0).all()):
-        raise ArgumentError(f"{label} must be finite and not negative, got {value}")
+        raise ArgumentError(f"{label} must be finite and not negative, got {value!s}")
     return np.broadcast_to(gain, (nv,))
 
 

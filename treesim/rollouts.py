@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .display import Shown, arrays
 from .engine.arguments import Shape, check_out, precision
@@ -25,6 +26,7 @@ from .model.tree import Tree
 from .rollout_arguments import check_clock, refuse_non_finite_controls, settings_table, state_arrays
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
+from .types import Engine
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
@@ -72,18 +74,18 @@ class Rollouts(Shown):
 
 def rollout(
     robot: Tree,
-    q0: Any,
-    v0: Any,
-    controls: Any = None,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | Callable[..., None] | None = None,
     dt: float = 1e-3,
     steps: int | None = None,
-    kp: Any = 0.0,
-    kd: Any = 0.0,
+    kp: ArrayLike = 0.0,
+    kd: ArrayLike = 0.0,
     every: int = 1,
     out: str | os.PathLike[str] | tuple[np.ndarray, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    engine: str = "auto",
-    parameters: Any = None,
+    engine: Engine = "auto",
+    parameters: ArrayLike | None = None,
 ) -> Rollouts:
     """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
 

@@ -12,6 +12,7 @@ import treesim
 from .. import plugins
 from ..errors import PluginError, UnsupportedError, installed_by
 from ..model.given import positive_number, whole_number
+from ..types import Base
 from .base import CANONICAL, RAW, Answers, Question, Referee, is_floating
 from .diagnosis import culprit, verdict
 from .measures import TWIN_OFFSET, Scales, distance, errors, horizon, worst
@@ -28,7 +29,7 @@ MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against
 def compare(
     robot_source: object,
     against: str | Referee = "pybullet",
-    base: str = "floating",
+    base: Base = "floating",
     seed: int = 0,
     states: int = 100,
     steps: int = 1000,

@@ -9,6 +9,7 @@ from typing import cast
 import treesim
 
 from ..model.tree import Tree
+from ..types import Base
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Described:
     sha256: str | None = None
 
 
-def read(source: object, base: str) -> Described:
+def read(source: object, base: Base) -> Described:
     """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
     An installed robot keeps the name by which it was asked for.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
@@ -49,12 +50,12 @@ class Problem(NamedTuple):
     """Everything given: see `treesim.constrained_dynamics`; wanted (..., m) is the constraints' right-hand side."""
 
     robot: Tree
-    q: Any
-    v: Any
-    tau: Any
-    f_ext: Any
-    gravity: Any
-    armature: Any
+    q: ArrayLike
+    v: ArrayLike
+    tau: ArrayLike
+    f_ext: ArrayLike | None
+    gravity: ArrayLike | None
+    armature: ArrayLike | None
     tables: ConstraintTables
     wanted: np.ndarray
     operational: str

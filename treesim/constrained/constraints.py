@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
+from ..types import ConstraintRows, Reference
 
 ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
@@ -21,9 +23,9 @@ SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 class _Shown(Shown):
     """What both kinds of constraint show of themselves."""
 
-    rows: Any
-    target: Any
-    reference: str
+    rows: ConstraintRows | ArrayLike | None
+    target: ArrayLike | None
+    reference: Reference
     damping: float
     stiffness: float
 
@@ -50,12 +52,12 @@ class FrameConstraint(_Shown):
     """
 
     frame: str
-    rows: Any = None
-    target: Any = None
-    reference: str = "world"
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
     damping: float = 0.0
     stiffness: float = 0.0
-    pose: Any = None
+    pose: ArrayLike | None = None
 
     def __repr__(self) -> str:
         return f"<FrameConstraint on {self.frame!r}: {self._what()}>"
@@ -82,9 +84,9 @@ class LoopConstraint(_Shown):
 
     first: str
     second: str
-    rows: Any = None
-    target: Any = None
-    reference: str = "world"
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
     damping: float = 0.0
     stiffness: float = 0.0
 
@@ -169,7 +171,7 @@ def _finite(label: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: Any, v: Any) -> np.ndarray:
+def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """Return what R d/dt (v_first - v_second) must be (..., m): targets, with stabilisation where there is any.
 
     Raises ArgumentError, NonFiniteError naming the constraint.
@@ -182,7 +184,7 @@ def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: Any, v: Any) ->
     return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
 
 
-def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: Any, v: Any) -> np.ndarray:
+def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     label = f"target of {constraint.label}"
     target = np.zeros(len(R)) if constraint.target is None else constraint.target
     wanted = _finite(label, coerce(Argument(label, target, (len(R),))))
@@ -195,7 +197,7 @@ def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: Any, v: Any) 
     return wanted
 
 
-def _relative_velocity(robot: Tree, constraint: Constraint, q: Any, v: Any) -> np.ndarray:
+def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """The velocity (..., 6) of the first frame relative to the second, in the constraint's axes."""
     first, second = constraint.ends
     velocity = frame_velocity(robot, q, v, first)
@@ -204,7 +206,7 @@ def _relative_velocity(robot: Tree, constraint: Constraint, q: Any, v: Any) -> n
     return _in_axes(robot, constraint, q, velocity)
 
 
-def _displacement(robot: Tree, constraint: Constraint, q: Any) -> np.ndarray:
+def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
     """The displacement (..., 6) of the first frame from where it belongs: of its origin, and as a rotation vector."""
     from scipy.spatial.transform import Rotation
 
@@ -224,7 +226,7 @@ def _pose(constraint: Constraint) -> np.ndarray:
     return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))
 
 
-def _in_axes(robot: Tree, constraint: Constraint, q: Any, x: np.ndarray) -> np.ndarray:
+def _in_axes(robot: Tree, constraint: Constraint, q: ArrayLike, x: np.ndarray) -> np.ndarray:
     """x (..., 6) in the world's axes, or turned to those of the first frame."""
     if constraint.reference == "world":
         return x

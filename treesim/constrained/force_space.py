@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
@@ -37,7 +37,7 @@ class ForceSpaceMethod:
         raise NotImplementedError
 
 
-def _accelerations(problem: Problem, f_ext: Any) -> np.ndarray:
+def _accelerations(problem: Problem, f_ext: ArrayLike | None) -> np.ndarray:
     state = problem.q, problem.v, problem.tau
     return forward_dynamics(problem.robot, *state, f_ext, gravity=problem.gravity, armature=problem.armature)
 
@@ -96,7 +96,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
     return total
 
 
-def _with_armature(robot: Tree, armature: Any) -> Tree:
+def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """The robot with other rotor inertias; frames besides the bodies' own are left out."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)

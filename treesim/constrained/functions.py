@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
@@ -18,15 +18,15 @@ from .constraints import Constraint, constraint_tables, wanted_derivatives
 
 def constrained_dynamics(
     robot: Tree,
-    q: Any,
-    v: Any,
-    tau: Any,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
     constraints: Constraint | Sequence[Constraint],
-    f_ext: Any = None,
+    f_ext: ArrayLike | None = None,
     method: str = "direct",
     operational: str = "pv_osim_r",
-    gravity: Any = None,
-    armature: Any = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
     mu: float = 1e-4,
     tolerance: float = 1e-10,
     max_iterations: int = 100,

@@ -9,6 +9,7 @@ from .. import plugins
 from ..errors import TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
+from ..types import PluginKind, Reference
 from . import counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
@@ -17,7 +18,7 @@ from .counting import Count
 from .operations import Operations
 
 AUTO = "auto"  # stands for one of the others
-REFERENCE = "world"  # of the frames' rows
+REFERENCE: Reference = "world"  # of the frames' rows
 UNPUBLISHED = "its sources print an order, not a count"
 NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
 WITHOUT_FLOATING_BASE = "printed for a floating base only"
@@ -126,7 +127,7 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
 
 
 def _entries(
-    kind: str,
+    kind: PluginKind,
     formulas: Formulas,
     count: Callable[[Any], Count | None],
     count_specialised: Callable[[Any], Count | None],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table, span
 from ..engine.evaluate import Argument, evaluate
@@ -42,12 +43,12 @@ class Solution(NamedTuple):
 
 def solve(
     robot: Tree,
-    q: Any,
-    v: Any,
-    tau: Any,
-    f_ext: Any = None,
-    gravity: Any = None,
-    armature: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
     preconditioned: bool = True,
     max_iterations: int | None = None,
@@ -85,7 +86,7 @@ def _solve(
     constants: tuple[np.ndarray, np.ndarray],
     limits: np.ndarray,
     preconditioned: bool,
-    armature: Any,
+    armature: ArrayLike | None,
 ) -> Solution:
     qdd, report = evaluate(
         forward_dynamics_within_states,
@@ -114,7 +115,9 @@ class ConjugateGradient(CompiledBackend):
     preconditioned: ClassVar[bool] = False
     way_out: ClassVar[str] = "backend 'conjugate_gradient_hrh' takes fewer steps on branched robots, 'aba' takes none"
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error of the worst state; for one that does not converge, with what all states reached."""
         shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
         arguments = tuple(

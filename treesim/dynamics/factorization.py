@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, span
 from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
@@ -24,7 +25,7 @@ class Factorization(Shown):
     `solve` 2 D1, D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
     """
 
-    def __init__(self, topology: Topology, H: Any, unit: bool) -> None:
+    def __init__(self, topology: Topology, H: ArrayLike, unit: bool) -> None:
         self._tree = topology
         self._unit = unit
         self._parent = topology.dof_parent - 1
@@ -67,23 +68,23 @@ class Factorization(Shown):
         ends, and whether it is LTDL."""
         return self._start, self._packed, self._unit
 
-    def multiply(self, x: Any) -> np.ndarray:
+    def multiply(self, x: ArrayLike) -> np.ndarray:
         """Return L x."""
         return self._apply(factored.MULTIPLY, x)
 
-    def multiply_transposed(self, x: Any) -> np.ndarray:
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return L' x."""
         return self._apply(factored.MULTIPLY_TRANSPOSED, x)
 
-    def solve_lower(self, x: Any) -> np.ndarray:
+    def solve_lower(self, x: ArrayLike) -> np.ndarray:
         """Return L^-1 x."""
         return self._apply(factored.SOLVE_LOWER, x)
 
-    def solve_lower_transposed(self, x: Any) -> np.ndarray:
+    def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return L'^-1 x."""
         return self._apply(factored.SOLVE_LOWER_TRANSPOSED, x)
 
-    def solve(self, x: Any) -> np.ndarray:
+    def solve(self, x: ArrayLike) -> np.ndarray:
         """Return H^-1 x."""
         return self._apply(factored.SOLVE, x)
 
@@ -93,7 +94,7 @@ class Factorization(Shown):
         except ValueError:  # the square root of a negative pivot, when kernels run as plain Python
             self._packed[:] = np.nan
 
-    def _apply(self, operation: int, x: Any) -> np.ndarray:
+    def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
@@ -104,7 +105,7 @@ class Factorization(Shown):
         refuse_overflow("the product", rows)
         return np.ascontiguousarray(rows.T)
 
-    def _pack(self, H: Any) -> np.ndarray:
+    def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         matrix = coerce(Argument("H", H, (n, n)))
         if matrix.ndim != 2:
@@ -137,7 +138,7 @@ class Factorization(Shown):
         refuse_overflow("the factorization", self._packed)
 
 
-def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:
+def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     """Return the factors H = L' D L, L unit lower triangular, without fill-in.
 
     dof_parent: (n,) λe(1..n) in the papers' counting, as `Tree.dof_parent`. H: (n, n), symmetric positive definite,
@@ -148,7 +149,7 @@ def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:
     return Factorization(Topology(dof_parent), H, unit=True)
 
 
-def ltl(dof_parent: Sequence[int], H: Any) -> Factorization:
+def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     """Return the factor H = L' L, L lower triangular, without fill-in.
 
     Arguments, errors and source as in `ltdl`. Cost n square roots, D1 divisions and D2 multiply-adds.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..engine.arguments import Argument, check_out
@@ -23,6 +23,7 @@ from ..kernels.status import FINE
 from ..model.given import checked_robot, whole_number
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
 from .tables import constants_of, kernel_wrenches
@@ -44,15 +45,15 @@ PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 def forward_dynamics(
     robot: Tree,
-    q: Any,
-    v: Any,
-    tau: Any,
-    f_ext: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     backend: str = "aba",
-    gravity: Any = None,
-    armature: Any = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
     refinements: int = 0,
-    engine: str = "auto",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
@@ -93,7 +94,7 @@ def forward_dynamics(
     return _copied(qdd, out)
 
 
-def _with_engine(solver: DynamicsBackend, robot: Tree, engine: str) -> Callable[..., np.ndarray]:
+def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:
     """A backend's forward dynamics on an engine, with `out`; backends of other kinds know neither."""
     check_engine(engine)
     taken = solver.taken(robot) if isinstance(solver, Auto) else solver
@@ -114,14 +115,14 @@ def _copied(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
 
 def inverse_dynamics(
     robot: Tree,
-    q: Any,
-    v: Any,
-    a: Any,
-    f_ext: Any = None,
-    gravity: Any = None,
-    armature: Any = None,
-    method: str = "rnea",
-    engine: str = "auto",
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+    method: InverseDynamicsMethod = "rnea",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
@@ -149,7 +150,9 @@ def inverse_dynamics(
     return evaluate(fast.entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
 
 
-def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
+def bias_forces(
+    robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, gravity: ArrayLike | None = None
+) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
     Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
@@ -160,10 +163,10 @@ def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = N
 
 def mass_matrix(
     robot: Tree,
-    q: Any,
-    armature: Any = None,
-    method: str = "crba",
-    engine: str = "auto",
+    q: ArrayLike,
+    armature: ArrayLike | None = None,
+    method: MassMatrixMethod = "crba",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
 ) -> np.ndarray:
@@ -197,7 +200,9 @@ def _no_such_mass_matrix(method: str) -> Exception:
     return unknown_name("method of the mass matrix", method, MASS_MATRIX)
 
 
-def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto") -> tuple[np.ndarray, np.ndarray]:
+def energy(
+    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None = None, engine: Engine = "auto"
+) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
     Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
@@ -207,7 +212,7 @@ def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto
     return out[..., 0], out[..., 1]
 
 
-def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
+def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
@@ -216,6 +221,8 @@ def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
     return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]
 
 
-def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
+def _energy_and_momentum(
+    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None, engine: Engine
+) -> np.ndarray:
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     return evaluate(ENERGY, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.arguments import Argument, coerce, precision, refuse_non_finite
 from ..model.given import checked_robot
@@ -23,7 +22,7 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     return robot.topology.packed_pattern()
 
 
-def unpack_mass_matrix(robot: Tree, packed: Any) -> np.ndarray:
+def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
     """Return the full, symmetric mass matrix (..., nv, nv) of a packed one (..., nnz), float32 if that is.
 
     For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),

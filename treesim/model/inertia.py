@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, matrix, vector
 from ..errors import ModelError
@@ -55,6 +56,10 @@ class Placement(Shown):
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(self, rotation: ArrayLike = ..., translation: ArrayLike = ...) -> None: ...
+
     def __post_init__(self) -> None:
         rotation = _finite(self.rotation, (3, 3), "rotation")
         if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
@@ -99,6 +104,10 @@ class Inertia(Shown):
     mass: float = 0.0
     com: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rotational: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(self, mass: float = 0.0, com: ArrayLike = ..., rotational: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mass) or self.mass < 0:

@@ -8,11 +8,11 @@ gives the multi-DoF joint exactly; no kernel needs a block of its own for any jo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, vector
 from ..errors import ModelError, unknown_name
@@ -68,14 +68,14 @@ class Joint(Shown):
     name: str
     type: str
     placement: Placement = field(default_factory=Placement)
-    axis: Sequence[float] = (0.0, 0.0, 1.0)
-    lower: float | Sequence[float] = -np.inf
-    upper: float | Sequence[float] = np.inf
-    velocity: float | Sequence[float] = np.inf
-    effort: float | Sequence[float] = np.inf
-    damping: float | Sequence[float] = 0.0
-    friction: float | Sequence[float] = 0.0
-    armature: float | Sequence[float] = 0.0
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+    velocity: ArrayLike = np.inf
+    effort: ArrayLike = np.inf
+    damping: ArrayLike = 0.0
+    friction: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
@@ -98,8 +98,9 @@ class Joint(Shown):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
 
     def __repr__(self) -> str:
-        axis = f", axis {vector(self.axis)}" if self.kind.has_axis else ""
-        limits = f", {self.lower[0]:.4g} ... {self.upper[0]:.4g}" if self.nq == 1 else ""  # type: ignore[index]
+        axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
+        lower, upper = np.asarray(self.lower, float), np.asarray(self.upper, float)
+        limits = f", {lower[0]:.4g} ... {upper[0]:.4g}" if self.nq == 1 else ""
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}>"
 
     def _facts(self) -> list[tuple[str, Any]]:

@@ -6,10 +6,10 @@ keeps: `parent[i - 1]` is λ(i).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown
 from ..errors import ModelError
@@ -30,7 +30,7 @@ class Topology(Immutable, Shown):
 
     __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")
 
-    def __init__(self, parent: Sequence[int], dofs: Sequence[int] | None = None) -> None:
+    def __init__(self, parent: ArrayLike, dofs: ArrayLike | None = None) -> None:
         self.parent = frozen(parent, np.int64)
         self.dofs = frozen(np.ones(len(self.parent)) if dofs is None else dofs, np.int64)
         if self.parent.ndim != 1 or self.dofs.shape != self.parent.shape:

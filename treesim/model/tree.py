@@ -9,12 +9,14 @@ from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, html_table, vector
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fastcall import FastEntry
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from ..types import ShapeKind
 from .frozen import Immutable, frozen, record
 from .inertia import Inertia, Placement
 from .joints import Joint
@@ -75,7 +77,7 @@ class Visual(Shown):
 
     body: int
     placement: Placement
-    kind: str
+    kind: ShapeKind
     size: tuple[float, ...]
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
@@ -119,7 +121,7 @@ class Tree(Immutable):
         bodies: Sequence[Body],
         frames: Sequence[Frame] = (),
         visuals: Sequence[Visual] = (),
-        gravity: Sequence[float] = STANDARD_GRAVITY,
+        gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[Any] = (),
     ) -> None:
         self.name = name
@@ -142,7 +144,7 @@ class Tree(Immutable):
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity}")
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity!s}")
         for label, source in (
             ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
@@ -264,7 +266,7 @@ class Tree(Immutable):
                 q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)
         return q
 
-    def integrate(self, q: Any, displacement: Any) -> np.ndarray:
+    def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration (..., nq) reached from q (..., nq) by a displacement (..., nv): velocity times time.
 
         Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
@@ -274,7 +276,7 @@ class Tree(Immutable):
             INTEGRATE, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
         )
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         """Return the displacement (..., nv) from q0 to q1 (..., nq): integrate(q0, difference(q0, q1)) is q1.
 
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.

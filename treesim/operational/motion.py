@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table
 from ..engine.evaluate import Argument, coerce, evaluate
@@ -16,6 +17,7 @@ from ..kernels.frame_motion import NUMBERS, frame_motions_states
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import known_frame_codes, reference_code
 
 MOTIONS, CENTER = FastEntry(frame_motions_states), FastEntry(center_of_mass_states)
@@ -39,7 +41,7 @@ class FrameMotion(NamedTuple):
         return html_table(repr(self), arrays(self, *self._fields))
 
 
-def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> FrameMotion:
+def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
     shape = (len(frames), NUMBERS)
     if robot.nq == 0:
@@ -56,7 +58,7 @@ def as_motion(rows: np.ndarray) -> FrameMotion:
     return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION])
 
 
-def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.ndarray:
+def _standing(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> np.ndarray:
     """The rows of frames of a robot that cannot move."""
     arrays = [coerce(argument) for argument in _state(robot, q, v, a)]
     batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
@@ -67,11 +69,13 @@ def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.
     return rows
 
 
-def _state(robot: Tree, q: Any, v: Any, a: Any) -> tuple[Argument, Argument, Argument]:
+def _state(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Argument, Argument, Argument]:
     return configuration(robot, q), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
 
 
-def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, reference: str = "world") -> np.ndarray:
+def frame_acceleration(
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, reference: Reference = "world"
+) -> np.ndarray:
     """Return the classical acceleration (..., 6) of a frame: of its origin [m/s^2], then angular [rad/s^2].
 
     q (..., nq), v, a (..., nv): configuration, velocity, acceleration. reference: along the axes of the "world" or of
@@ -95,7 +99,9 @@ def massive(robot: Tree) -> Tree:
     return robot
 
 
-def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def center_of_mass_motion(
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return position [m], velocity [m/s] and acceleration [m/s^2] (..., 3) of the centre of mass, in the world.
 
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
@@ -106,7 +112,7 @@ def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarr
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
 
-def center_of_mass(robot: Tree, q: Any) -> np.ndarray:
+def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the position (..., 3) [m] of the centre of mass of all bodies, in the world.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
@@ -116,7 +122,7 @@ def center_of_mass(robot: Tree, q: Any) -> np.ndarray:
     return np.ascontiguousarray(center_of_mass_motion(robot, q, still, still)[0])
 
 
-def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
+def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the Jacobian J (..., 3, nv) of the centre of mass: J v is its velocity [m/s] along the world's axes.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..display import Shown, arrays, batch, span
@@ -24,6 +25,7 @@ from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import known_frame_codes
 from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
@@ -67,11 +69,11 @@ class OperationalSpace(Shown):
         labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
         return arrays(self, *labels, "inverse_mass_jacobian")
 
-    def acceleration(self, tau: Any) -> np.ndarray:
+    def acceleration(self, tau: ArrayLike) -> np.ndarray:
         """Return xddot (..., m) = J H^-1 tau + β under generalised forces tau (..., nv)."""
         return _apply(transposed(self.inverse_mass_jacobian), "tau", tau) + self.bias
 
-    def force(self, acceleration: Any) -> np.ndarray:
+    def force(self, acceleration: ArrayLike) -> np.ndarray:
         """Return the task force F (..., m) = Λ (xddot - β) for wanted accelerations xddot (..., m).
 
         Of accelerations that the robot cannot reach (rank below m), `torque(F)` gives their attainable part.
@@ -79,7 +81,7 @@ class OperationalSpace(Shown):
         wanted = coerce(Argument("acceleration", acceleration, (self.bias.shape[-1],)))
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
-    def torque(self, force: Any, tau0: Any = None) -> np.ndarray:
+    def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
         """Return tau (..., nv) = J' F + N' tau0: task forces F (..., m), and tau0 (..., nv) as far as it does not
         disturb the tasks. The tasks then accelerate by Λ^-1 F + β."""
         tau = _apply(transposed(self.jacobian), "force", force)
@@ -91,20 +93,20 @@ def transposed(matrix: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _apply(matrix: np.ndarray, label: str, vector: Any) -> np.ndarray:
+def _apply(matrix: np.ndarray, label: str, vector: ArrayLike) -> np.ndarray:
     x = coerce(Argument(label, vector, (matrix.shape[-1],)))
     return (matrix @ x[..., None])[..., 0]
 
 
 def operational_space(
     robot: Tree,
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     tasks: Task | Sequence[Task],
     method: str = "pv_osim",
-    reference: str = "world",
-    f_ext: Any = None,
-    gravity: Any = None,
+    reference: Reference = "world",
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
     """Return the operational space of `tasks`: J, Λ^-1, Λ, its rank, J̄, N and β.
@@ -180,7 +182,7 @@ def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]
     return listed
 
 
-def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """q and v as arrays with the same leading axes."""
     q, v = coerce(configuration(robot, q)), coerce(Argument("v", v, (robot.nv,)))
     if q.ndim == v.ndim == 1:
@@ -232,7 +234,7 @@ def _inverse_inertia(robot: Tree, q: np.ndarray, base: _BaseRows, method: str) -
 
 
 def _combined(
-    base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str
+    base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
     """T (..., m, base rows), or None for the identity; J = T times the base's, X = H^-1 J', and Jdot v (..., m)."""
     batch, width = base.J.shape[:-2], base.J.shape[-2]
@@ -258,7 +260,7 @@ def _combined(
     return T, T @ base.J, base.X @ transposed(T), np.concatenate(terms, axis=-1)
 
 
-def _are_the_base(base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str) -> bool:
+def _are_the_base(base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference) -> bool:
     """Whether the tasks are the base's frames, as they stand."""
     return len(tasks) == len(base.frames) and all(
         isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world" for task in tasks

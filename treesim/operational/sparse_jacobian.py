@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown
 from ..dynamics.factorization import Factorization
@@ -17,6 +18,7 @@ from ..kernels import sparse_jacobian as kernels
 from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import frame_jacobian, frame_tables
 
 
@@ -29,7 +31,7 @@ class SparseJacobian(Shown):
     2010, Table 1).
     """
 
-    def __init__(self, topology: Topology, last: Sequence[int], J: Any) -> None:
+    def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
         n, m = topology.n_dofs, len(last)
         self.topology = topology
         self._last = np.array(last, dtype=np.int64).reshape(m) - 1
@@ -67,11 +69,11 @@ class SparseJacobian(Shown):
         full[rows, columns] = self._packed[rows, self._depth[columns]]
         return full
 
-    def multiply(self, x: Any) -> np.ndarray:
+    def multiply(self, x: ArrayLike) -> np.ndarray:
         """Return J x (m,) or (m, k) for x (n,) or (n, k). Cost sum of d_i mul, d_i - 1 add a column."""
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
-    def multiply_transposed(self, x: Any) -> np.ndarray:
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return J' x (n,) or (n, k) for x (m,) or (m, k). Cost sum of d_i mul and add a column."""
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
@@ -101,7 +103,7 @@ class SparseJacobian(Shown):
         refuse_overflow("the product", out)
         return out
 
-    def null_space(self, jbar: Any) -> np.ndarray:
+    def null_space(self, jbar: ArrayLike) -> np.ndarray:
         """Return N = 1 - J̄ J (n, n) for J̄ (n, m). Cost n add, n times the sum of d_i mul and add."""
         m, n = self.shape
         inverse = coerce(Argument("jbar", jbar, (n, m)))
@@ -131,7 +133,7 @@ class SparseJacobian(Shown):
     def _run(self, entry: Callable[..., int], *arguments: np.ndarray) -> None:
         compiled(entry)(self._parent, self._depth, self._last, self._packed.reshape(-1), *arguments)
 
-    def _on_columns(self, entry: Callable[..., int], x: Any, size: int, result: int) -> np.ndarray:
+    def _on_columns(self, entry: Callable[..., int], x: ArrayLike, size: int, result: int) -> np.ndarray:
         vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
             raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
@@ -144,7 +146,9 @@ class SparseJacobian(Shown):
         return np.ascontiguousarray(out.T)
 
 
-def sparse_jacobian(robot: Tree, q: Any, frames: str | Sequence[str], reference: str = "world") -> SparseJacobian:
+def sparse_jacobian(
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], reference: Reference = "world"
+) -> SparseJacobian:
     """Return the Jacobian (6 k, nv) of frames at one configuration q (nq,), sparse.
 
     With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are

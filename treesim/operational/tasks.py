@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
 from ..errors import ArgumentError, listed, unknown_name
+from ..types import Reference, TaskRows
 from .frames import REFERENCES
 from .motion import FrameMotion
 
 SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
-Rows: TypeAlias = Any
+Rows: TypeAlias = TaskRows | ArrayLike | None
 
 
 class FramesTask(Shown):
@@ -43,11 +45,11 @@ class FramesTask(Shown):
         """r, how many rows there are."""
         raise NotImplementedError
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 6 k) for these motions of the k frames (world axes); reference: the default one."""
         raise NotImplementedError
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return Tdot (V_1; ...) (..., r): what xddot has besides T times the frames' classical accelerations."""
         raise NotImplementedError
 
@@ -66,12 +68,12 @@ def selected(rows: Rows, width: int = 6) -> np.ndarray:
     return matrix
 
 
-def _axes(reference: str | None) -> str:
+def _axes(reference: Reference | None) -> str:
     """What to append to a task's line about its axes, where it says which."""
     return "" if reference is None else f", along {reference!r}"
 
 
-def _along(reference: str | None, default: str) -> str:
+def _along(reference: Reference | None, default: Reference) -> Reference:
     chosen = default if reference is None else reference
     if chosen not in REFERENCES:
         raise unknown_name("reference", chosen, REFERENCES)
@@ -108,7 +110,7 @@ class FrameTask(FramesTask):
 
     frame: str
     rows: Rows = None
-    reference: str | None = None
+    reference: Reference | None = None
 
     def __repr__(self) -> str:
         return f"<FrameTask on {self.frame!r}: {selection(self.rows)}{_axes(self.reference)}>"
@@ -123,14 +125,14 @@ class FrameTask(FramesTask):
         """How many rows there are."""
         return len(selected(self.rows))
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 6)."""
         R = selected(self.rows)
         if _along(self.reference, reference) == "world":
             return np.broadcast_to(R, (*motion.position.shape[:-2], *R.shape))
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return (..., r): -w x pdot in turning axes, nothing along the world's."""
         R = selected(self.rows)
         V = motion.velocity[..., 0, :]
@@ -154,7 +156,7 @@ class RelativeTask(FramesTask):
     first: str
     second: str
     rows: Rows = None
-    reference: str | None = None
+    reference: Reference | None = None
 
     def __repr__(self) -> str:
         ends = f"{self.second!r} seen from {self.first!r}"
@@ -170,7 +172,7 @@ class RelativeTask(FramesTask):
         """How many rows there are."""
         return len(selected(self.rows))
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 12)."""
         arm = motion.position[..., 1, :] - motion.position[..., 0, :]
         T = np.zeros((*arm.shape[:-1], 6, 12))
@@ -180,7 +182,7 @@ class RelativeTask(FramesTask):
             T = _turn_of_both(motion.rotation[..., 0, :, :]) @ T
         return selected(self.rows) @ T
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return (..., r): -w_1 x (pdot_2 - pdot_1), and in turning axes -w_1 x xdot besides."""
         V1, V2 = motion.velocity[..., 0, :], motion.velocity[..., 1, :]
         w, apart = V1[..., 3:], V2[..., :3] - V1[..., :3]
@@ -196,7 +198,7 @@ class RelativeTask(FramesTask):
 class CenterOfMassTask(Shown):
     """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all."""
 
-    rows: Rows = None
+    rows: ArrayLike | None = None
 
     def __repr__(self) -> str:
         return f"<CenterOfMassTask: {selection(self.rows)}>"

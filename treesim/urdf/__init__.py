@@ -13,12 +13,13 @@ from .resolve import open_source
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
+    from ..types import Base, Mimic
     from .read import Source
 
 __all__ = ["Finding", "RobotEntry", "UrdfWarning", "installed_robots", "load", "to_urdf"]
 
 
-def load(source: Source, base: str = "fixed", mimic: str | None = None, strict: bool = False) -> Tree:
+def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, strict: bool = False) -> Tree:
     """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
 
     source: a path, an open file, XML text (a str that holds "<", or bytes), or the short name of an installed robot
