@@ -48,6 +48,12 @@ class Dynamics(Shown):
     from. Results differ from the plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame,
     method), ArgumentError, UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the
     plain functions.
+
+    Example:
+        >>> bound = treesim.Dynamics(treesim.load("ur5"))
+        >>> q, v, tau, a = np.full(6, 0.5), np.ones(6), np.zeros(6), np.empty(6)
+        >>> bound.forward_dynamics(q, v, tau, out=a) is a
+        True
     """
 
     def __init__(

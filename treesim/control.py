@@ -123,7 +123,12 @@ class _Trial(pickle.Pickler):
 
 
 class Zero:
-    """No torque at all: the robot moves under gravity and its own friction."""
+    """No torque at all: the robot moves under gravity and its own friction.
+
+    Example:
+        >>> treesim.control.Zero(treesim.load("ur5")).torque(0.0, np.zeros(6), np.zeros(6))
+        array([0., 0., 0., 0., 0., 0.])
+    """
 
     def __init__(self, robot: Tree) -> None:
         self._torque = np.zeros(checked_robot(robot).nv)
@@ -145,6 +150,11 @@ class PD:
 
     robot: the tree. target: (nq,) configuration. kp, kd: gains [N m/rad, N m s/rad; N/m, N s/m], one for all degrees
     of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
+        array([5., 5., 5., 5., 5., 5.])
     """
 
     def __init__(self, robot: Tree, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
@@ -168,7 +178,13 @@ class PD:
 
 
 class Hold(PD):
-    """PD control about the configuration at which the robot starts."""
+    """PD control about the configuration at which the robot starts.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.Hold(robot, robot.neutral())
+        <Hold of 'ur5': kp 100, kd 10>
+    """
 
     def __init__(self, robot: Tree, q0: ArrayLike, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         super().__init__(robot, q0, kp, kd)
@@ -186,6 +202,11 @@ def make_controller(
 
     q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name,
     ArgumentError for what is no robot, configuration or gain.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
+        <Hold of 'ur5': kp 50, kd 10>
     """
     checked_robot(robot)
     if name == "none":

@@ -104,6 +104,10 @@ def available(kind: PluginKind) -> tuple[str, ...]:
 
     Built-ins come first in their order of presentation, then the names of installed plugins, sorted.
     Nothing is imported. Raises UnknownNameError for another kind.
+
+    Example:
+        >>> treesim.available("dynamics")[:3]
+        ('aba', 'crba_ltdl', 'crba_ltl')
     """
     built_in = _kind(kind)
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))

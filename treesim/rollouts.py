@@ -49,6 +49,12 @@ class Rollouts(Shown):
     early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
     the last of them lack is NaN.
     q and v are memory-mapped files, or the caller's arrays, when they were asked for.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), steps=20, every=5)
+        >>> runs.q.shape, runs.t
+        ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
     """
 
     t: np.ndarray
@@ -113,6 +119,13 @@ def rollout(
     results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
     UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
     be, and for a policy that branches.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> def policy(t, q, v, p, u):
+        ...     u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
+        >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
+        <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     checked_robot(robot)
     check_engine(engine)
@@ -152,6 +165,12 @@ def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:
 
     q and v are mapped from the files, which cannot be written to through them; `diverged` is looked for in all of them.
     Raises ArgumentError where there are no unfinished files of that name.
+
+    Example:
+        >>> treesim.rollouts.read_unfinished("no_such_run")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ArgumentError: no unfinished rollouts of 'no_such_run': ...
     """
     record, arrays = read_record(out)
     done = Done(*(record[label] for label in Done._fields))

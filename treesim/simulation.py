@@ -167,6 +167,12 @@ class Simulation(Shown):
     velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
     the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
     the robot has Coulomb friction that the integrator leaves out.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
+        >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
+        <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
     """
 
     def __init__(

@@ -76,6 +76,11 @@ class Trajectory(Shown):
     dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
     `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
+
+    Example:
+        >>> trajectory = treesim.Simulation(treesim.load("ur5")).run(0.01)
+        >>> trajectory.q.shape, trajectory["elbow_joint"].q.shape
+        ((11, 6), (11,))
     """
 
     robot_name: str

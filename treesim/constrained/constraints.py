@@ -49,6 +49,10 @@ class FrameConstraint(_Shown):
     of the origin, in the frame's own axes the spatial acceleration.
     damping [1/s], stiffness [1/s^2]: stabilisation after Baumgarte; the target becomes
     target - damping * velocity - stiffness * displacement from `pose` (4, 4) in the world, which stiffness needs.
+
+    Example:
+        >>> treesim.FrameConstraint("ee_link", "linear", target=[0, 0, 1], damping=10)
+        <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
     """
 
     frame: str
@@ -80,6 +84,10 @@ class LoopConstraint(_Shown):
     first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
     that of the second; reference: "world", or "local", the first frame's own axes. stiffness pulls the first frame onto
     the second. Forces are those on the first frame; the second feels the opposite.
+
+    Example:
+        >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
+        <LoopConstraint between 'left_hand' and 'right_hand': all rows held, along 'local'>
     """
 
     first: str

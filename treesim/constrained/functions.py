@@ -44,6 +44,13 @@ def constrained_dynamics(
     ConstraintError naming a row that depends on others, ConvergenceError when constraints contradict each other,
     UnsupportedError. Cost: "pv" O(N + m^2 d + m^3), "caba" O(N + m) an iteration, else a few articulated-body sweeps,
     Λ⁻¹ by its method, and O(m^3).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, still = np.full(6, 0.5), np.zeros(6)
+        >>> held = treesim.constrained_dynamics(robot, q, still, still, treesim.FrameConstraint("ee_link", "linear"))
+        >>> held.force.shape, np.allclose(held.residual, 0)
+        ((3,), True)
     """
     robot = checked_robot(robot)
     given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)

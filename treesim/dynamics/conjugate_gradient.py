@@ -61,6 +61,13 @@ def solve(
     A state that does not converge raises nothing here: its residual stays above the tolerance.
     Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration.
     Source: Jain 1991, section 4, with the coefficient of eq. 30 corrected.
+
+    Example:
+        >>> from treesim.dynamics import conjugate_gradient
+        >>> robot = treesim.load("ur5")
+        >>> found = conjugate_gradient.solve(robot, np.full(6, 0.5), np.zeros(6), np.zeros(6), tolerance=1e-6)
+        >>> bool(found.residual < 1e-6), found.qdd.shape
+        (True, (6,))
     """
     arguments = (
         configuration(robot, q),

@@ -75,6 +75,14 @@ def forward_dynamics(
     UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
     ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
     of meaning. Cost: the backend's; `aba` is O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, tau = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> treesim.forward_dynamics(robot, q, v, tau).round(2)
+        array([ -0.25,  26.58, -40.66,  14.35,  -3.13,   5.04])
+        >>> treesim.forward_dynamics(robot, np.tile(q, (10, 1)), v, tau, backend="crba_ltdl").shape
+        (10, 6)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -130,6 +138,13 @@ def inverse_dynamics(
     Arguments and errors as in `forward_dynamics`. method: "rnea", recursive Newton-Euler (RBDA Table 5.1), or
     "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
     has two recursions that do not wait for each other.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> tau = treesim.inverse_dynamics(robot, q, v, a)
+        >>> np.allclose(treesim.forward_dynamics(robot, q, v, tau), a)
+        True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -156,6 +171,11 @@ def bias_forces(
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
     Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
+        array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
     return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
@@ -179,6 +199,12 @@ def mass_matrix(
     packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q = np.full(6, 0.5)
+        >>> treesim.mass_matrix(robot, q).shape, treesim.mass_matrix(robot, q, packed=True).shape
+        ((6, 6), (21,))
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -206,6 +232,12 @@ def energy(
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
     Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> kinetic, potential = treesim.energy(robot, np.full(6, 0.5), np.ones(6))
+        >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
+        6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
     out = _energy_and_momentum(robot, q, v, gravity, engine)
@@ -216,6 +248,11 @@ def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
+        array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
     return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]

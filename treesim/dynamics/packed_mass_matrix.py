@@ -17,6 +17,12 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 3). So
     `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
     packs a full matrix. Fresh arrays; O(nnz).
+
+    Example:
+        >>> from treesim.model import generators
+        >>> rows, columns = treesim.mass_matrix_pattern(generators.tree_1())
+        >>> rows[:6].tolist(), columns[:6].tolist()
+        ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
     """
     robot = checked_robot(robot)
     return robot.topology.packed_pattern()
@@ -27,6 +33,12 @@ def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
 
     For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),
     NonFiniteError. O(nv^2).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> packed = treesim.mass_matrix(robot, np.full(6, 0.5), packed=True)
+        >>> np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, np.full(6, 0.5)))
+        True
     """
     robot = checked_robot(robot)
     argument = Argument("packed", packed, (robot.nnz,))

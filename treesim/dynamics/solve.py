@@ -26,6 +26,12 @@ def solve_mass_matrix(
     q (..., nq): configuration. engine, out: as in `forward_dynamics`. Raises ArgumentError, NonFiniteError,
     SingularInertiaError (naming the joint), UnknownNameError and UnsupportedError (engine). CRBA, LTDL without fill-in
     and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, force = np.full(6, 0.5), np.arange(6.0)
+        >>> np.allclose(treesim.mass_matrix(robot, q) @ treesim.solve_mass_matrix(robot, q, force), force)
+        True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

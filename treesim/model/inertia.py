@@ -51,7 +51,13 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 @record(eq=False)
 class Placement(Shown):
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
-    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6)."""
+    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6).
+
+    Example:
+        >>> A = treesim.Placement.from_xyz_rpy((1, 0, 0), (0, 0, np.pi / 2))
+        >>> A @ treesim.Placement(translation=(2, 0, 0))
+        <Placement at (1, 2, 0), turned by 1.571 rad>
+    """
 
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -99,7 +105,13 @@ class Inertia(Shown):
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
     Raises ModelError for a negative mass, NaN, or an asymmetric matrix; physical plausibility beyond that is the
-    business of whoever reads the numbers (see treesim.urdf)."""
+    business of whoever reads the numbers (see treesim.urdf).
+
+    Example:
+        >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))
+        >>> bob + treesim.Inertia(3.0, com=(0, 0, -1.0))
+        <Inertia of 4 kg at (0, 0, -0.875)>
+    """
 
     mass: float = 0.0
     com: np.ndarray = field(default_factory=lambda: np.zeros(3))

@@ -63,6 +63,12 @@ class Joint(Shown):
     velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
     damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
     Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
+
+    Example:
+        >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
+        <Joint 'elbow': revolute, axis (0, 1, 0), -2 ... 2>
+        >>> treesim.Joint("shoulder", "spherical").nv
+        3
     """
 
     name: str

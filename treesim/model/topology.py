@@ -26,6 +26,13 @@ class Topology(Immutable, Shown):
     graph; last_dof, the last degree of freedom on the path to each body, the base first.
     Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
     degrees of freedom, which the expansion skips.
+
+    Example:
+        >>> topology = treesim.Topology([0, 1, 1, 3])
+        >>> topology.children(1), topology.support(4)
+        ((2, 3), (1, 3, 4))
+        >>> topology.depth, topology.D1
+        (3, 4)
     """
 
     __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")

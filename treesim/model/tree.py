@@ -33,7 +33,13 @@ FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 @record(eq=False)
 class Body(Shown):
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
-    its own frame (the frame that the joint places)."""
+    its own frame (the frame that the joint places).
+
+    Example:
+        >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+        >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+        <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
+    """
 
     name: str
     parent: int
@@ -53,7 +59,12 @@ class Body(Shown):
 
 @record(eq=False)
 class Frame(Shown):
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame."""
+    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame.
+
+    Example:
+        >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+        <Frame 'tip': on body 1 at (0, 0, -1)>
+    """
 
     name: str
     body: int
@@ -73,7 +84,12 @@ class Frame(Shown):
 class Visual(Shown):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given."""
+    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given.
+
+    Example:
+        >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
+        <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
+    """
 
     body: int
     placement: Placement
@@ -107,6 +123,13 @@ class Tree(Immutable):
     upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be
     unlocked. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
+
+    Example:
+        >>> hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+        >>> pole = treesim.Body("pole", 0, hinge, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+        >>> tip = treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+        >>> treesim.Tree("pendulum", [pole], frames=[tip])
+        <Tree 'pendulum': 1 bodies, nq 1, nv 1, 1.5 kg>
     """
 
     __slots__ = (

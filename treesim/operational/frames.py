@@ -94,6 +94,11 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
     """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
 
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
+        array([ 0.346,  0.396, -0.491])
     """
     robot = checked_robot(robot)
     tables, pose = known_frame_codes(robot, (frame,), "world"), np.empty((4, 4))
@@ -108,6 +113,11 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the poses (..., n_bodies + 1, 4, 4) of all bodies' own frames in the world; row 0 is the world itself.
 
     q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.body_poses(robot, robot.neutral()).shape
+        (7, 4, 4)
     """
     robot = checked_robot(robot)
     if robot.nq == 0:
@@ -123,6 +133,13 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference =
 
     reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
     reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.ones(6)
+        >>> J = treesim.frame_jacobian(robot, q, "ee_link", reference="local")
+        >>> np.allclose(J @ v, treesim.frame_velocity(robot, q, v, "ee_link", reference="local"))
+        True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -140,6 +157,11 @@ def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, referenc
     """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
 
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
+        array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
     """
     robot = checked_robot(robot)
     constants = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference))

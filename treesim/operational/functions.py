@@ -24,6 +24,11 @@ def inverse_operational_inertia(
     SingularInertiaError.
     Sources: Featherstone 2010, section 4 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
     Sathya, Decre, Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.inverse_operational_inertia(robot, np.full(6, 0.5), ["ee_link", "forearm_link"]).shape
+        (12, 12)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

@@ -81,6 +81,12 @@ def frame_acceleration(
     q (..., nq), v, a (..., nv): configuration, velocity, acceleration. reference: along the axes of the "world" or of
     the frame ("local"). It is what an observer at rest measures, without gravity: J a + Jdot v for world axes. Raises
     UnknownNameError (frame, reference), ArgumentError, NonFiniteError. O(N). Source: RBDA sections 2.11 and 4.1.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> treesim.frame_acceleration(robot, q, v, a, "ee_link").round(2)
+        array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
     robot = checked_robot(robot)
     local = reference_code(reference) != reference_code("world")
@@ -116,6 +122,11 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the position (..., 3) [m] of the centre of mass of all bodies, in the world.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.center_of_mass(robot, np.full(6, 0.5)).round(3)
+        array([ 0.206,  0.203, -0.115])
     """
     robot = checked_robot(robot)
     still = np.zeros(robot.nv)
@@ -126,6 +137,13 @@ def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the Jacobian J (..., 3, nv) of the centre of mass: J v is its velocity [m/s] along the world's axes.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.ones(6)
+        >>> momentum = robot.mass * treesim.center_of_mass_jacobian(robot, q) @ v
+        >>> np.allclose(momentum, treesim.momentum(robot, q, v)[:3])
+        True
     """
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)

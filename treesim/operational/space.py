@@ -47,6 +47,14 @@ class OperationalSpace(Shown):
     nullspace (..., nv, nv): N = 1 - J̄ J; J N = 0, N^2 = N, and N' tau leaves the tasks alone. bias (..., m):
     β = Jdot v - J H^-1 C, the tasks' acceleration without any forces but gravity's (C holds it) and f_ext.
     inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 2.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> task = treesim.FrameTask("ee_link", "position")
+        >>> space = treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)
+        >>> tau = space.torque(space.force([0, 0, 1]))  # up, with what the other joints need to stay out of it
+        >>> np.allclose(space.acceleration(tau), [0, 0, 1])
+        True
     """
 
     jacobian: np.ndarray
@@ -119,6 +127,14 @@ def operational_space(
     unattainable: redundant, singular or fixed rows lower the rank, and nothing singular is inverted.
     Raises UnknownNameError, ArgumentError, NonFiniteError, SingularInertiaError, ModelError (centre of mass of no
     mass). Cost: the method's, plus O(m n d) for H^-1 J', O(m^3), and O(m n^2) for N. Source: Featherstone 2010.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.zeros(6)
+        >>> treesim.operational_space(robot, q, v, "ee_link")
+        <OperationalSpace of 'ur5': 6 rows, rank 6, nv 6>
+        >>> treesim.operational_space(robot, q, v, ["ee_link", "tool0"])  # twelve rows of six joints
+        <OperationalSpace of 'ur5': 12 rows, rank 6, nv 6>
     """
     robot = checked_robot(robot)
     if not 0 < rtol < 1:

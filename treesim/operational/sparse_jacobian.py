@@ -29,6 +29,12 @@ class SparseJacobian(Shown):
     row that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, entry off
     the path). The costs below count multiplications, additions and divisions, with d_i entries in row i (Featherstone
     2010, Table 1).
+
+    Example:
+        >>> topology = treesim.Topology([0, 1, 1])
+        >>> J = treesim.SparseJacobian(topology, [2, 3], [[1, 2, 0], [3, 0, 4]])
+        >>> J.multiply([1, 1, 1])
+        array([3., 7.])
     """
 
     def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
@@ -154,6 +160,11 @@ def sparse_jacobian(
     With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are
     Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
     N = J.null_space(J̄). Raises UnknownNameError (frame, reference), ArgumentError, NonFiniteError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.sparse_jacobian(robot, np.full(6, 0.5), ["forearm_link", "ee_link"])
+        <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
     names = checked_frames(frames)

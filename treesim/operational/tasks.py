@@ -106,6 +106,10 @@ class FrameTask(FramesTask):
     frame: its name. rows: (r, 6), or "position", "orientation", or None for all six. reference: along the axes of the
     "world" or of the frame ("local"); None leaves it to `operational_space`. With "local" axes xddot is the derivative
     of these components: R' a - w x R' pdot for the origin, not the classical acceleration R' a.
+
+    Example:
+        >>> treesim.FrameTask("ee_link", "position", reference="local")
+        <FrameTask on 'ee_link': rows 'position', along 'local'>
     """
 
     frame: str
@@ -151,6 +155,12 @@ class RelativeTask(FramesTask):
     "world", or of `first` ("local"): then the first three are the rate of `second`'s coordinates in `first`. None
     leaves it to `operational_space`. xddot is the derivative of these components: along first's axes it holds the
     Coriolis and centrifugal terms of that frame.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> task = treesim.RelativeTask("forearm_link", "ee_link", "orientation")
+        >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
+        <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
     """
 
     first: str
@@ -196,7 +206,12 @@ class RelativeTask(FramesTask):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CenterOfMassTask(Shown):
-    """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all."""
+    """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all.
+
+    Example:
+        >>> treesim.CenterOfMassTask([[1, 0, 0], [0, 1, 0]])  # above the ground, at any height
+        <CenterOfMassTask: 2 rows>
+    """
 
     rows: ArrayLike | None = None
 

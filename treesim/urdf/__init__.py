@@ -33,6 +33,12 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
 
     Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. Doubts are kept
     in the tree's `notes` and emitted as one UrdfWarning.
+
+    Example:
+        >>> treesim.load("ur5")
+        <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
+        >>> treesim.load("ur5", base="floating").joint("root_joint").type
+        'floating'
     """
     for name, value, allowed in (("base", base, ("fixed", "floating")), ("mimic", mimic, (None, "free"))):
         if value not in allowed:
