@@ -22,7 +22,7 @@ from . import sensitivity
 from .trees import random_tree
 
 needs_specialised = pytest.mark.skipif(
-    not specialised.usable(), reason="no specialised code: kernels are not compiled, or LLVM is older than 17"
+    not specialised.usable(), reason="no specialized code: kernels are not compiled, or LLVM is older than 17"
 )
 ROBOTS = {
     "humanoid": lambda: treesim.load("simple_humanoid", base="floating"),
@@ -256,7 +256,7 @@ def test_what_cannot_be_bound_is_refused() -> None:
         treesim.Dynamics(robot, backend="abba")
     with pytest.raises(UnknownNameError, match="frame"):
         treesim.Dynamics(robot).frame_jacobian(robot.neutral(), "nose")
-    with pytest.raises(UnsupportedError, match="specialised"):
+    with pytest.raises(UnsupportedError, match="specialized"):
         treesim.Dynamics(robot, backend="auto", engine="specialized")
     iterative = treesim.Dynamics(robot, backend="conjugate_gradient", engine="specialized")
     with pytest.raises(UnsupportedError, match=r"cannot be traced|NUMBA_DISABLE_JIT|LLVM"):

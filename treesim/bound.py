@@ -40,7 +40,7 @@ class Dynamics(Shown):
     robot: the tree. backend: of `forward_dynamics`, a name of `available("dynamics")`. dtype: of results, float64 or
     float32; single states in arrays of it go straight to machine code, everything else is converted to it first.
     engine: "specialized", code made for this robot at a function's first call (0.1 to 1 s the first time ever, then
-    kept on disk); "generic", the code of the plain functions; "auto", specialised where that is possible.
+    kept on disk); "generic", the code of the plain functions; "auto", specialized where that is possible.
     gravity (3,) and armature (nv,) replace the robot's.
 
     Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
@@ -179,7 +179,7 @@ class Dynamics(Shown):
 
             return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
         if self.engine == "specialized":
-            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialised code")
+            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialized code")
         return _Plugin(self, self._gravity, self._armature)
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     """One algorithm on one robot.
 
     kind: "part", "dynamics" or "operational". formula: the published count, None where there is none, and `source`
-    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialised: that of
+    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialized: that of
     its straight-line code for this robot, None where there is none.
     """
 
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     formula: Operations | None
     source: str
     counted: Count | None
-    specialised: Count | None = None
+    specialized: Count | None = None
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
             "formula": formula,
             "source": self.source,
             "counted": None if self.counted is None else self.counted.as_dict(),
-            "specialised": None if self.specialised is None else self.specialised.as_dict(),
+            "specialized": None if self.specialized is None else self.specialized.as_dict(),
             "note": self.note,
         }
 

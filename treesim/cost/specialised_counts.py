@@ -1,4 +1,4 @@
-"""Exact operation counts of code specialised for a robot: those of a kernel's trace, and its critical path.
+"""Exact operation counts of code specialized for a robot: those of a kernel's trace, and its critical path.
 
 Beyond what `counting` leaves out (operations with constants 0, 1 and -1) a trace shares equal subexpressions and drops
 what no result needs. The machine code does just these operations on every state (`engine.straight_line`).
