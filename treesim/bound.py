@@ -34,12 +34,12 @@ Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments wh
 
 
 class Dynamics(Shown):
-    """The dynamics of one robot, bound: every function is compiled for it, called without overhead, and leaves its
-    result where you say.
+    """The dynamics of one robot, bound: functions compiled for it, with little overhead per call, that write
+    to arrays of the caller's.
 
     robot: the tree. backend: of `forward_dynamics`, a name of `available("dynamics")`. dtype: of results, float64 or
-    float32; single states in arrays of it go straight to machine code, everything else is converted to it first.
-    engine: "specialized", code made for this robot at a function's first call (0.1 to 1 s the first time ever, then
+    float32; single states in arrays of it take the fast entry, everything else is converted to it first.
+    engine: "specialized", code compiled for this robot at a function's first call (0.1 to 1 s the first time ever, then
     kept on disk); "generic", the code of the plain functions; "auto", specialized where that is possible.
     gravity (3,) and armature (nv,) replace the robot's.
 

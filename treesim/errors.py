@@ -37,7 +37,7 @@ class ModelError(TreesimError, ValueError):
 
 
 class UrdfError(ModelError):
-    """A robot description cannot be read rightly: the message lists each finding with its line.
+    """A robot description cannot be read correctly: the message lists each finding with its line.
 
     Example:
         >>> treesim.load("<robot name='r'><link/></robot>")
@@ -99,7 +99,7 @@ class SingularInertiaError(TreesimError, ArithmeticError):
 
 
 class AccuracyError(TreesimError, ArithmeticError):
-    """A method has lost so many digits that its result would mislead: the message names where, and a better method.
+    """A method has lost so many digits that its result would be wrong: the message names where, and a better method.
 
     Example:
         >>> issubclass(treesim.AccuracyError, ArithmeticError)  # as are all errors of numbers that went wrong
@@ -119,7 +119,7 @@ class NonFiniteError(TreesimError, ArithmeticError):
 
 
 class ConstraintError(TreesimError, ArithmeticError):
-    """Constraints depend on each other: the message names the row that says nothing new, and what it repeats.
+    """Constraints depend on each other: the message names a redundant row, and a row that it depends on.
 
     Example:
         >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", "linear")

@@ -97,23 +97,22 @@ def rollout(
 
     q0 (B, nq) or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or
     (B, steps, nv): forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0,
-    targets of their coordinates [rad, m], reached for by kp (target - q) - kd v within the effort limits; None is no
+    targets of their coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
-    time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is not called at every step, but
-    once, on symbols, and becomes part of the compiled code: it computes with + - * /, whole powers, NumPy's sin, cos,
+    time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
+    symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less of treesim.kernels.numbers, but cannot
     branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: arrays
-    (q, v) for the results, apart from the arguments, which saves the time that fresh memory takes; or a file name: q
-    and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until all is done,
-    these have other names, and files of these names stay as they were; `read_unfinished` reads what a process leaves
-    that is killed.
-    progress(done, total) is told of rollouts done.
+    (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
+    written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until they are complete they
+    have temporary names, then replace files of these names; `read_unfinished` reads those of a killed process.
+    progress(done, total) is called with the numbers of rollouts done, and in all.
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
     Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
     armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
-    engine: as in `forward_dynamics`; lanes are used for any number of rollouts where they can be.
+    engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     Float32 arrays throughout give float32 results. Results do not depend on the number of threads.
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
     results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),

@@ -1,4 +1,4 @@
-"""What a comparison found: rows of errors against tolerances, and a verdict in words."""
+"""The results of a comparison: rows of errors against tolerances, and a summary in words."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Report:
     """The outcome of a comparison, with what is needed to repeat it.
 
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
-    skipped: what was not compared, and why. changes: what was changed for the referee's sake, by tier.
-    verdict: one sentence; where something disagrees it names the first body or joint and the likely cause.
+    skipped: what was not compared, and why. changes: what was changed to suit the other engine, by level.
+    verdict: a summary of one sentence; where something disagrees it names the first body or joint and the likely cause.
     """
 
     robot: str
@@ -53,7 +53,7 @@ class Report:
         return bool(self.rows) and all(row.passed for row in self.rows)
 
     def row(self, quantity: str, tier: str) -> Row:
-        """Return the row of a quantity in a tier; raises KeyError if it was not compared."""
+        """Return the row of a quantity at a level; raises KeyError if it was not compared."""
         for row in self.rows:
             if (row.quantity, row.tier) == (quantity, tier):
                 return row

@@ -1,4 +1,4 @@
-"""The two texts that describe a robot to a referee: the user's own file, and our bodies written out again."""
+"""The two texts that describe a robot to another engine: the user's own file, and our bodies written out again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read(source: object, base: Base) -> Described:
 
 
 def canonical(robot: Tree) -> str:
-    """Return the robot's bodies as a URDF with principal inertias and unit axes: no referee has to round anything."""
+    """Return the robot's bodies as a URDF with principal inertias and unit axes: no engine has to round anything."""
     from ..urdf import to_urdf
 
     return to_urdf(robot, principal=True)

@@ -21,7 +21,7 @@ from .constraints import ConstraintTables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstrainedAcceleration(Shown):
-    """What constrained forward dynamics find.
+    """The result of constrained forward dynamics: accelerations and constraint forces.
 
     acceleration (..., nv): qdd [m/s^2, rad/s^2]. force (..., m): constraint forces [N, N m] in the constraints' rows,
     M qdd + bias = tau + J' force. residual (..., m): wanted minus found derivative of the constrained velocity

@@ -35,10 +35,10 @@ def constrained_dynamics(
 
     q, v, tau, f_ext, gravity, armature: as in `forward_dynamics`, leading batch axes included. constraints: one or more
     of FrameConstraint and LoopConstraint; the m rows of all of them, one after the other, are J.
-    method: a name of `available("constrained")`. "direct" and "pv" want independent rows; "proximal" and "caba" allow
-    redundant ones that agree, which share the force; "caba" holds no loops. operational: the method for Λ⁻¹
+    method: a name of `available("constrained")`. "direct" and "pv" need independent rows; "proximal" and "caba" allow
+    redundant ones that agree, which share the force; "caba" does not support loops. operational: the method for Λ⁻¹
     of "direct" and "proximal". mu (in units of Λ⁻¹'s diagonal), tolerance (on the residual, relative to that
-    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba"; "caba" is right to about
+    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba"; "caba" is accurate to about
     1e-16 / mu only.
     Raises UnknownNameError (frame, method, operational), ArgumentError, NonFiniteError, SingularInertiaError,
     ConstraintError naming a row that depends on others, ConvergenceError when constraints contradict each other,

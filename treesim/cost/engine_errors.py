@@ -187,8 +187,9 @@ def apart(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> np.ndarra
 class Errors(NamedTuple):
     """The worst of all states, relative to the largest number of a result; None where there is no such code.
 
-    apart: the specialized forms from the generic code. sensitivity: see Problem. generic, `specialised`: from exact
-    digits, the latter the worst form. single: the robot's code in float32, from the generic code on the same numbers.
+    apart: the specialized code strategies from the generic code. sensitivity: see Problem. generic, `specialised`: from
+    exact digits, the latter the worst strategy. single: the robot's code in float32, from the generic code on the same
+    numbers.
     """
 
     problem: str

@@ -58,23 +58,23 @@ def forward_dynamics(
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
-    q (..., nq): configuration [m, rad, unit quaternions xyzw: by how much one is longer or shorter than 1 is scaled
-    out, up to a thousandth]. v (..., nv): velocity [m/s, rad/s].
-    tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment
-    [N, N m], along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
-    gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
-    refinements: how many times to solve, at rest and without gravity, for what inverse dynamics finds missing, which
-    restores digits that a method loses on long chains or light links, at the cost of as many more solutions.
+    q (..., nq): configuration [m, rad, unit quaternions xyzw, normalized if their length differs from 1 by up to a
+    thousandth]. v (..., nv): velocity [m/s, rad/s]. tau (..., nv): generalised force [N, N m].
+    f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m], along its own frame's axes and about its
+    origin. backend: a name of `available("dynamics")`. gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the
+    robot's.
+    refinements: steps of iterative refinement, each of which solves for the residual of inverse dynamics, at rest and
+    without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
     engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
     "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
     its shape and number type in any order of memory; it may be one of the arguments.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
-    order of memory, and what all states of a batch share is not repeated.
+    order of memory, and what all states of a batch share is not copied.
     Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
     or a result too large for its numbers), SingularInertiaError (naming the joint),
     UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
-    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
-    of meaning. Cost: the backend's; `aba` is O(N).
+    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, the contents of out
+    are undefined. Cost: the backend's; `aba` is O(N).
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -137,7 +137,7 @@ def inverse_dynamics(
 
     Arguments and errors as in `forward_dynamics`. method: "rnea", recursive Newton-Euler (RBDA Table 5.1), or
     "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
-    has two recursions that do not wait for each other.
+    has two independent recursions.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -195,7 +195,7 @@ def mass_matrix(
     q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
     (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
     inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more. engine, out:
-    as in `forward_dynamics`; large batches are bound by the memory they are written to, which `out` saves asking for.
+    as in `forward_dynamics`; large batches are limited by memory bandwidth, and `out` saves the allocation.
     packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).

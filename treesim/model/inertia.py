@@ -104,8 +104,8 @@ class Inertia(Shown):
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
-    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; physical plausibility beyond that is the
-    business of whoever reads the numbers (see treesim.urdf).
+    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; `treesim.load` checks more: whether
+    the numbers are physically plausible.
 
     Example:
         >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))

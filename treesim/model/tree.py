@@ -115,13 +115,13 @@ class Tree(Immutable):
 
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
-    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
+    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
     v_index (joint name -> slice; other names raise UnknownNameError with near misses), dof_names (nv,), lower and
-    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be
-    unlocked. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
+    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays are read-only and cannot be
+    made writable. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
 
     Example:

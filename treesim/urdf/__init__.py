@@ -31,8 +31,8 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
     the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
     `<dynamics armature="...">` gives rotor inertia. Links without `<inertial>` have no mass.
 
-    Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. Doubts are kept
-    in the tree's `notes` and emitted as one UrdfWarning.
+    Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. All findings
+    are kept in the tree's `notes`; warnings are emitted as one UrdfWarning, too.
 
     Example:
         >>> treesim.load("ur5")

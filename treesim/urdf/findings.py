@@ -15,7 +15,7 @@ Severity = Literal["error", "warning", "info"]
 
 
 class UrdfWarning(UserWarning):
-    """A robot description was read rightly, but says something doubtful: one warning lists all of it.
+    """A robot description was read correctly, but contains something doubtful: one warning lists all findings.
 
     Example:
         >>> import warnings
