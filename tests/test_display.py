@@ -9,6 +9,7 @@ import pytest
 
 import treesim
 from treesim import Body, Frame, FrameConstraint, FrameTask, Inertia, Joint, LoopConstraint, Placement, Tree, control
+from treesim.compare import Report, Row
 from treesim.display import MOST_ROWS, batch, html_table, selection, span
 from treesim.dynamics.conjugate_gradient import Solution
 from treesim.model import generators as make
@@ -44,6 +45,8 @@ SPACES = treesim.OperationalSpace(
 )
 HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, -2e-3]), np.array(1), "arm")
 FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
+MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)
+REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), verdict="they agree")
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 LINES = {
     "<Tree 'one <b>': 1 bodies, nq 1, nv 1, 1.5 kg>": FLAT,
@@ -60,6 +63,8 @@ LINES = {
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
+    "<Function: zeros>": control.Function(zeros),
+    "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
@@ -146,7 +151,7 @@ def test_lines_name_their_class_and_are_short(thing):
     assert repr(thing).startswith(f"<{type(thing).__name__}") and len(repr(thing)) < 100 and "\n" not in repr(thing)
 
 
-@pytest.mark.parametrize("thing", [x for x in LINES.values() if type(x).__module__ != "treesim.control"], ids=repr)
+@pytest.mark.parametrize("thing", LINES.values(), ids=repr)
 def test_tables_of_notebooks(thing):
     texts = Cells(thing._repr_html_()).texts
     assert texts[0] == repr(thing) and len(texts) >= 3

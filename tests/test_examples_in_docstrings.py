@@ -8,6 +8,7 @@ import pytest
 
 import treesim
 from treesim import control, rollouts
+from treesim.compare import compare
 from treesim.dynamics import conjugate_gradient, schedules
 from treesim.model import generators
 
@@ -26,6 +27,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.chain,
         generators.random_tree,
         treesim.urdf.installed_robots,
+        compare,
     )
 }
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
@@ -42,6 +44,8 @@ def examples_of(name, thing):
 @pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=str)
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    if thing is compare:
+        pytest.importorskip("treesim_pybullet")
     test, told = examples_of(name, thing), []
     shown = [example for example in test.examples if example.want or example.exc_msg]
     assert "\nExample:\n" in thing.__doc__.replace("    ", "") and shown, f"{name} has no example that shows a result"

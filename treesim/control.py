@@ -12,7 +12,7 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import span
+from .display import Shown, span, vector
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
 from .model.given import checked_robot, told
@@ -37,7 +37,7 @@ class Controller(Protocol):
         ...
 
 
-class Function:
+class Function(Shown):
     """A plain function of (t, q, v) that returns the torque, as a controller."""
 
     def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
@@ -45,6 +45,9 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function: {controller_name(self)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("function", self.function)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return what the function does."""
@@ -122,7 +125,7 @@ class _Trial(pickle.Pickler):
         return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None
 
 
-class Zero:
+class Zero(Shown):
     """No torque at all: the robot moves under gravity and its own friction.
 
     Example:
@@ -137,12 +140,15 @@ class Zero:
     def __repr__(self) -> str:
         return "<Zero: no torque>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("degrees of freedom", len(self._torque))]
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return zeros (nv,)."""
         return self._torque
 
 
-class PD:
+class PD(Shown):
     """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
 
     The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
@@ -170,6 +176,10 @@ class PD:
     def __repr__(self) -> str:
         gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
         return f"<{type(self).__name__} of {self._robot.name!r}: {gains}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
+        return [("robot", self._robot), ("target", vector(self.target)), *gains]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""

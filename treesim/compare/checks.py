@@ -41,6 +41,11 @@ def compare(
     against: an engine adapter, or its name in `available("referees")`. base: "fixed" or "floating", for anything but a
     Tree. states: random states. steps, dt [s]: length and step of the trajectory, by the other engine's stepping rule.
     Returns the Report. Raises UnsupportedError when the engine cannot evaluate the robot, RefereeError when it fails.
+
+    Example:
+        >>> from treesim.compare import compare
+        >>> compare("ur5", against="pybullet", base="fixed", states=5, steps=10)
+        <Report: 'ur5' beside 'pybullet', 19 rows, passed>
     """
     referee = _referee(against)  # before the robot is read: a typo should not have to wait
     return compare_described(read(robot_source, base), referee, seed, states, steps, dt)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..display import Shown
+
 
 @dataclass(frozen=True)
 class Row:
@@ -25,8 +27,8 @@ class Row:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """The outcome of a comparison, with what is needed to repeat it.
 
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
@@ -46,6 +48,14 @@ class Report:
     skipped: dict[str, str] = field(default_factory=dict)
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     verdict: str = ""
+
+    def __repr__(self) -> str:
+        outcome = "passed" if self.passed else "not passed"
+        return f"<Report: {self.robot!r} beside {self.referee!r}, {len(self.rows)} rows, {outcome}>"
+
+    def _facts(self) -> list[tuple[Any, ...]]:
+        rows = [(row.quantity, row.tier, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
+        return [("summary", self.verdict), *rows]
 
     @property
     def passed(self) -> bool:
