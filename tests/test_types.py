@@ -1,11 +1,13 @@
 """Public types: the names they list are those that are known, and a type checker refuses what is no array or name."""
 
+import inspect
 import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import treesim
 from treesim import plugins, types
 from treesim.cli.common import BASES
 from treesim.constrained.constraints import SHORTHAND
@@ -61,6 +63,24 @@ treesim.ltdl(robot.dof_parent, None)  # wrong
 @pytest.mark.parametrize(("names", "known"), KNOWN.items(), ids=str)
 def test_names_are_those_that_are_known(names, known):
     assert get_args(names) == tuple(known)
+
+
+def arguments():
+    """Every argument of public functions, classes and their methods: what has it, its name, and its type."""
+    for name in treesim.__all__:
+        thing = getattr(treesim, name)
+        functions = (
+            [thing] if inspect.isfunction(thing) else [f for _, f in inspect.getmembers(thing, inspect.isfunction)]
+        )
+        for function in functions:
+            if function.__name__ == "__init__" or not function.__name__.startswith("_"):
+                yield from ((name, p.name, p.annotation) for p in inspect.signature(function).parameters.values())
+
+
+def test_arguments_have_types():
+    """But for the results that a class of results is made of, and what a user keeps with a trajectory."""
+    untyped = {(name, argument) for name, argument, kind in arguments() if re.search(r"\bAny\b", str(kind))}
+    assert untyped == {("OperationalSpace", "rank"), ("Trajectory", "metadata"), ("Trajectory", "entries")}
 
 
 @pytest.mark.slow

@@ -7,7 +7,10 @@ from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
 from operator import eq
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LONGEST = 80  # characters of a name or value that a message quotes
 COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
@@ -144,7 +147,13 @@ class ConvergenceError(TreesimError, ArithmeticError):
         treesim.errors.ConvergenceError: 'ur5': after 1 iterations with mu = 0.0001 the constrained acceleration ...
     """
 
-    def __init__(self, message: str, qdd: Any = None, iterations: Any = None, residual: Any = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        qdd: np.ndarray | None = None,
+        iterations: np.ndarray | None = None,
+        residual: np.ndarray | None = None,
+    ) -> None:
         super().__init__(message)
         self.qdd, self.iterations, self.residual = qdd, iterations, residual
 

@@ -145,7 +145,7 @@ class Tree(Immutable):
         frames: Sequence[Frame] = (),
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
-        notes: Sequence[Any] = (),
+        notes: Sequence[object] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
@@ -254,7 +254,7 @@ class Tree(Immutable):
                 q[self.q_index[body.joint.name].stop - 1] = 1.0
         return q
 
-    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+    def configuration(self, positions: Mapping[str, ArrayLike]) -> np.ndarray:
         """Return the configuration (nq,) with the given positions, {joint: position}, and all else neutral.
 
         A position is one number [rad, m] for a joint of one coordinate, else as many numbers as it has: planar x, y, θ;
