@@ -18,7 +18,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.ge
 
 # files whose kernels take longest to compile, by what they share: two processes would compile the same at once
 SHARED = {
-    "operational space": ("tests/operational/", "tests/constrained/", "inverse_operational_inertia"),
+    "operational space": ("tests/operational/", "tests/constrained/", "inverse_operational_inertia", "in_docstrings"),
     "forward dynamics": (
         "tests/cli/test_accuracy",
         "tests/cli/test_cost_advice",

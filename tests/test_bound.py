@@ -255,7 +255,7 @@ def test_what_cannot_be_bound_is_refused() -> None:
         treesim.Dynamics(robot, backend="abba")
     with pytest.raises(UnknownNameError, match="frame"):
         treesim.Dynamics(robot).frame_jacobian(robot.neutral(), "nose")
-    with pytest.raises(UnsupportedError, match="specialised"):
+    with pytest.raises(UnsupportedError, match="specialized"):
         treesim.Dynamics(robot, backend="auto", engine="specialized")
     iterative = treesim.Dynamics(robot, backend="conjugate_gradient", engine="specialized")
     with pytest.raises(UnsupportedError, match=r"cannot be traced|NUMBA_DISABLE_JIT|LLVM"):

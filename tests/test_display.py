@@ -1,14 +1,22 @@
 """What users see of the objects that they hold: one line each, and a table in notebooks, whatever names they have."""
 
+import inspect
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, Frame, Inertia, Joint, Placement, Tree, control
-from treesim.display import MOST_ROWS, html_table, span
+from treesim import Body, Frame, FrameConstraint, FrameTask, Inertia, Joint, LoopConstraint, Placement, Tree, control
+from treesim.compare import Report, Row
+from treesim.display import MOST_ROWS, batch, html_table, selection, span
+from treesim.dynamics.conjugate_gradient import Solution
 from treesim.model import generators as make
+from treesim.model.schedule import Schedule, Stage
+from treesim.operational.motion import FrameMotion
+from treesim.operational.tasks import FramesTask
+from treesim.trajectory import JointStates
 
 ROBOT = make.chain(2)
 JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)
@@ -19,6 +27,27 @@ RUN = treesim.Simulation(ROBOT, dt=1e-2).run(0.02)
 ROLLOUTS = treesim.Rollouts(
     np.arange(1.0, 4.0), np.zeros((5, 3, 2)), np.zeros((5, 3, 2)), np.array([-1, 2, -1, -1, -1]), np.full(5, 3)
 )
+FACTORS = treesim.ltdl([0, 1], [[2.0, 1.0], [1.0, 3.0]])
+SPARSE = treesim.SparseJacobian(ROBOT.topology, [1, 2, 0], [[1.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
+SCHEDULE = treesim.schedule(ROBOT)
+MANY = (4, 3)  # states of a batch
+
+
+def zeros(*shapes):
+    return [np.zeros((*MANY, *shape)) for shape in shapes]
+
+
+SPACE = treesim.OperationalSpace(
+    np.zeros((2, 7)), *np.zeros((2, 2, 2)), 2, np.zeros((7, 2)), np.eye(7), np.zeros(2), np.zeros((7, 2)), "arm"
+)
+SPACES = treesim.OperationalSpace(
+    *zeros((6, 7), (6, 6), (6, 6)), np.array([[5, 6]]), *zeros((7, 6), (7, 7), (6,), (7, 6))
+)
+HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, -2e-3]), np.array(1), "arm")
+FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
+MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)
+REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), verdict="they agree")
+VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 LINES = {
     "<Tree 'one <b>': 1 bodies, nq 1, nv 1, 1.5 kg>": FLAT,
     "<Body 'arm': 1.5 kg, on body 0 by the revolute joint 'elbow'>": BODY,
@@ -34,6 +63,30 @@ LINES = {
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
+    "<Function: zeros>": control.Function(zeros),
+    "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
+    "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
+    "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
+    "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
+    "<SparseJacobian: 3 x 2, 3 entries on paths>": SPARSE,
+    "<Schedule of 'tree_contraction': 2 stages, 2 blocks, 1 at most>": SCHEDULE,
+    "<Stage 'merge': blocks 2, bodies in the longest 2>": Stage("merge", ((1,), (2, 3))),
+    "<OperationalSpace of 'arm': 2 rows, rank 2, nv 7>": SPACE,
+    "<OperationalSpace: 6 rows, rank 5 ... 6, nv 7, 4 x 3 states>": SPACES,
+    "<ConstrainedAcceleration of 'arm': nv 7, 2 rows, residual 0.002, iterations 1>": HELD,
+    "<ConstrainedAcceleration: nv 7, 0 rows, residual 0, iterations 1, 4 x 3 states>": FREE,
+    "<FrameConstraint on 'foot': all rows held, along 'world'>": FrameConstraint("foot"),
+    "<FrameConstraint on 'foot': rows 'linear' driven, along 'local'>": FrameConstraint(
+        "foot", "linear", np.ones(3), "local"
+    ),
+    "<LoopConstraint between 'a' and 'b': 2 rows held, along 'world'>": LoopConstraint("a", "b", np.eye(6)[:2]),
+    "<FrameTask on 'hand': all rows>": FrameTask("hand"),
+    "<FrameTask on 'hand': rows 'position', along 'local'>": FrameTask("hand", "position", "local"),
+    "<RelativeTask of 'cup' seen from 'hand': 1 rows>": treesim.RelativeTask("hand", "cup", [[1, 0, 0, 0, 0, 0]]),
+    "<CenterOfMassTask: all rows>": treesim.CenterOfMassTask(),
+    "<FrameMotion of 2 frames, 4 x 3 states>": FrameMotion(*zeros((2, 3, 3), (2, 3), (2, 6), (2, 6))),
+    "<JointStates: 3 states, q 0>": RUN["joint_1"]._replace(q=np.zeros(3)),
+    "<Solution: nv 7, iterations 1 ... 5, residual 0.5>": Solution(np.zeros(7), np.array([1, 5]), np.array([0, 0.5])),
 }
 
 
@@ -62,15 +115,46 @@ def test_one_line(line, thing):
     assert repr(thing) == line
 
 
-@pytest.mark.parametrize("thing", [x for x in LINES.values() if hasattr(x, "_repr_html_")], ids=repr)
+def test_tasks_of_ones_own_are_shown():
+    class Own(FramesTask):
+        frames = ("a", "b")
+
+    assert repr(Own()) == "<Own on 'a', 'b'>" and Cells(Own()._repr_html_()).texts == [repr(Own())]
+
+
+def public():
+    """Everything in `treesim.__all__`."""
+    return [getattr(treesim, name) for name in treesim.__all__]
+
+
+def own(kind):
+    """Whether it is a public class of treesim's, of which users hold objects."""
+    ours = inspect.isclass(kind) and kind.__module__.startswith("treesim.") and not issubclass(kind, BaseException)
+    return ours and not kind.__name__.startswith("_")
+
+
+def returned():
+    """What public functions and methods say that they return."""
+    methods = [f for kind in filter(own, public()) for _, f in inspect.getmembers(kind, inspect.isfunction)]
+    for function in [*filter(inspect.isfunction, public()), *methods]:
+        yield vars(sys.modules[function.__module__]).get(function.__annotations__.get("return"))
+
+
+def test_everything_public_shows_itself():
+    """Whoever makes a class public, or returns objects of it, adds one of its objects above."""
+    kinds = {kind for kind in [*public(), *returned()] if own(kind)}
+    assert {Schedule, JointStates, treesim.Tree} < kinds <= {type(thing) for thing in LINES.values()}
+
+
+@pytest.mark.parametrize("thing", LINES.values(), ids=repr)
+def test_lines_name_their_class_and_are_short(thing):
+    assert repr(thing).startswith(f"<{type(thing).__name__}") and len(repr(thing)) < 100 and "\n" not in repr(thing)
+
+
+@pytest.mark.parametrize("thing", LINES.values(), ids=repr)
 def test_tables_of_notebooks(thing):
     texts = Cells(thing._repr_html_()).texts
-    assert texts[0] == repr(thing) and len(texts) > 4
-
-
-def test_what_holds_results_has_a_table():
-    kinds = {type(x) for x in LINES.values() if hasattr(x, "_repr_html_")}
-    assert kinds == {Tree, treesim.Dynamics, treesim.Simulation, treesim.Trajectory, treesim.Rollouts}
+    assert texts[0] == repr(thing) and len(texts) >= 3
 
 
 def test_the_table_of_a_tree_has_its_joints():
@@ -86,3 +170,17 @@ def test_long_tables_and_cells_are_cut():
 @pytest.mark.parametrize(("numbers", "text"), [([], "none"), ([2.0, 2.0], "2"), ([3.0, -1.0], "-1 ... 3")])
 def test_spans(numbers, text):
     assert span(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [(None, "all rows"), ("linear", "rows 'linear'"), (np.eye(6), "6 rows"), ([[1], [2, 3]], "rows of an odd shape")],
+    ids=["all", "name", "matrix", "ragged"],
+)
+def test_selections(rows, text):
+    assert selection(rows) == text
+
+
+@pytest.mark.parametrize(("shape", "text"), [((6,), ""), ((5, 6), ", 5 states"), ((2, 0, 6), ", 2 x 0 states")])
+def test_batches(shape, text):
+    assert batch(np.zeros(shape)) == text

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from . import plugins
 from .display import Shown, vector
@@ -26,19 +27,20 @@ from .model.quaternions import configuration
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_codes
+from .types import Engine, Reference
 
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
 class Dynamics(Shown):
-    """The dynamics of one robot, bound: every function is compiled for it, called without overhead, and leaves its
-    result where you say.
+    """The dynamics of one robot, bound: functions compiled for it, with little overhead per call, that write
+    to arrays of the caller's.
 
     robot: the tree. backend: of `forward_dynamics`, a name of `available("dynamics")`. dtype: of results, float64 or
-    float32; single states in arrays of it go straight to machine code, everything else is converted to it first.
-    engine: "specialized", code made for this robot at a function's first call (0.1 to 1 s the first time ever, then
-    kept on disk); "generic", the code of the plain functions; "auto", specialised where that is possible.
+    float32; single states in arrays of it take the fast entry, everything else is converted to it first.
+    engine: "specialized", code compiled for this robot at a function's first call (0.1 to 1 s the first time ever, then
+    kept on disk); "generic", the code of the plain functions; "auto", specialized where that is possible.
     gravity (3,) and armature (nv,) replace the robot's.
 
     Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
@@ -46,16 +48,22 @@ class Dynamics(Shown):
     from. Results differ from the plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame,
     method), ArgumentError, UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the
     plain functions.
+
+    Example:
+        >>> bound = treesim.Dynamics(treesim.load("ur5"))
+        >>> q, v, tau, a = np.full(6, 0.5), np.ones(6), np.zeros(6), np.empty(6)
+        >>> bound.forward_dynamics(q, v, tau, out=a) is a
+        True
     """
 
     def __init__(
         self,
         robot: Tree,
         backend: str = "aba",
-        dtype: Any = np.float64,
-        engine: str = "auto",
-        gravity: Any = None,
-        armature: Any = None,
+        dtype: DTypeLike = np.float64,
+        engine: Engine = "auto",
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
     ) -> None:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
@@ -85,47 +93,60 @@ class Dynamics(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         qdd = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
             return qdd
         return self._forward.slowly((q, v, tau), out, f_ext)
 
-    def inverse_dynamics(self, q: Any, v: Any, a: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return tau (..., nv); see `treesim.inverse_dynamics`."""
         tau = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
             return tau
         return self._inverse.slowly((q, v, a), out, f_ext)
 
-    def bias_forces(self, q: Any, v: Any, f_ext: Any = None, out: Any = None) -> np.ndarray:
+    def bias_forces(
+        self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the bias C (..., nv); see `treesim.bias_forces`."""
         return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
 
-    def mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
         M = np.empty(self._matrix, self.dtype) if out is None else out
         return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
 
-    def packed_mass_matrix(self, q: Any, out: Any = None) -> np.ndarray:
+    def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
         M = np.empty(self.robot.nnz, self.dtype) if out is None else out
         return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
 
-    def solve_mass_matrix(self, q: Any, x: Any, out: Any = None) -> np.ndarray:
+    def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
         solution = np.empty(self._vector, self.dtype) if out is None else out
         return solution if self._solve.call(q, x, solution) == FINE else self._solve.slowly((q, x), out)
 
-    def frame_jacobian(self, q: Any, frame: str, reference: str = "world", out: Any = None) -> np.ndarray:
+    def frame_jacobian(
+        self, q: ArrayLike, frame: str, reference: Reference = "world", out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the Jacobian J (..., 6, nv) of a frame; see `treesim.frame_jacobian`."""
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
         J = np.empty((6, *self._vector), self.dtype) if out is None else out
         return J if function.call(q, J) == FINE else function.slowly((q,), out)
 
     def inverse_operational_inertia(
-        self, q: Any, frames: str | Sequence[str], method: str = "pv_osim", reference: str = "world", out: Any = None
+        self,
+        q: ArrayLike,
+        frames: str | Sequence[str],
+        method: str = "pv_osim",
+        reference: Reference = "world",
+        out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k) of k frames; see `treesim.inverse_operational_inertia`."""
         names = (frames,) if isinstance(frames, str) else tuple(frames)
@@ -158,15 +179,15 @@ class Dynamics(Shown):
 
             return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
         if self.engine == "specialized":
-            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialised code")
+            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialized code")
         return _Plugin(self, self._gravity, self._armature)
 
-    def _jacobian_function(self, frame: str, reference: str) -> _Function:
+    def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
         function = self._function(jacobian_states, (self._q,), (6, *self._vector), False, constants)
         return self._frames.setdefault((frame, reference), function)
 
-    def _space_function(self, names: tuple[str, ...], method: str, reference: str) -> _Function:
+    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> _Function:
         found = plugins.get("operational", method)
         if not isinstance(found, CompiledMethod):
             raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
@@ -201,7 +222,7 @@ class _Function:
         self.call = self._bound.call
         return status
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Coerce, broadcast, run batches, or explain what cannot be computed."""
         owner, number, bound = self.owner, self.owner.dtype, self._bound
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
@@ -226,12 +247,12 @@ class _Function:
 class _Plugin:
     """Forward dynamics by a backend that is more than one kernel, or somebody else's."""
 
-    def __init__(self, owner: Dynamics, gravity: Any, armature: Any) -> None:
+    def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
         self.owner, self.parameters = owner, (gravity, armature)
 
     call = staticmethod(lambda *arrays: MISFIT)
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: Any = None) -> np.ndarray:
+    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Ask the backend."""
         owner = self.owner
         qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)

@@ -7,17 +7,19 @@ import inspect
 import io
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .display import span
+from .display import Shown, span, vector
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
 from .model.given import checked_robot, told
 from .model.tree import Tree
+from .types import ControllerName
 
-CONTROLLERS = ("none", "hold", "pd")
+CONTROLLERS = get_args(ControllerName)
 
 
 class Controller(Protocol):
@@ -30,23 +32,26 @@ class Controller(Protocol):
     dt * damping + dt^2 * stiffness to the mass matrix's diagonal, which keeps stiff gains stable at large steps.
     """
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
         ...
 
 
-class Function:
+class Function(Shown):
     """A plain function of (t, q, v) that returns the torque, as a controller."""
 
-    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
         self.function = function
 
     def __repr__(self) -> str:
         return f"<Function: {controller_name(self)}>"
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("function", self.function)]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return what the function does."""
-        return self.function(t, q, v)  # type: ignore[no-any-return]
+        return self.function(t, q, v)
 
 
 def as_controller(robot: Tree, given: Any) -> Controller:
@@ -120,8 +125,13 @@ class _Trial(pickle.Pickler):
         return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None
 
 
-class Zero:
-    """No torque at all: the robot moves under gravity and its own friction."""
+class Zero(Shown):
+    """No torque at all: the robot moves under gravity and its own friction.
+
+    Example:
+        >>> treesim.control.Zero(treesim.load("ur5")).torque(0.0, np.zeros(6), np.zeros(6))
+        array([0., 0., 0., 0., 0., 0.])
+    """
 
     def __init__(self, robot: Tree) -> None:
         self._torque = np.zeros(checked_robot(robot).nv)
@@ -130,12 +140,15 @@ class Zero:
     def __repr__(self) -> str:
         return "<Zero: no torque>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("degrees of freedom", len(self._torque))]
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return zeros (nv,)."""
         return self._torque
 
 
-class PD:
+class PD(Shown):
     """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
 
     The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
@@ -143,9 +156,14 @@ class PD:
 
     robot: the tree. target: (nq,) configuration. kp, kd: gains [N m/rad, N m s/rad; N/m, N s/m], one for all degrees
     of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
+        array([5., 5., 5., 5., 5., 5.])
     """
 
-    def __init__(self, robot: Tree, target: np.ndarray, kp: float | np.ndarray, kd: float | np.ndarray) -> None:
+    def __init__(self, robot: Tree, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
         self.target = coerce(Argument("target", target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
             raise ArgumentError(f"target must be {robot.nq} finite numbers (nq), got shape {self.target.shape}")
@@ -159,6 +177,10 @@ class PD:
         gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
         return f"<{type(self).__name__} of {self._robot.name!r}: {gains}>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
+        return [("robot", self._robot), ("target", vector(self.target)), *gains]
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""
         error = self._robot.difference(q, self.target)
@@ -166,24 +188,35 @@ class PD:
 
 
 class Hold(PD):
-    """PD control about the configuration at which the robot starts."""
+    """PD control about the configuration at which the robot starts.
 
-    def __init__(self, robot: Tree, q0: np.ndarray, kp: float | np.ndarray = 100.0, kd: float | np.ndarray = 10.0):
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.Hold(robot, robot.neutral())
+        <Hold of 'ur5': kp 100, kd 10>
+    """
+
+    def __init__(self, robot: Tree, q0: ArrayLike, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         super().__init__(robot, q0, kp, kd)
 
 
 def make_controller(
-    name: str,
+    name: ControllerName,
     robot: Tree,
-    q0: np.ndarray,
-    kp: float | np.ndarray = 100.0,
-    kd: float | np.ndarray = 10.0,
+    q0: ArrayLike,
+    kp: ArrayLike = 100.0,
+    kd: ArrayLike = 10.0,
 ) -> Zero | PD:
     """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
     or the nearest one within the position limits).
 
     q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name,
     ArgumentError for what is no robot, configuration or gain.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
+        <Hold of 'ur5': kp 50, kd 10>
     """
     checked_robot(robot)
     if name == "none":
@@ -195,13 +228,13 @@ def make_controller(
     raise unknown_name("controller", name, CONTROLLERS)
 
 
-def checked_gain(label: str, value: Any, nv: int) -> np.ndarray:
+def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
     """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
     gain = coerce(Argument(label, value, ()))
     if gain.shape not in ((), (nv,)):
         raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
     if not (np.isfinite(gain).all() and (gain >= 0).all()):
-        raise ArgumentError(f"{label} must be finite and not negative, got {value}")
+        raise ArgumentError(f"{label} must be finite and not negative, got {value!s}")
     return np.broadcast_to(gain, (nv,))
 
 

@@ -7,6 +7,8 @@ from html import escape
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from .errors import shortened
 
 MOST_ROWS = 60  # of a table in a notebook
@@ -41,12 +43,39 @@ def _row(cells: Sequence[Any], tag: str) -> str:
     return f"<tr>{''.join(texts)}</tr>"
 
 
+def arrays(thing: Any, *labels: str) -> list[tuple[str, str]]:
+    """Return facts of an object's attributes that are arrays: shape and type of number."""
+    found = ((label, np.asarray(getattr(thing, label))) for label in labels)
+    return [(label, f"{array.shape} {array.dtype}") for label, array in found]
+
+
+def matrix(label: str, rows: Iterable[Iterable[float]]) -> list[tuple[str, str]]:
+    """Return facts of a small matrix: one for each row, the first with the label."""
+    return [("" if k else label, vector(row)) for k, row in enumerate(rows)]
+
+
+def batch(array: Any, axes: int = 1) -> str:
+    """Return what to append to a line about arrays of several states, whose own axes are the last; nothing for one."""
+    leading = np.shape(array)[: np.ndim(array) - axes]
+    return f", {' x '.join(map(str, leading))} states" if leading else ""
+
+
+def selection(rows: Any) -> str:
+    """Return in a few words what selects rows: a matrix of them, a name, or None for all; never raises."""
+    if rows is None or isinstance(rows, str):
+        return "all rows" if rows is None else f"rows {shortened(rows)!r}"
+    try:
+        return f"{np.shape(rows)[0]} rows"
+    except (ValueError, IndexError):
+        return "rows of an odd shape"
+
+
 def vector(numbers: Iterable[float]) -> str:
     """Return a few numbers in one line."""
     return f"({', '.join(f'{x:.4g}' for x in numbers)})"
 
 
-def span(numbers: Sequence[float]) -> str:
+def span(numbers: Iterable[float]) -> str:
     """Return the least and the greatest of some numbers, one of them if they are the same, "none" without any."""
     values = list(numbers)
     if not values:

@@ -7,22 +7,49 @@ from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
 from operator import eq
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LONGEST = 80  # characters of a name or value that a message quotes
 COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
 
 
 class TreesimError(Exception):
-    """Base of all errors that a user of treesim can cause."""
+    """Base of all errors that a user of treesim can cause.
+
+    Example:
+        >>> try:
+        ...     treesim.load("ur55")
+        ... except treesim.TreesimError as error:
+        ...     print(type(error).__name__)
+        UnknownNameError
+    """
 
 
 class ModelError(TreesimError, ValueError):
-    """A kinematic tree is not well formed: the message names the body, joint or frame."""
+    """A kinematic tree is not well formed: the message names the body, joint or frame.
+
+    Example:
+        >>> hinge = treesim.Joint("hinge", "revolute", lower=2, upper=1)
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ModelError: joint 'hinge': lower limit [2.] is above the upper limit [1.]
+    """
 
 
 class UrdfError(ModelError):
-    """A robot description cannot be read rightly: the message lists each finding with its line."""
+    """A robot description cannot be read correctly: the message lists each finding with its line.
+
+    Example:
+        >>> treesim.load("<robot name='r'><link/></robot>")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.UrdfError: <text>: 2 errors
+          line 1: U201: <link> has no name
+          line 1: U207: the robot has no link
+    """
 
     def __init__(self, message: str, findings: tuple = ()) -> None:
         super().__init__(message)
@@ -30,49 +57,117 @@ class UrdfError(ModelError):
 
 
 class ArgumentError(TreesimError, ValueError):
-    """An argument has the wrong type, shape or value: the message names the argument."""
+    """An argument has the wrong type, shape or value: the message names the argument.
+
+    Example:
+        >>> treesim.frame_pose(treesim.load("ur5"), [0, 0, 0], "ee_link")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ArgumentError: q has shape (3,), but (6) or (..., 6) is needed
+    """
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """A name is not known: the message lists the near and the known ones."""
+    """A name is not known: the message lists the near and the known ones.
+
+    Example:
+        >>> treesim.load("ur5").joint("elbow")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.UnknownNameError: unknown joint of 'ur5' 'elbow': did you mean 'elbow_joint'? known are: ...
+    """
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0])
 
 
 class PluginError(TreesimError):
-    """A plugin is missing, broken, or two distributions claim its name."""
+    """A plugin is missing, broken, or two distributions claim its name.
+
+    Example:
+        >>> issubclass(treesim.PluginError, treesim.TreesimError)
+        True
+    """
 
 
 class SingularInertiaError(TreesimError, ArithmeticError):
-    """The mass matrix is singular: the message names the joint whose motion carries no inertia."""
+    """The mass matrix is singular: the message names the joint whose motion carries no inertia.
+
+    Example:
+        >>> treesim.ltdl([0, 1], [[1, 2], [2, 1]])
+        Traceback (most recent call last):
+            ...
+        treesim.errors.SingularInertiaError: H is not positive definite: the pivot of degree of freedom 1 ...
+    """
 
 
 class AccuracyError(TreesimError, ArithmeticError):
-    """A method has lost so many digits that its result would mislead: the message names where, and a better method."""
+    """A method has lost so many digits that its result would be wrong: the message names where, and a better method.
+
+    Example:
+        >>> issubclass(treesim.AccuracyError, ArithmeticError)  # as are all errors of numbers that went wrong
+        True
+    """
 
 
 class NonFiniteError(TreesimError, ArithmeticError):
-    """A state or an input holds NaN or infinity: the message names the argument and the joint."""
+    """A state or an input holds NaN or infinity: the message names the argument and the joint.
+
+    Example:
+        >>> treesim.frame_pose(treesim.load("ur5"), np.full(6, np.nan), "ee_link")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.NonFiniteError: q[0] is nan, not a finite number
+    """
 
 
 class ConstraintError(TreesimError, ArithmeticError):
-    """Constraints depend on each other: the message names the row that says nothing new, and what it repeats."""
+    """Constraints depend on each other: the message names a redundant row, and a row that it depends on.
+
+    Example:
+        >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", "linear")
+        >>> treesim.constrained_dynamics(treesim.load("ur5"), np.full(6, 0.5), still, still, [held, held])
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ConstraintError: row 0 of the constraint on frame 'ee_link' depends on row 0 of ...
+    """
 
 
 class ConvergenceError(TreesimError, ArithmeticError):
     """An iteration did not reach its tolerance: the message names the robot, the residual left, and a way out.
 
     qdd, iterations, residual: what was reached in every state, those that did converge included.
+
+    Example:
+        >>> robot, q, still = treesim.load("ur5"), np.full(6, 0.5), np.zeros(6)
+        >>> held = treesim.FrameConstraint("ee_link")
+        >>> treesim.constrained_dynamics(robot, q, still, still, held, method="proximal", max_iterations=1)
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ConvergenceError: 'ur5': after 1 iterations with mu = 0.0001 the constrained acceleration ...
     """
 
-    def __init__(self, message: str, qdd: Any = None, iterations: Any = None, residual: Any = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        qdd: np.ndarray | None = None,
+        iterations: np.ndarray | None = None,
+        residual: np.ndarray | None = None,
+    ) -> None:
         super().__init__(message)
         self.qdd, self.iterations, self.residual = qdd, iterations, residual
 
 
 class UnsupportedError(TreesimError):
-    """A valid request lies outside what the chosen backend, integrator or viewer declares."""
+    """A valid request lies outside what the chosen backend, integrator or viewer declares.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.mass_matrix(robot, robot.neutral(), method="direct", packed=True)
+        Traceback (most recent call last):
+            ...
+        treesim.errors.UnsupportedError: method 'direct' writes full matrices only: packed=True needs method='crba'
+    """
 
 
 def installed_by(what: str) -> str:

@@ -9,8 +9,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from .errors import PluginError, unknown_name
+from .types import PluginKind
 
-BUILT_IN: dict[str, dict[str, str]] = {
+BUILT_IN: dict[PluginKind, dict[str, str]] = {
     "dynamics": {
         "aba": "treesim.dynamics.aba:Aba",
         "crba_ltdl": "treesim.dynamics.crba_ltdl:CrbaLtdl",
@@ -58,7 +59,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
 }
 
 
-SINGULAR = {
+SINGULAR: dict[PluginKind, str] = {
     "dynamics": "forward-dynamics backend",
     "operational": "operational-space method",
     "constrained": "method of constrained dynamics",
@@ -79,7 +80,7 @@ class Plugin:
     problem: str | None = None
 
 
-def _kind(kind: str) -> dict[str, str]:
+def _kind(kind: PluginKind) -> dict[str, str]:
     if kind not in BUILT_IN:
         raise unknown_name("kind of plugin", kind, BUILT_IN)
     return BUILT_IN[kind]
@@ -98,18 +99,22 @@ def _origin(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "unknown distribution"
 
 
-def available(kind: str) -> tuple[str, ...]:
+def available(kind: PluginKind) -> tuple[str, ...]:
     """Return the names registered for `kind` ("dynamics", "operational", "constrained", ...).
 
     Built-ins come first in their order of presentation, then the names of installed plugins, sorted.
     Nothing is imported. Raises UnknownNameError for another kind.
+
+    Example:
+        >>> treesim.available("dynamics")[:3]
+        ('aba', 'crba_ltdl', 'crba_ltl')
     """
     built_in = _kind(kind)
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
 
 
 @cache
-def get(kind: str, name: str) -> Any:
+def get(kind: PluginKind, name: str) -> Any:
     """Return the one instance of the implementation `name` of `kind`, importing it on first use.
 
     Raises UnknownNameError for a name nobody registered, and PluginError when its package cannot be
@@ -148,7 +153,7 @@ def listing() -> list[Plugin]:
     return rows
 
 
-def _problem(kind: str, name: str, owners: int) -> str | None:
+def _problem(kind: PluginKind, name: str, owners: int) -> str | None:
     if name in BUILT_IN[kind]:
         return "hidden: treesim has a built-in of this name"
     if owners > 1:

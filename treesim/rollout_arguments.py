@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .control import checked_gain
 from .engine.arguments import Argument, coerce, refuse_non_finite
@@ -18,7 +19,7 @@ LARGE = 1e30  # stands for an effort limit that is none: infinity must not enter
 COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 holds no more whole numbers
 
 
-def settings_table(robot: Tree, dt: float, kp: Any, kd: Any) -> np.ndarray:
+def settings_table(robot: Tree, dt: float, kp: ArrayLike, kd: ArrayLike) -> np.ndarray:
     """The kernel's table of constants."""
     gains = [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
     effort = np.minimum(robot.effort_limit, LARGE)
@@ -37,7 +38,13 @@ def _gain(robot: Tree, label: str, value: Any) -> np.ndarray:
 
 
 def state_arrays(
-    robot: Tree, q0: Any, v0: Any, controls: Any, parameters: Any, steps: Any, number: type[np.floating]
+    robot: Tree,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: Any,
+    parameters: ArrayLike | None,
+    steps: Any,
+    number: type[np.floating],
 ) -> list[np.ndarray]:
     """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated."""
     if steps is not None:

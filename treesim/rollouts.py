@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .display import Shown
+from .display import Shown, arrays
 from .engine.arguments import Shape, check_out, precision
 from .engine.evaluate import check_engine
 from .engine.policies import Policy
@@ -25,6 +26,7 @@ from .model.tree import Tree
 from .rollout_arguments import check_clock, refuse_non_finite_controls, settings_table, state_arrays
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
+from .types import Engine
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
@@ -47,6 +49,12 @@ class Rollouts(Shown):
     early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
     the last of them lack is NaN.
     q and v are memory-mapped files, or the caller's arrays, when they were asked for.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), steps=20, every=5)
+        >>> runs.q.shape, runs.t
+        ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
     """
 
     t: np.ndarray
@@ -64,53 +72,59 @@ class Rollouts(Shown):
         return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        shapes = [(name, f"{getattr(self, name).shape} {getattr(self, name).dtype}") for name in ("t", "q", "v")]
         diverged = np.flatnonzero(self.diverged >= 0)
         complete = int((self.done == len(self.t)).sum())
-        return [*shapes, ("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
+        endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
+        return [*arrays(self, "t", "q", "v"), *endings]
 
 
 def rollout(
     robot: Tree,
-    q0: Any,
-    v0: Any,
-    controls: Any = None,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | Callable[..., None] | None = None,
     dt: float = 1e-3,
     steps: int | None = None,
-    kp: Any = 0.0,
-    kd: Any = 0.0,
+    kp: ArrayLike = 0.0,
+    kd: ArrayLike = 0.0,
     every: int = 1,
     out: str | os.PathLike[str] | tuple[np.ndarray, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    engine: str = "auto",
-    parameters: Any = None,
+    engine: Engine = "auto",
+    parameters: ArrayLike | None = None,
 ) -> Rollouts:
     """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
 
     q0 (B, nq) or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or
     (B, steps, nv): forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0,
-    targets of their coordinates [rad, m], reached for by kp (target - q) - kd v within the effort limits; None is no
+    targets of their coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
-    time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is not called at every step, but
-    once, on symbols, and becomes part of the compiled code: it computes with + - * /, whole powers, NumPy's sin, cos,
+    time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
+    symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less of treesim.kernels.numbers, but cannot
     branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: arrays
-    (q, v) for the results, apart from the arguments, which saves the time that fresh memory takes; or a file name: q
-    and v are then written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until all is done,
-    these have other names, and files of these names stay as they were; `read_unfinished` reads what a process leaves
-    that is killed.
-    progress(done, total) is told of rollouts done.
+    (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
+    written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until they are complete they
+    have temporary names, then replace files of these names; `read_unfinished` reads those of a killed process.
+    progress(done, total) is called with the numbers of rollouts done, and in all.
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
     Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
     armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
-    engine: as in `forward_dynamics`; lanes are used for any number of rollouts where they can be.
+    engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     Float32 arrays throughout give float32 results. Results do not depend on the number of threads.
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
     results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
     UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
     be, and for a policy that branches.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> def policy(t, q, v, p, u):
+        ...     u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
+        >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
+        <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     checked_robot(robot)
     check_engine(engine)
@@ -150,6 +164,12 @@ def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:
 
     q and v are mapped from the files, which cannot be written to through them; `diverged` is looked for in all of them.
     Raises ArgumentError where there are no unfinished files of that name.
+
+    Example:
+        >>> treesim.rollouts.read_unfinished("no_such_run")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ArgumentError: no unfinished rollouts of 'no_such_run': ...
     """
     record, arrays = read_record(out)
     done = Done(*(record[label] for label in Done._fields))

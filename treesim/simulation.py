@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import plugins
 from .bound import Dynamics
@@ -26,6 +27,7 @@ from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
 from .trajectory import Trajectory
+from .types import Engine
 
 STICKING_SPEED = 1e-3  # rad/s, m/s: below this a joint with Coulomb friction counts as sticking, and creeps
 UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
@@ -48,7 +50,7 @@ class NonFiniteTorqueError(ControllerError, NonFiniteError):
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
-    def __init__(self, robot: Tree, backend: str, controller: Any, gravity: np.ndarray | None, engine: str) -> None:
+    def __init__(self, robot: Tree, backend: str, controller: Any, gravity: np.ndarray | None, engine: Engine) -> None:
         self.robot = robot
         self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
@@ -146,7 +148,7 @@ class ControlledRobot:
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
         return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, armature)
 
-    def _armature_entry(self, engine: str) -> BoundEntry | None:
+    def _armature_entry(self, engine: Engine) -> BoundEntry | None:
         """The backend's entry for rotor inertias that change with the state, if it has one."""
         entry = type(self._dynamics).armature_entry if isinstance(self._dynamics, CompiledBackend) else None
         if entry is None:
@@ -165,6 +167,12 @@ class Simulation(Shown):
     velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
     the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
     the robot has Coulomb friction that the integrator leaves out.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
+        >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
+        <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
     """
 
     def __init__(
@@ -173,9 +181,9 @@ class Simulation(Shown):
         backend: str = "aba",
         integrator: str = "semi_implicit_euler",
         dt: float = 1e-3,
-        controller: Controller | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
-        gravity: Any = None,
-        engine: str = "auto",
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        engine: Engine = "auto",
     ) -> None:
         self._set_up(robot, backend, integrator, dt, controller, gravity, engine)
         if robot.friction.any() and not self._method.friction:
@@ -189,7 +197,14 @@ class Simulation(Shown):
             )
 
     def _set_up(
-        self, robot: Tree, backend: str, integrator: str, dt: float, controller: Any, gravity: Any, engine: str
+        self,
+        robot: Tree,
+        backend: str,
+        integrator: str,
+        dt: float,
+        controller: Any,
+        gravity: ArrayLike | None,
+        engine: Engine,
     ) -> None:
         self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
         self.backend, self.integrator, self.engine = backend, integrator, engine
@@ -221,7 +236,13 @@ class Simulation(Shown):
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v
 
-    def run(self, duration: float, q0: Any = None, v0: Any = None, progress: Progress | None = None) -> Trajectory:
+    def run(
+        self,
+        duration: float,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Trajectory:
         """Return the trajectory over `duration` [s], from q0 (nq,), the neutral configuration by default, and v0 (nv,),
         at rest by default.
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .display import Shown, span
+from .display import Shown, arrays, html_table, span
 from .engine.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import write_whole
@@ -58,6 +58,12 @@ class JointStates(NamedTuple):
     v: np.ndarray
     tau: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<JointStates: {len(self.q)} states, q {span(self.q.ravel().tolist())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Shown):
@@ -70,6 +76,11 @@ class Trajectory(Shown):
     dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
     `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
+
+    Example:
+        >>> trajectory = treesim.Simulation(treesim.load("ur5")).run(0.01)
+        >>> trajectory.q.shape, trajectory["elbow_joint"].q.shape
+        ((11, 6), (11,))
     """
 
     robot_name: str

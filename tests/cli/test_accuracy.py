@@ -43,7 +43,7 @@ def test_robots_in_tables_and_as_json():
         assert all(entry["apart"] < 1e-13 and entry["generic"] < 1e-13 for entry in found.values())
         assert found["mass matrix"]["sensitivity"] == 0 < found["aba"]["sensitivity"] < 1e-12
     text = CliRunner().invoke(app, arguments).stdout
-    assert "float64: engines apart" in text and "float32: specialised code" in text and "chain3 (3)" in text
+    assert "float64: engines apart" in text and "float32: specialized code" in text and "chain3 (3)" in text
 
 
 def test_cells_of_robots():

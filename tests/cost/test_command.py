@@ -61,9 +61,9 @@ def test_robot_as_json_holds_the_contract(pair):
             assert row["counted"] is None or {"mul", "add", "div", "sqrt", "depth"} <= set(row["counted"])
             assert row["formula"] is not None or row["source"]
             assert row["counted"] is not None or row["note"]
-            assert row["specialised"] is None or set(row["specialised"]) == set(row["counted"])
+            assert row["specialized"] is None or set(row["specialized"]) == set(row["counted"])
     aba = by_name(facts["dynamics"])["aba"]
-    assert aba["specialised"]["mul"] < aba["counted"]["mul"] and aba["specialised"]["depth"] <= aba["counted"]["depth"]
+    assert aba["specialized"]["mul"] < aba["counted"]["mul"] and aba["specialized"]["depth"] <= aba["counted"]["depth"]
     assert all(set(advice) == {"name", "reason"} for advice in facts["advice"].values())
 
 
@@ -90,7 +90,7 @@ def test_frames_can_be_chosen(pair):
 
 def test_robot_as_table(pair):
     text = run(pair, "--repeats", "0").stdout
-    assert "aba (advised)" in text and "code specialised for this robot" in text
+    assert "aba (advised)" in text and "code specialized for this robot" in text
     assert "F05 Table 1" in text
     assert "advised for forward dynamics: aba: O(N)" in text
     assert "crba_ltdl, operations counted against the formula" in text

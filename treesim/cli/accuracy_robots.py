@@ -10,8 +10,8 @@ from .common import messages, output, print_json
 EXACT_STATES = 3  # on which exact digits are computed
 TABLES = (
     ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
-    ("float64: errors against exact digits, generic and specialised code, relative", ("generic", "specialised")),
-    ("float32: specialised code from float64 on the same numbers, relative", ("single",)),
+    ("float64: errors against exact digits, generic and specialized code, relative", ("generic", "specialised")),
+    ("float32: specialized code from float64 on the same numbers, relative", ("single",)),
 )
 
 

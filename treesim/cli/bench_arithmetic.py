@@ -96,7 +96,7 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
 
 
 def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
-    """By quantity: the kernel's name, and its arithmetic by number type; a note without specialised code."""
+    """By quantity: the kernel's name, and its arithmetic by number type; a note without specialized code."""
     nq, nv = tree.nq, tree.nv
     entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
         FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),

@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..model.tree import Tree
 
-GENERIC, SPECIALISED = "generic", "specialised"
+GENERIC, SPECIALIZED = "generic", "specialized"
 
 
 def engine_of_batch(
@@ -36,14 +36,14 @@ def engine_of_batch(
         specialised.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
     except UnsupportedError:
         return GENERIC
-    return SPECIALISED
+    return SPECIALIZED
 
 
 def engine_of_bound(call: Callable[..., Any], *arguments: Any) -> str:
     """Return which engine serves a function of `treesim.Dynamics(engine="auto")`; call: the same function of one that
-    insists on specialised code."""
+    insists on specialized code."""
     try:
         call(*arguments)
     except UnsupportedError:
         return GENERIC
-    return SPECIALISED
+    return SPECIALIZED

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..model.tree import Tree
+    from ..types import Base, Mimic
 
 P = ParamSpec("P")
 
@@ -163,7 +164,7 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:
-        robot = treesim.load(source, base=base, mimic=mimic)
+        robot = treesim.load(source, base=cast("Base", base), mimic=cast("Mimic | None", mimic))
     except UrdfError as error:
         if any(finding.code == MIMIC_REFUSED for finding in error.findings):
             raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -10,6 +10,7 @@ from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checke
 
 if TYPE_CHECKING:
     from ..compare import Report, Row
+    from ..types import Base
 
 
 @guarded
@@ -29,8 +30,8 @@ def compare(
     """
     import treesim.compare
 
-    checked_name("base", base, BASES)
-    report = treesim.compare.compare(robot, against=against, base=base, seed=seed, states=states, steps=steps, dt=dt)
+    chosen = cast("Base", checked_name("base", base, BASES))
+    report = treesim.compare.compare(robot, against=against, base=chosen, seed=seed, states=states, steps=steps, dt=dt)
     if json:
         print_json(report.to_dict())
     else:

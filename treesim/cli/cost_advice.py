@@ -12,8 +12,14 @@ from .timing import interleaved, one_blas_thread
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
+    from ..types import Base, PluginKind
 
-ROBOTS = (("ur5", "fixed"), ("anymal", "floating"), ("simple_humanoid", "floating"), ("talos_full_v2", "floating"))
+ROBOTS: tuple[tuple[str, Base], ...] = (
+    ("ur5", "fixed"),
+    ("anymal", "floating"),
+    ("simple_humanoid", "floating"),
+    ("talos_full_v2", "floating"),
+)
 MOST_FRAMES = (1, 4)  # of the tasks that Λ⁻¹ is measured on
 
 
@@ -60,7 +66,7 @@ class _Task(NamedTuple):
     """Something that implementations of one kind do: `call` takes their name by `keyword`."""
 
     label: str
-    kind: str
+    kind: PluginKind
     call: Callable[..., object]
     keyword: str
     advised: str

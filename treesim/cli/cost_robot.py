@@ -44,7 +44,7 @@ def show_robot(
     for kind in kinds:
         if facts[kind]:
             console.print(_table(facts[kind], facts["frames"]))
-    traced = [row for kind in kinds for row in facts[kind] if row["specialised"] is not None]
+    traced = [row for kind in kinds for row in facts[kind] if row["specialized"] is not None]
     if traced:
         console.print(_specialised_table(traced))
     for purpose, advised in facts["advice"].items():
@@ -172,15 +172,15 @@ def _specialised_table(rows: Sequence[dict[str, Any]]) -> Table:
     """What has straight-line code: its operations, and how large a part of the kernel's own these are."""
     from rich.table import Table
 
-    title = "code specialised for this robot: operations on every state, and the share of the above counts"
+    title = "code specialized for this robot: operations on every state, and the share of the above counts"
     table = Table("", title=title, title_justify="left")
     for heading in ("mul", "add", "div", "sqrt", "trig", "depth", "operations", "share"):
         table.add_column(heading, justify="right")
     for row in rows:
-        own, folded = (sum(row[key].values()) - row[key]["depth"] for key in ("counted", "specialised"))
+        own, folded = (sum(row[key].values()) - row[key]["depth"] for key in ("counted", "specialized"))
         share = f"{folded / own:.0%}" if own else "-"
         name = f"{row['name']}, Λ⁻¹" if row["kind"] == "operational" else row["name"]
-        table.add_row(name, *map(str, row["specialised"].values()), str(folded), share)
+        table.add_row(name, *map(str, row["specialized"].values()), str(folded), share)
     return table
 
 

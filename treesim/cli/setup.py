@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..model.tree import Tree
     from ..simulation import Simulation
+    from ..types import ControllerName
 
 DT, BACKEND, INTEGRATOR = 1e-3, "aba", "semi_implicit_euler"
 KP, KD = 100.0, 10.0
@@ -83,7 +84,8 @@ def set_up(
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)
-    drive = make_controller(controller, robot, q, KP if kp is None else kp, KD if kd is None else kd)
+    name = cast("ControllerName", controller)
+    drive = make_controller(name, robot, q, KP if kp is None else kp, KD if kd is None else kd)
     if controller != "none" and not robot.effort_limit.any():
         raise ArgumentError(
             f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"

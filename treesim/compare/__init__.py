@@ -1,4 +1,4 @@
-"""Comparison with other engines: the referee protocol, the checks, and the report."""
+"""Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .base import Answers, Question, Referee, RefereeError
 from .checks import compare

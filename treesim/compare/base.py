@@ -1,4 +1,4 @@
-"""What a referee is asked and what it answers; treesim answers the same question, and the two are compared."""
+"""The engine adapter: it evaluates a batch of states, as treesim does, and the results are compared."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ CANONICAL = "canonical"  # our bodies, written out again: tests the dynamics alo
 
 
 class RefereeError(TreesimError):
-    """A referee could not answer: the message says what it stumbled over."""
+    """An engine adapter could not evaluate the states: the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """States at which a robot is to be evaluated, all in treesim's layout and units.
+    """A batch of states at which a robot is to be evaluated, in treesim's layout and units.
 
-    robot: without joint damping, friction and armature. tier: "raw" or "canonical". urdf: the robot's text.
+    robot: without joint damping, friction and armature. tier: the level, "raw" for the user's file, "canonical"
+    for the bodies written out again. urdf: that text.
     q (K, nq), v, a, tau (K, nv): states for the single evaluations.
     q0 (nq,), v0 (nv,), steps, dt [s]: a free motion under gravity; none if steps is 0.
     """
@@ -48,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Arrays by quantity, in treesim's layout; what was left out and why; what was changed for the referee's sake.
+    """Results by quantity, in treesim's layout; what was left out and why; what was changed to suit the engine.
 
     Quantities: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
     pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
@@ -62,7 +63,7 @@ class Answers:
 
 @runtime_checkable
 class Referee(Protocol):
-    """Another engine that evaluates states of a robot; plugins register one in the group `treesim.referees`.
+    """An adapter to another engine, which evaluates states of a robot; registered in the group `treesim.referees`.
 
     integrator: the name of treesim's integrator with the engine's stepping rule; None for no trajectory.
     """
@@ -75,7 +76,7 @@ class Referee(Protocol):
         ...
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return why the engine cannot judge this robot, or None."""
+        """Return why the engine cannot evaluate this robot, or None."""
         ...
 
     def answer(self, question: Question) -> Answers:

@@ -1,4 +1,4 @@
-"""`compare`: the same robot and the same states here and at a referee, and a report of every difference."""
+"""`compare`: treesim and another engine on the same robot and states, with a report of every difference."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import treesim
 from .. import plugins
 from ..errors import PluginError, UnsupportedError, installed_by
 from ..model.given import positive_number, whole_number
+from ..types import Base
 from .base import CANONICAL, RAW, Answers, Question, Referee, is_floating
 from .diagnosis import culprit, verdict
 from .measures import TWIN_OFFSET, Scales, distance, errors, horizon, worst
@@ -28,7 +29,7 @@ MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against
 def compare(
     robot_source: object,
     against: str | Referee = "pybullet",
-    base: str = "floating",
+    base: Base = "floating",
     seed: int = 0,
     states: int = 100,
     steps: int = 1000,
@@ -36,10 +37,15 @@ def compare(
 ) -> Report:
     """Compare treesim with another engine on one robot.
 
-    robot_source: whatever `treesim.load` takes, or a Tree; a Tree has no file, so only the canonical tier is compared.
-    against: a referee's name, or a referee. base: "fixed" or "floating", for anything but a Tree. states: random
-    states. steps, dt [s]: length and step of the trajectory, computed by the referee's own stepping rule.
-    Returns the Report. Raises UnsupportedError when the referee cannot judge the robot, RefereeError when it fails.
+    robot_source: whatever `treesim.load` takes, or a Tree; a Tree has no file, so only the canonical level is compared.
+    against: an engine adapter, or its name in `available("referees")`. base: "fixed" or "floating", for anything but a
+    Tree. states: random states. steps, dt [s]: length and step of the trajectory, by the other engine's stepping rule.
+    Returns the Report. Raises UnsupportedError when the engine cannot evaluate the robot, RefereeError when it fails.
+
+    Example:
+        >>> from treesim.compare import compare
+        >>> compare("ur5", against="pybullet", base="fixed", states=5, steps=10)
+        <Report: 'ur5' beside 'pybullet', 19 rows, passed>
     """
     referee = _referee(against)  # before the robot is read: a typo should not have to wait
     return compare_described(read(robot_source, base), referee, seed, states, steps, dt)
@@ -54,9 +60,9 @@ def compare_described(
     dt: float = 1e-3,
     own: Own | None = None,
 ) -> Report:
-    """Compare a Tree with what a referee makes of the file that describes it.
+    """Compare a Tree with what another engine makes of the file that describes it.
 
-    own: the party under test, treesim unless a test tampers with it. Otherwise as `compare`.
+    own: what stands for treesim, which tests replace. Otherwise as `compare`.
     """
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(described.robot)

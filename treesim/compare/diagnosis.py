@@ -26,8 +26,8 @@ CAUSES = {
 
 
 def verdict(rows: Sequence[Row], referee: str) -> str:
-    """Return one sentence: agreement, or the first quantity that differs, where, by how much, and why in all
-    likelihood."""
+    """Return a summary of one sentence: agreement, or the first quantity that differs, where, by how much, and the
+    likely cause."""
     failed = [row for row in rows if not row.passed]
     if not rows:
         return "nothing was compared"
@@ -43,10 +43,10 @@ def verdict(rows: Sequence[Row], referee: str) -> str:
 
 
 def culprit(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:
-    """Return the body or joint to look at, given how much the entries of a quantity differ in one state.
+    """Return the body or joint of the worst entry, given how much the entries of a quantity differ in one state.
 
-    A joint that is misplaced misplaces all that it carries: the first body tells. A wrong body shows in the forces of
-    the joints that carry it: the deepest tells. Accelerations mix everything: the largest is as good as any.
+    A misplaced joint displaces all bodies that it carries: the first of them is named. A wrong body changes the forces
+    of all joints that carry it: the deepest is named. Accelerations depend on everything: the largest is named.
     """
     sizes = entry_sizes(difference)
     beyond = np.flatnonzero(~(sizes <= allowed))

@@ -1,4 +1,4 @@
-"""Errors relative to physical scales, and the two curves by which trajectories are judged."""
+"""Errors relative to physical scales, and the two measures by which trajectories are compared."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def distance(robot: Tree, q: np.ndarray, v: np.ndarray, q_other: np.ndarray, v_o
 
 
 def horizon(twin: np.ndarray) -> int:
-    """Return the number of leading steps over which twin runs stay within CHAOS of each other.
+    """Return the number of valid steps: the first ones, over which a run and its perturbed copy stay within CHAOS.
 
     NaN does not end it: a run that breaks down has not become chaotic, it has failed.
     """

@@ -1,4 +1,4 @@
-"""treesim's own answers, and the states that both sides are asked about."""
+"""treesim's own results, and the states at which both engines are evaluated."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .base import Answers, Question
 
 
 class Own:
-    """treesim as the party under test; it answers like a referee. integrator: the stepping rule of the trajectory,
-    None if none is asked for."""
+    """treesim as one of the engines compared, called as an adapter is. integrator: the stepping rule of the
+    trajectory, None for no trajectory."""
 
     name = "treesim"
 
@@ -66,7 +66,7 @@ def without_losses(robot: Tree) -> Tree:
 
 
 def ask(robot: Tree, tier: str, urdf: str, states: int, seed: int, steps: int, dt: float) -> Question:
-    """Return a question about `states` random states; tau is that of a random acceleration of order 1."""
+    """Return a batch of `states` random states; tau is that of a random acceleration of order 1."""
     rng = np.random.default_rng(seed)
     q = np.array([robot.random(rng) for _ in range(states)])
     v, a, target = rng.standard_normal((3, states, robot.nv))

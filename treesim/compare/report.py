@@ -1,9 +1,11 @@
-"""What a comparison found: rows of errors against tolerances, and a verdict in words."""
+"""The results of a comparison: rows of errors against tolerances, and a summary in words."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from ..display import Shown
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,13 @@ class Row:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """The outcome of a comparison, with what is needed to repeat it.
 
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
-    skipped: what was not compared, and why. changes: what was changed for the referee's sake, by tier.
-    verdict: one sentence; where something disagrees it names the first body or joint and the likely cause.
+    skipped: what was not compared, and why. changes: what was changed to suit the other engine, by level.
+    verdict: a summary of one sentence; where something disagrees it names the first body or joint and the likely cause.
     """
 
     robot: str
@@ -47,13 +49,21 @@ class Report:
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     verdict: str = ""
 
+    def __repr__(self) -> str:
+        outcome = "passed" if self.passed else "not passed"
+        return f"<Report: {self.robot!r} beside {self.referee!r}, {len(self.rows)} rows, {outcome}>"
+
+    def _facts(self) -> list[tuple[Any, ...]]:
+        rows = [(row.quantity, row.tier, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
+        return [("summary", self.verdict), *rows]
+
     @property
     def passed(self) -> bool:
         """Whether every quantity agrees; False if nothing was compared."""
         return bool(self.rows) and all(row.passed for row in self.rows)
 
     def row(self, quantity: str, tier: str) -> Row:
-        """Return the row of a quantity in a tier; raises KeyError if it was not compared."""
+        """Return the row of a quantity at a level; raises KeyError if it was not compared."""
         for row in self.rows:
             if (row.quantity, row.tier) == (quantity, tier):
                 return row

@@ -1,4 +1,4 @@
-"""The two texts that describe a robot to a referee: the user's own file, and our bodies written out again."""
+"""The two texts that describe a robot to another engine: the user's own file, and our bodies written out again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import cast
 import treesim
 
 from ..model.tree import Tree
+from ..types import Base
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Described:
     sha256: str | None = None
 
 
-def read(source: object, base: str) -> Described:
+def read(source: object, base: Base) -> Described:
     """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
     An installed robot keeps the name by which it was asked for.
 
@@ -44,7 +45,7 @@ def read(source: object, base: str) -> Described:
 
 
 def canonical(robot: Tree) -> str:
-    """Return the robot's bodies as a URDF with principal inertias and unit axes: no referee has to round anything."""
+    """Return the robot's bodies as a URDF with principal inertias and unit axes: no engine has to round anything."""
     from ..urdf import to_urdf
 
     return to_urdf(robot, principal=True)

@@ -7,18 +7,39 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
+from ..types import ConstraintRows, Reference
 
 ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
-@dataclass(frozen=True, eq=False)
-class FrameConstraint:
+class _Shown(Shown):
+    """What both kinds of constraint show of themselves."""
+
+    rows: ConstraintRows | ArrayLike | None
+    target: ArrayLike | None
+    reference: Reference
+    damping: float
+    stiffness: float
+
+    def _what(self) -> str:
+        state = "held" if self.target is None else "driven"
+        return f"{selection(self.rows)} {state}, along {self.reference!r}"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("rows", "target", "damping", "stiffness")
+        return [(label, getattr(self, label)) for label in labels]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameConstraint(_Shown):
     """A frame whose acceleration is given: by default it is held, all six rows of it.
 
     frame: its name. rows: what is constrained, as rows (r, 6) on the frame's velocity (of its origin, then angular, as
@@ -28,15 +49,22 @@ class FrameConstraint:
     of the origin, in the frame's own axes the spatial acceleration.
     damping [1/s], stiffness [1/s^2]: stabilisation after Baumgarte; the target becomes
     target - damping * velocity - stiffness * displacement from `pose` (4, 4) in the world, which stiffness needs.
+
+    Example:
+        >>> treesim.FrameConstraint("ee_link", "linear", target=[0, 0, 1], damping=10)
+        <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
     """
 
     frame: str
-    rows: Any = None
-    target: Any = None
-    reference: str = "world"
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
     damping: float = 0.0
     stiffness: float = 0.0
-    pose: Any = None
+    pose: ArrayLike | None = None
+
+    def __repr__(self) -> str:
+        return f"<FrameConstraint on {self.frame!r}: {self._what()}>"
 
     @property
     def label(self) -> str:
@@ -49,22 +77,29 @@ class FrameConstraint:
         return self.frame, None
 
 
-@dataclass(frozen=True, eq=False)
-class LoopConstraint:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoopConstraint(_Shown):
     """Two frames whose relative acceleration is given: by default the first is held to the second, all six rows.
 
     first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
     that of the second; reference: "world", or "local", the first frame's own axes. stiffness pulls the first frame onto
     the second. Forces are those on the first frame; the second feels the opposite.
+
+    Example:
+        >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
+        <LoopConstraint between 'left_hand' and 'right_hand': all rows held, along 'local'>
     """
 
     first: str
     second: str
-    rows: Any = None
-    target: Any = None
-    reference: str = "world"
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
     damping: float = 0.0
     stiffness: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<LoopConstraint between {self.first!r} and {self.second!r}: {self._what()}>"
 
     @property
     def label(self) -> str:
@@ -144,7 +179,7 @@ def _finite(label: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: Any, v: Any) -> np.ndarray:
+def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """Return what R d/dt (v_first - v_second) must be (..., m): targets, with stabilisation where there is any.
 
     Raises ArgumentError, NonFiniteError naming the constraint.
@@ -157,7 +192,7 @@ def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: Any, v: Any) ->
     return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
 
 
-def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: Any, v: Any) -> np.ndarray:
+def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     label = f"target of {constraint.label}"
     target = np.zeros(len(R)) if constraint.target is None else constraint.target
     wanted = _finite(label, coerce(Argument(label, target, (len(R),))))
@@ -170,7 +205,7 @@ def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: Any, v: Any) 
     return wanted
 
 
-def _relative_velocity(robot: Tree, constraint: Constraint, q: Any, v: Any) -> np.ndarray:
+def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """The velocity (..., 6) of the first frame relative to the second, in the constraint's axes."""
     first, second = constraint.ends
     velocity = frame_velocity(robot, q, v, first)
@@ -179,7 +214,7 @@ def _relative_velocity(robot: Tree, constraint: Constraint, q: Any, v: Any) -> n
     return _in_axes(robot, constraint, q, velocity)
 
 
-def _displacement(robot: Tree, constraint: Constraint, q: Any) -> np.ndarray:
+def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
     """The displacement (..., 6) of the first frame from where it belongs: of its origin, and as a rotation vector."""
     from scipy.spatial.transform import Rotation
 
@@ -199,7 +234,7 @@ def _pose(constraint: Constraint) -> np.ndarray:
     return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))
 
 
-def _in_axes(robot: Tree, constraint: Constraint, q: Any, x: np.ndarray) -> np.ndarray:
+def _in_axes(robot: Tree, constraint: Constraint, q: ArrayLike, x: np.ndarray) -> np.ndarray:
     """x (..., 6) in the world's axes, or turned to those of the first frame."""
     if constraint.reference == "world":
         return x

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
@@ -30,14 +30,14 @@ class ForceSpaceMethod:
         acceleration = _accelerations(problem, _with_constraint_forces(problem, rows, force))
         residual = problem.wanted - constraint_terms(problem, acceleration)[0]
         refuse_overflow("constrained dynamics", acceleration, force, residual)
-        return ConstrainedAcceleration(acceleration, force, residual, iterations)
+        return ConstrainedAcceleration(acceleration, force, residual, iterations, problem.robot.name)
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (..., m) with Λ⁻¹ f = gamma, and iterations (...)."""
         raise NotImplementedError
 
 
-def _accelerations(problem: Problem, f_ext: Any) -> np.ndarray:
+def _accelerations(problem: Problem, f_ext: ArrayLike | None) -> np.ndarray:
     state = problem.q, problem.v, problem.tau
     return forward_dynamics(problem.robot, *state, f_ext, gravity=problem.gravity, armature=problem.armature)
 
@@ -96,7 +96,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
     return total
 
 
-def _with_armature(robot: Tree, armature: Any) -> Tree:
+def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """The robot with other rotor inertias; frames besides the bodies' own are left out."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)

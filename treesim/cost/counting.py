@@ -21,6 +21,7 @@ from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.tables import tree_tables
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
+from ..types import Reference
 from .operations import Operations
 
 SEEDS = (1, 2)  # states counted on: two, to see whether the count depends on the state
@@ -65,7 +66,9 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     return counted._replace(varies=counted.varies or iterates)
 
 
-def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: str) -> Count | None:
+def inverse_inertia(
+    robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: Reference
+) -> Count | None:
     """Return the count of Λ⁻¹ of `frames` by a method; None for one that is not a single kernel of ours."""
     if not isinstance(method, CompiledMethod):
         return None

@@ -41,7 +41,7 @@ DT = 1e-3  # [s]
 NO_LIMIT = 1e30  # [N, N m]
 GENERIC, SINGLE_STATE = "generic", "single states"
 LANES = {"straight-line lanes": forms.STRAIGHT, "rolled lanes": forms.ROLLED}
-SPECIALISED = (SINGLE_STATE, *LANES)
+SPECIALIZED = (SINGLE_STATE, *LANES)
 
 
 class Problem(NamedTuple):
@@ -113,7 +113,7 @@ def moved_by_rounding(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -
 
 
 def results(problem: Problem, form: str, number: type[np.floating] = np.float64) -> list[np.ndarray]:
-    """Return the results (states, numbers) of a problem by "generic" code or one of SPECIALISED.
+    """Return the results (states, numbers) of a problem by "generic" code or one of SPECIALIZED.
 
     Raises UnsupportedError where there is no such code, NonFiniteError if a result is not finite. Cost: up to seconds
     for code that is not yet on the disk.
@@ -187,8 +187,9 @@ def apart(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> np.ndarra
 class Errors(NamedTuple):
     """The worst of all states, relative to the largest number of a result; None where there is no such code.
 
-    apart: the specialised forms from the generic code. sensitivity: see Problem. generic, specialised: from exact
-    digits, the latter the worst form. single: the robot's code in float32, from the generic code on the same numbers.
+    apart: the specialized code strategies from the generic code. sensitivity: see Problem. generic, `specialised`: from
+    exact digits, the latter the worst strategy. single: the robot's code in float32, from the generic code on the same
+    numbers.
     """
 
     problem: str
@@ -202,7 +203,7 @@ class Errors(NamedTuple):
 def errors(problem: Problem, exact_states: int) -> Errors:
     """Return the errors of a problem's engines; exact digits are computed on its first `exact_states` states."""
     truth, generic = exact(problem, exact_states), results(problem, GENERIC)
-    special = [found for form in SPECIALISED if (found := _if_any(problem, form, np.float64)) is not None]
+    special = [found for form in SPECIALIZED if (found := _if_any(problem, form, np.float64)) is not None]
     single = _if_any(problem, SINGLE_STATE, np.float32)
     return Errors(
         problem.name,

@@ -9,6 +9,7 @@ from .. import plugins
 from ..errors import TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
+from ..types import PluginKind, Reference
 from . import counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
@@ -17,7 +18,7 @@ from .counting import Count
 from .operations import Operations
 
 AUTO = "auto"  # stands for one of the others
-REFERENCE = "world"  # of the frames' rows
+REFERENCE: Reference = "world"  # of the frames' rows
 UNPUBLISHED = "its sources print an order, not a count"
 NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
 WITHOUT_FLOATING_BASE = "printed for a floating base only"
@@ -29,7 +30,7 @@ class Entry(NamedTuple):
     """One algorithm on one robot.
 
     kind: "part", "dynamics" or "operational". formula: the published count, None where there is none, and `source`
-    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialised: that of
+    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialized: that of
     its straight-line code for this robot, None where there is none.
     """
 
@@ -38,7 +39,7 @@ class Entry(NamedTuple):
     formula: Operations | None
     source: str
     counted: Count | None
-    specialised: Count | None = None
+    specialized: Count | None = None
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,7 +55,7 @@ class Entry(NamedTuple):
             "formula": formula,
             "source": self.source,
             "counted": None if self.counted is None else self.counted.as_dict(),
-            "specialised": None if self.specialised is None else self.specialised.as_dict(),
+            "specialized": None if self.specialized is None else self.specialized.as_dict(),
             "note": self.note,
         }
 
@@ -126,7 +127,7 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
 
 
 def _entries(
-    kind: str,
+    kind: PluginKind,
     formulas: Formulas,
     count: Callable[[Any], Count | None],
     count_specialised: Callable[[Any], Count | None],

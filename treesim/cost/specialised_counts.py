@@ -1,4 +1,4 @@
-"""Exact operation counts of code specialised for a robot: those of a kernel's trace, and its critical path.
+"""Exact operation counts of code specialized for a robot: those of a kernel's trace, and its critical path.
 
 Beyond what `counting` leaves out (operations with constants 0, 1 and -1) a trace shares equal subexpressions and drops
 what no result needs. The machine code does just these operations on every state (`engine.straight_line`).
@@ -17,6 +17,7 @@ from ..kernels.crba import mass_matrix_full_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
+from ..types import Reference
 from .counting import NO_FORCES, Count
 from .operations import Operations
 
@@ -34,7 +35,9 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     return _of_entry(type(backend).entry, backend.constants(robot), sizes, robot.nv)
 
 
-def inverse_inertia(robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: str) -> Count | None:
+def inverse_inertia(
+    robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: Reference
+) -> Count | None:
     """Return the count of Λ⁻¹ of `frames` by a method; None for one that has no straight-line code."""
     if not isinstance(method, CompiledMethod):
         return None

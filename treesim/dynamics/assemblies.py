@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.evaluate import Runner
 from ..engine.generic import compiled
@@ -64,7 +64,9 @@ class AssembliesBackend(CompiledBackend):
         widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
         return staged(compiled(kernel.some_stages), (), (N + 1) * layout.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error: a singular mass matrix, lost digits, or an overflow."""
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):

@@ -6,6 +6,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..model.tree import Tree
@@ -32,12 +33,12 @@ class Auto:
     def forward_dynamics(
         self,
         robot: Tree,
-        q: Any,
-        v: Any,
-        tau: Any,
-        f_ext: Any = None,
-        gravity: Any = None,
-        armature: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
         **choices: Any,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`. choices: the engine, and out."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.fast_entry import FastEntry
@@ -16,6 +17,7 @@ from ..kernels.status import FINE, NOT_FINITE
 from ..model.pivots import first_massless_dof
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Engine
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -51,12 +53,12 @@ class DynamicsBackend(Protocol):
     def forward_dynamics(
         self,
         robot: Tree,
-        q: Any,
-        v: Any,
-        tau: Any,
-        f_ext: Any = None,
-        gravity: Any = None,
-        armature: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv) with the arguments and errors of `treesim.forward_dynamics`."""
         ...
@@ -84,13 +86,13 @@ class CompiledBackend:
     def forward_dynamics(
         self,
         robot: Tree,
-        q: Any,
-        v: Any,
-        tau: Any,
-        f_ext: Any = None,
-        gravity: Any = None,
-        armature: Any = None,
-        engine: str = "auto",
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
+        engine: Engine = "auto",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
@@ -123,7 +125,9 @@ class CompiledBackend:
         """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
         return robot.ints
 
-    def constants(self, robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[Any, ...]:
+    def constants(
+        self, robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
+    ) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
         return self.integers(robot), constants_of(robot, gravity, armature)[1]
 
@@ -131,7 +135,9 @@ class CompiledBackend:
         """Return what runs the entry, if it is not to be called on one state after the other."""
         return None
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
 
@@ -146,14 +152,14 @@ def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
             )
 
 
-def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: Any = None) -> Exception:
+def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: ArrayLike | None = None) -> Exception:
     """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
     return singular_inertia(robot, named["q"], armature) or NonFiniteError(
         f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?"
     )
 
 
-def singular_inertia(robot: Tree, q: np.ndarray, armature: Any = None) -> SingularInertiaError | None:
+def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = None) -> SingularInertiaError | None:
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
     given, shape = configuration(robot, q), (robot.nv,)

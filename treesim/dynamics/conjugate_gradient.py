@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import arrays, batch, html_table, span
 from ..engine.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
 from ..kernels.conjugate_gradient import (
@@ -31,15 +33,22 @@ class Solution(NamedTuple):
     iterations: np.ndarray
     residual: np.ndarray
 
+    def __repr__(self) -> str:
+        steps, worst = span(np.ravel(self.iterations).tolist()), np.max(self.residual, initial=0.0)
+        return f"<Solution: nv {self.qdd.shape[-1]}, iterations {steps}, residual {worst:.2g}{batch(self.qdd)}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
+
 
 def solve(
     robot: Tree,
-    q: Any,
-    v: Any,
-    tau: Any,
-    f_ext: Any = None,
-    gravity: Any = None,
-    armature: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
     preconditioned: bool = True,
     max_iterations: int | None = None,
@@ -52,6 +61,13 @@ def solve(
     A state that does not converge raises nothing here: its residual stays above the tolerance.
     Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration.
     Source: Jain 1991, section 4, with the coefficient of eq. 30 corrected.
+
+    Example:
+        >>> from treesim.dynamics import conjugate_gradient
+        >>> robot = treesim.load("ur5")
+        >>> found = conjugate_gradient.solve(robot, np.full(6, 0.5), np.zeros(6), np.zeros(6), tolerance=1e-6)
+        >>> bool(found.residual < 1e-6), found.qdd.shape
+        (True, (6,))
     """
     arguments = (
         configuration(robot, q),
@@ -77,7 +93,7 @@ def _solve(
     constants: tuple[np.ndarray, np.ndarray],
     limits: np.ndarray,
     preconditioned: bool,
-    armature: Any,
+    armature: ArrayLike | None,
 ) -> Solution:
     qdd, report = evaluate(
         forward_dynamics_within_states,
@@ -106,7 +122,9 @@ class ConjugateGradient(CompiledBackend):
     preconditioned: ClassVar[bool] = False
     way_out: ClassVar[str] = "backend 'conjugate_gradient_hrh' takes fewer steps on branched robots, 'aba' takes none"
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error of the worst state; for one that does not converge, with what all states reached."""
         shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
         arguments = tuple(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.evaluate import Argument, Runner, evaluate
 from ..engine.generic import compiled
@@ -85,7 +86,9 @@ class HeavyPathBackend(CompiledBackend):
         widths = [*self.widths(robot), 1]  # the last tells how all went
         return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
         constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
@@ -188,7 +191,9 @@ class ChainsBackend(CompiledBackend):
 
     plan: ClassVar[Callable[..., Schedule]]
 
-    def explain(self, robot: Tree, named: dict[str, np.ndarray], gravity: Any, armature: Any) -> Exception:
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
         """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
         constants = self.constants(robot, gravity, armature)
         return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)

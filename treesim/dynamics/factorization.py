@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import Shown, span
 from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.evaluate import refuse_overflow
 from ..engine.generic import compiled
@@ -15,15 +17,20 @@ from ..kernels import factored
 from ..model.topology import Topology
 
 
-class Factorization:
+class Factorization(Shown):
     """The factors of one matrix; make it with `ltdl` or `ltl`.
 
     L: (n, n) lower triangular, with ones on the diagonal for LTDL. D: (n,) diagonal of LTDL, ones for LTL.
     Vectors may be (n,) or a matrix (n, k) of columns. Costs (multiply-adds): products and triangular solves D1 each,
     `solve` 2 D1, D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
+
+    Example:
+        >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
+        >>> factors.solve([6.0, 3.0, 3.0])
+        array([1., 1., 1.])
     """
 
-    def __init__(self, topology: Topology, H: Any, unit: bool) -> None:
+    def __init__(self, topology: Topology, H: ArrayLike, unit: bool) -> None:
         self._tree = topology
         self._unit = unit
         self._parent = topology.dof_parent - 1
@@ -34,6 +41,14 @@ class Factorization:
         with np.errstate(all="ignore"):
             self._run(factorize)
         self._check()
+
+    def __repr__(self) -> str:
+        form = "L' D L" if self._unit else "L' L"
+        return f"<Factorization H = {form}: n {len(self._parent)}, {len(self._packed)} entries on paths>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        diagonal = "D" if self._unit else "diagonal of L"
+        return [("topology", self.topology), (diagonal, span(self._diagonal().tolist()))]
 
     @property
     def L(self) -> np.ndarray:
@@ -58,23 +73,23 @@ class Factorization:
         ends, and whether it is LTDL."""
         return self._start, self._packed, self._unit
 
-    def multiply(self, x: Any) -> np.ndarray:
+    def multiply(self, x: ArrayLike) -> np.ndarray:
         """Return L x."""
         return self._apply(factored.MULTIPLY, x)
 
-    def multiply_transposed(self, x: Any) -> np.ndarray:
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return L' x."""
         return self._apply(factored.MULTIPLY_TRANSPOSED, x)
 
-    def solve_lower(self, x: Any) -> np.ndarray:
+    def solve_lower(self, x: ArrayLike) -> np.ndarray:
         """Return L^-1 x."""
         return self._apply(factored.SOLVE_LOWER, x)
 
-    def solve_lower_transposed(self, x: Any) -> np.ndarray:
+    def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return L'^-1 x."""
         return self._apply(factored.SOLVE_LOWER_TRANSPOSED, x)
 
-    def solve(self, x: Any) -> np.ndarray:
+    def solve(self, x: ArrayLike) -> np.ndarray:
         """Return H^-1 x."""
         return self._apply(factored.SOLVE, x)
 
@@ -84,7 +99,7 @@ class Factorization:
         except ValueError:  # the square root of a negative pivot, when kernels run as plain Python
             self._packed[:] = np.nan
 
-    def _apply(self, operation: int, x: Any) -> np.ndarray:
+    def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
@@ -95,7 +110,7 @@ class Factorization:
         refuse_overflow("the product", rows)
         return np.ascontiguousarray(rows.T)
 
-    def _pack(self, H: Any) -> np.ndarray:
+    def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         matrix = coerce(Argument("H", H, (n, n)))
         if matrix.ndim != 2:
@@ -128,20 +143,35 @@ class Factorization:
         refuse_overflow("the factorization", self._packed)
 
 
-def ltdl(dof_parent: Sequence[int], H: Any) -> Factorization:
+def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     """Return the factors H = L' D L, L unit lower triangular, without fill-in.
 
     dof_parent: (n,) λe(1..n) in the papers' counting, as `Tree.dof_parent`. H: (n, n), symmetric positive definite,
     non-zero only along the tree's paths; its lower triangle is read. Raises ModelError (not a regular numbering),
     ArgumentError (shape, NaN, an entry off the pattern), SingularInertiaError naming the degree of freedom.
     Cost D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 4.
+
+    Example:
+        >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
+        >>> factors.L
+        array([[1. , 0. , 0. ],
+               [0.5, 1. , 0. ],
+               [0.5, 0. , 1. ]])
+        >>> factors.D
+        array([3., 2., 2.])
     """
     return Factorization(Topology(dof_parent), H, unit=True)
 
 
-def ltl(dof_parent: Sequence[int], H: Any) -> Factorization:
+def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     """Return the factor H = L' L, L lower triangular, without fill-in.
 
     Arguments, errors and source as in `ltdl`. Cost n square roots, D1 divisions and D2 multiply-adds.
+
+    Example:
+        >>> treesim.ltl([0, 1, 1], [[3, 1, 1], [1, 1, 0], [1, 0, 1]]).L
+        array([[1., 0., 0.],
+               [1., 1., 0.],
+               [1., 0., 1.]])
     """
     return Factorization(Topology(dof_parent), H, unit=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..engine.arguments import Argument, check_out
@@ -23,6 +23,7 @@ from ..kernels.status import FINE
 from ..model.given import checked_robot, whole_number
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
 from .tables import constants_of, kernel_wrenches
@@ -44,36 +45,44 @@ PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 def forward_dynamics(
     robot: Tree,
-    q: Any,
-    v: Any,
-    tau: Any,
-    f_ext: Any = None,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None = None,
     backend: str = "aba",
-    gravity: Any = None,
-    armature: Any = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
     refinements: int = 0,
-    engine: str = "auto",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
-    q (..., nq): configuration [m, rad, unit quaternions xyzw: by how much one is longer or shorter than 1 is scaled
-    out, up to a thousandth]. v (..., nv): velocity [m/s, rad/s].
-    tau (..., nv): generalised force [N, N m]. f_ext (..., n_bodies, 6): wrench on each body, force then moment
-    [N, N m], along its own frame's axes and about its origin. backend: a name of `available("dynamics")`.
-    gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the robot's.
-    refinements: how many times to solve, at rest and without gravity, for what inverse dynamics finds missing, which
-    restores digits that a method loses on long chains or light links, at the cost of as many more solutions.
+    q (..., nq): configuration [m, rad, unit quaternions xyzw, normalized if their length differs from 1 by up to a
+    thousandth]. v (..., nv): velocity [m/s, rad/s]. tau (..., nv): generalised force [N, N m].
+    f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m], along its own frame's axes and about its
+    origin. backend: a name of `available("dynamics")`. gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the
+    robot's.
+    refinements: steps of iterative refinement, each of which solves for the residual of inverse dynamics, at rest and
+    without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
     engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
     "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
     its shape and number type in any order of memory; it may be one of the arguments.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
-    order of memory, and what all states of a batch share is not repeated.
+    order of memory, and what all states of a batch share is not copied.
     Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
     or a result too large for its numbers), SingularInertiaError (naming the joint),
     UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
-    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, out holds nothing
-    of meaning. Cost: the backend's; `aba` is O(N).
+    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, the contents of out
+    are undefined. Cost: the backend's; `aba` is O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, tau = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> treesim.forward_dynamics(robot, q, v, tau).round(2)
+        array([ -0.25,  26.58, -40.66,  14.35,  -3.13,   5.04])
+        >>> treesim.forward_dynamics(robot, np.tile(q, (10, 1)), v, tau, backend="crba_ltdl").shape
+        (10, 6)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -93,7 +102,7 @@ def forward_dynamics(
     return _copied(qdd, out)
 
 
-def _with_engine(solver: DynamicsBackend, robot: Tree, engine: str) -> Callable[..., np.ndarray]:
+def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:
     """A backend's forward dynamics on an engine, with `out`; backends of other kinds know neither."""
     check_engine(engine)
     taken = solver.taken(robot) if isinstance(solver, Auto) else solver
@@ -114,21 +123,28 @@ def _copied(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
 
 def inverse_dynamics(
     robot: Tree,
-    q: Any,
-    v: Any,
-    a: Any,
-    f_ext: Any = None,
-    gravity: Any = None,
-    armature: Any = None,
-    method: str = "rnea",
-    engine: str = "auto",
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+    method: InverseDynamicsMethod = "rnea",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
     Arguments and errors as in `forward_dynamics`. method: "rnea", recursive Newton-Euler (RBDA Table 5.1), or
     "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
-    has two recursions that do not wait for each other.
+    has two independent recursions.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> tau = treesim.inverse_dynamics(robot, q, v, a)
+        >>> np.allclose(treesim.forward_dynamics(robot, q, v, tau), a)
+        True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -149,10 +165,17 @@ def inverse_dynamics(
     return evaluate(fast.entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
 
 
-def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = None) -> np.ndarray:
+def bias_forces(
+    robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, gravity: ArrayLike | None = None
+) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
     Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
+        array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
     return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
@@ -160,10 +183,10 @@ def bias_forces(robot: Tree, q: Any, v: Any, f_ext: Any = None, gravity: Any = N
 
 def mass_matrix(
     robot: Tree,
-    q: Any,
-    armature: Any = None,
-    method: str = "crba",
-    engine: str = "auto",
+    q: ArrayLike,
+    armature: ArrayLike | None = None,
+    method: MassMatrixMethod = "crba",
+    engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
 ) -> np.ndarray:
@@ -172,10 +195,16 @@ def mass_matrix(
     q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
     (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
     inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more. engine, out:
-    as in `forward_dynamics`; large batches are bound by the memory they are written to, which `out` saves asking for.
+    as in `forward_dynamics`; large batches are limited by memory bandwidth, and `out` saves the allocation.
     packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q = np.full(6, 0.5)
+        >>> treesim.mass_matrix(robot, q).shape, treesim.mass_matrix(robot, q, packed=True).shape
+        ((6, 6), (21,))
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -197,25 +226,40 @@ def _no_such_mass_matrix(method: str) -> Exception:
     return unknown_name("method of the mass matrix", method, MASS_MATRIX)
 
 
-def energy(robot: Tree, q: Any, v: Any, gravity: Any = None, engine: str = "auto") -> tuple[np.ndarray, np.ndarray]:
+def energy(
+    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None = None, engine: Engine = "auto"
+) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
     Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> kinetic, potential = treesim.energy(robot, np.full(6, 0.5), np.ones(6))
+        >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
+        6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
     out = _energy_and_momentum(robot, q, v, gravity, engine)
     return out[..., 0], out[..., 1]
 
 
-def momentum(robot: Tree, q: Any, v: Any, engine: str = "auto") -> np.ndarray:
+def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
+        array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
     return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]
 
 
-def _energy_and_momentum(robot: Tree, q: Any, v: Any, gravity: Any, engine: str) -> np.ndarray:
+def _energy_and_momentum(
+    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None, engine: Engine
+) -> np.ndarray:
     arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
     return evaluate(ENERGY, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.arguments import Argument, coerce, precision, refuse_non_finite
 from ..model.given import checked_robot
@@ -18,16 +17,28 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 3). So
     `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
     packs a full matrix. Fresh arrays; O(nnz).
+
+    Example:
+        >>> from treesim.model import generators
+        >>> rows, columns = treesim.mass_matrix_pattern(generators.tree_1())
+        >>> rows[:6].tolist(), columns[:6].tolist()
+        ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
     """
     robot = checked_robot(robot)
     return robot.topology.packed_pattern()
 
 
-def unpack_mass_matrix(robot: Tree, packed: Any) -> np.ndarray:
+def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
     """Return the full, symmetric mass matrix (..., nv, nv) of a packed one (..., nnz), float32 if that is.
 
     For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),
     NonFiniteError. O(nv^2).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> packed = treesim.mass_matrix(robot, np.full(6, 0.5), packed=True)
+        >>> np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, np.full(6, 0.5)))
+        True
     """
     robot = checked_robot(robot)
     argument = Argument("packed", packed, (robot.nnz,))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
@@ -21,12 +20,12 @@ class Reference:
     def forward_dynamics(
         self,
         robot: Tree,
-        q: Any,
-        v: Any,
-        tau: Any,
-        f_ext: Any = None,
-        gravity: Any = None,
-        armature: Any = None,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve

@@ -16,6 +16,11 @@ def schedule(robot: Tree, method: str = "tree_contraction") -> Schedule:
 
     method: a name of `scheduled_methods()`. The way back, from which forces and accelerations come, takes the same
     stages in reverse. Raises UnknownNameError, and UnsupportedError for a backend that works body after body.
+
+    Example:
+        >>> from treesim.model import generators
+        >>> treesim.schedule(generators.asimo())
+        <Schedule of 'tree_contraction': 6 stages, 31 blocks, 15 at most>
     """
     robot = checked_robot(robot)
     backend = plugins.get("dynamics", method)
@@ -25,7 +30,13 @@ def schedule(robot: Tree, method: str = "tree_contraction") -> Schedule:
 
 
 def scheduled_methods() -> tuple[str, ...]:
-    """Return the names of the backends that have a schedule. Cost: imports every backend once."""
+    """Return the names of the backends that have a schedule. Cost: imports every backend once.
+
+    Example:
+        >>> from treesim.dynamics.schedules import scheduled_methods
+        >>> "tree_contraction" in scheduled_methods()
+        True
+    """
     names = plugins.available("dynamics")
     return tuple(name for name in names if _has_schedule(plugins.get("dynamics", name)))
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError
 from ..model.tree import Tree
 
 
-def constants_of(robot: Tree, gravity: Any = None, armature: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def constants_of(
+    robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the integer and real tables of a robot, with gravity (3,) and armature (nv,) replaced where given.
 
     Raises ArgumentError naming the argument that does not fit.
@@ -39,7 +42,7 @@ def _finite(label: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
-def kernel_wrenches(robot: Tree, f_ext: Any) -> np.ndarray | None:
+def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:
     """Return public wrenches (..., N, 6), force first in each body's own frame, as kernels take them, or None."""
     if f_ext is None:
         return None

@@ -33,6 +33,11 @@ def chain(n: int, joint_types: Sequence[str] = ("revolute",), axes: Sequence[Seq
     """Return an unbranched chain of `n` rods along x, with joint types and joint axes taken in turn.
 
     Raises ArgumentError for n < 1 or no joint type, and UnknownNameError for an unknown joint type, as all do here.
+
+    Example:
+        >>> from treesim.model import generators
+        >>> generators.chain(30)
+        <Tree 'chain_30': 30 bodies, nq 30, nv 30, 37.6991 kg>
     """
     return _rods(f"chain_{_at_least_one(n, 'n')}", range(n), joint_types, axes)
 
@@ -129,6 +134,11 @@ def asimo() -> Tree:
     joint, and a waist joint with two legs of six joints. Figure 11, which draws it, was not at hand; this connectivity
     reproduces every number of its Tables 2 and 3 (D1 = 334, D2 = 1779, 708 entries in H). Sizes and masses (62.5 kg)
     are ours.
+
+    Example:
+        >>> from treesim.model import generators
+        >>> generators.asimo()
+        <Tree 'asimo': 35 bodies, nq 41, nv 40, 62.5 kg>
     """
     robot = _Assembly("asimo", torso_mass=15.0)
     robot.limb("head", 1, _HEAD, at=(0, 0, 0.45))
@@ -181,6 +191,11 @@ def random_tree(
     about 0.1 m, and carries an operational frame `tool_<i>`. `armature` [kg m^2, kg] and `damping` [N m s/rad, N s/m]
     are upper bounds of uniform draws.
     Raises ArgumentError for n_bodies < 3 and UnknownNameError for an unknown joint type.
+
+    Example:
+        >>> from treesim.model import generators
+        >>> generators.random_tree(np.random.default_rng(0), 8, ("revolute", "prismatic")).nv
+        8
     """
     if n_bodies < 3:
         raise ArgumentError(f"n_bodies must be at least 3, or every numbering is depth-first; got {n_bodies}")

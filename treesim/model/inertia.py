@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..display import vector
+from ..display import Shown, matrix, vector
 from ..errors import ModelError
 from .frozen import frozen, record
 
@@ -47,12 +49,22 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 
 
 @record(eq=False)
-class Placement:
+class Placement(Shown):
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
-    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6)."""
+    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6).
+
+    Example:
+        >>> A = treesim.Placement.from_xyz_rpy((1, 0, 0), (0, 0, np.pi / 2))
+        >>> A @ treesim.Placement(translation=(2, 0, 0))
+        <Placement at (1, 2, 0), turned by 1.571 rad>
+    """
 
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(self, rotation: ArrayLike = ..., translation: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
         rotation = _finite(self.rotation, (3, 3), "rotation")
@@ -77,6 +89,9 @@ class Placement:
         cosine = np.clip((np.trace(self.rotation) - 1) / 2, -1, 1)
         return f"<Placement at {vector(self.translation)}, turned by {np.arccos(cosine):.4g} rad>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*matrix("rotation", self.rotation), ("translation [m]", vector(self.translation))]
+
     def matrix(self) -> np.ndarray:
         """Return the (4, 4) homogeneous matrix."""
         matrix = np.eye(4)
@@ -85,16 +100,26 @@ class Placement:
 
 
 @record(eq=False)
-class Inertia:
+class Inertia(Shown):
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
-    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; physical plausibility beyond that is the
-    business of whoever reads the numbers (see treesim.urdf)."""
+    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; `treesim.load` checks more: whether
+    the numbers are physically plausible.
+
+    Example:
+        >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))
+        >>> bob + treesim.Inertia(3.0, com=(0, 0, -1.0))
+        <Inertia of 4 kg at (0, 0, -0.875)>
+    """
 
     mass: float = 0.0
     com: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rotational: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    if TYPE_CHECKING:  # what is given becomes arrays
+
+        def __init__(self, mass: float = 0.0, com: ArrayLike = ..., rotational: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mass) or self.mass < 0:
@@ -108,6 +133,10 @@ class Inertia:
 
     def __repr__(self) -> str:
         return f"<Inertia of {self.mass:.6g} kg at {vector(self.com)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        center = ("centre of mass [m]", vector(self.com))
+        return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 
     def in_frame(self, placement: Placement) -> Inertia:
         """Return the same inertia in the frame in which this one's frame has the given placement."""

@@ -8,12 +8,13 @@ gives the multi-DoF joint exactly; no kernel needs a block of its own for any jo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..display import vector
+from ..display import Shown, vector
 from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
@@ -53,7 +54,7 @@ JOINT_TYPES: dict[str, JointType] = {
 
 
 @record()
-class Joint:
+class Joint(Shown):
     """A joint: where it sits on the parent body, how it moves, and its limits.
 
     placement: frame of the child body in the frame of the parent body when the joint is at its neutral configuration.
@@ -62,19 +63,25 @@ class Joint:
     velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
     damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
     Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
+
+    Example:
+        >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
+        <Joint 'elbow': revolute, axis (0, 1, 0), -2 ... 2>
+        >>> treesim.Joint("shoulder", "spherical").nv
+        3
     """
 
     name: str
     type: str
     placement: Placement = field(default_factory=Placement)
-    axis: Sequence[float] = (0.0, 0.0, 1.0)
-    lower: float | Sequence[float] = -np.inf
-    upper: float | Sequence[float] = np.inf
-    velocity: float | Sequence[float] = np.inf
-    effort: float | Sequence[float] = np.inf
-    damping: float | Sequence[float] = 0.0
-    friction: float | Sequence[float] = 0.0
-    armature: float | Sequence[float] = 0.0
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+    velocity: ArrayLike = np.inf
+    effort: ArrayLike = np.inf
+    damping: ArrayLike = 0.0
+    friction: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
@@ -97,9 +104,14 @@ class Joint:
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
 
     def __repr__(self) -> str:
-        axis = f", axis {vector(self.axis)}" if self.kind.has_axis else ""
-        limits = f", {self.lower[0]:.4g} ... {self.upper[0]:.4g}" if self.nq == 1 else ""  # type: ignore[index]
+        axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
+        lower, upper = np.asarray(self.lower, float), np.asarray(self.upper, float)
+        limits = f", {lower[0]:.4g} ... {upper[0]:.4g}" if self.nq == 1 else ""
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+        return [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
 
     @property
     def kind(self) -> JointType:

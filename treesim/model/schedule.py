@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ..display import Shown
 from .frozen import record
 
 
 @record()
-class Stage:
+class Stage(Shown):
     """Blocks of work that may run at the same time: none waits for another.
 
     name: what the stage does. blocks: the bodies that each block works on, bodies by index from 1.
@@ -16,6 +18,12 @@ class Stage:
 
     name: str
     blocks: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"<Stage {self.name!r}: blocks {self.width}, bodies in the longest {self.longest_block}>"
+
+    def _facts(self) -> list[tuple[Any, ...]]:
+        return [(k, block) for k, block in enumerate(self.blocks)]
 
     @property
     def width(self) -> int:
@@ -29,7 +37,7 @@ class Stage:
 
 
 @record()
-class Schedule:
+class Schedule(Shown):
     """Stages in the order in which they run, each waiting for the one before it.
 
     method: name of the algorithm that runs by this schedule. stages: its stages, first to last.
@@ -37,6 +45,12 @@ class Schedule:
 
     method: str
     stages: tuple[Stage, ...]
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {self.method!r}: {self.critical_path} stages, {self.blocks} blocks, {self.width} at most>"
+
+    def _facts(self) -> list[tuple[Any, ...]]:
+        return [(stage.name, stage.blocks) for stage in self.stages]
 
     @property
     def critical_path(self) -> int:

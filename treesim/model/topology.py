@@ -6,16 +6,17 @@ keeps: `parent[i - 1]` is λ(i).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import Shown
 from ..errors import ModelError
 from .frozen import Immutable, frozen
 
 
-class Topology(Immutable):
+class Topology(Immutable, Shown):
     """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
 
     Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
@@ -25,11 +26,18 @@ class Topology(Immutable):
     graph; last_dof, the last degree of freedom on the path to each body, the base first.
     Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
     degrees of freedom, which the expansion skips.
+
+    Example:
+        >>> topology = treesim.Topology([0, 1, 1, 3])
+        >>> topology.children(1), topology.support(4)
+        ((2, 3), (1, 3, 4))
+        >>> topology.depth, topology.D1
+        (3, 4)
     """
 
     __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")
 
-    def __init__(self, parent: Sequence[int], dofs: Sequence[int] | None = None) -> None:
+    def __init__(self, parent: ArrayLike, dofs: ArrayLike | None = None) -> None:
         self.parent = frozen(parent, np.int64)
         self.dofs = frozen(np.ones(len(self.parent)) if dofs is None else dofs, np.int64)
         if self.parent.ndim != 1 or self.dofs.shape != self.parent.shape:
@@ -47,6 +55,10 @@ class Topology(Immutable):
 
     def __repr__(self) -> str:
         return f"<Topology: {self.n_bodies} bodies, {self.n_dofs} degrees of freedom, depth {self.depth}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        arrays = [("λ", self.parent.tolist()), ("λe", self.dof_parent.tolist()), ("dofs", self.dofs.tolist())]
+        return [*arrays, ("D1", self.D1), ("D2", self.D2)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.parent, self.dofs)

@@ -9,12 +9,14 @@ from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..display import html_table, vector
+from ..display import Shown, html_table, vector
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fast_entry import FastEntry
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from ..types import ShapeKind
 from .frozen import Immutable, frozen, record
 from .inertia import Inertia, Placement
 from .joints import Joint
@@ -29,9 +31,15 @@ FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
 @record(eq=False)
-class Body:
+class Body(Shown):
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
-    its own frame (the frame that the joint places)."""
+    its own frame (the frame that the joint places).
+
+    Example:
+        >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+        >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+        <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
+    """
 
     name: str
     parent: int
@@ -45,10 +53,18 @@ class Body:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
         return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
+
 
 @record(eq=False)
-class Frame:
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame."""
+class Frame(Shown):
+    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame.
+
+    Example:
+        >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+        <Frame 'tip': on body 1 at (0, 0, -1)>
+    """
 
     name: str
     body: int
@@ -60,16 +76,24 @@ class Frame:
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
 
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("body", self.body), ("placement", self.placement)]
+
 
 @record(eq=False)
-class Visual:
+class Visual(Shown):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given."""
+    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given.
+
+    Example:
+        >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
+        <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
+    """
 
     body: int
     placement: Placement
-    kind: str
+    kind: ShapeKind
     size: tuple[float, ...]
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
@@ -79,20 +103,33 @@ class Visual:
         object.__setattr__(self, "size", tuple(self.size))
         object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
 
+    def __repr__(self) -> str:
+        return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
+
 
 class Tree(Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
-    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: what the reader of the source had to say.
+    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
     v_index (joint name -> slice; other names raise UnknownNameError with near misses), dof_names (nv,), lower and
-    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays cannot be written to, nor be
-    unlocked. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
+    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays are read-only and cannot be
+    made writable. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
+
+    Example:
+        >>> hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+        >>> pole = treesim.Body("pole", 0, hinge, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+        >>> tip = treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+        >>> treesim.Tree("pendulum", [pole], frames=[tip])
+        <Tree 'pendulum': 1 bodies, nq 1, nv 1, 1.5 kg>
     """
 
     __slots__ = (
@@ -107,8 +144,8 @@ class Tree(Immutable):
         bodies: Sequence[Body],
         frames: Sequence[Frame] = (),
         visuals: Sequence[Visual] = (),
-        gravity: Sequence[float] = STANDARD_GRAVITY,
-        notes: Sequence[Any] = (),
+        gravity: ArrayLike = STANDARD_GRAVITY,
+        notes: Sequence[object] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
@@ -130,7 +167,7 @@ class Tree(Immutable):
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity}")
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity!s}")
         for label, source in (
             ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
@@ -217,7 +254,7 @@ class Tree(Immutable):
                 q[self.q_index[body.joint.name].stop - 1] = 1.0
         return q
 
-    def configuration(self, positions: Mapping[str, Any]) -> np.ndarray:
+    def configuration(self, positions: Mapping[str, ArrayLike]) -> np.ndarray:
         """Return the configuration (nq,) with the given positions, {joint: position}, and all else neutral.
 
         A position is one number [rad, m] for a joint of one coordinate, else as many numbers as it has: planar x, y, θ;
@@ -252,7 +289,7 @@ class Tree(Immutable):
                 q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)
         return q
 
-    def integrate(self, q: Any, displacement: Any) -> np.ndarray:
+    def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration (..., nq) reached from q (..., nq) by a displacement (..., nv): velocity times time.
 
         Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
@@ -262,7 +299,7 @@ class Tree(Immutable):
             INTEGRATE, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
         )
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         """Return the displacement (..., nv) from q0 to q1 (..., nq): integrate(q0, difference(q0, q1)) is q1.
 
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..model.tree import Tree
+from ..types import Reference
 from .advice import advise
 from .base import OperationalMethod
 from .frames import frame_codes
@@ -31,7 +32,7 @@ class Auto:
             method = of_robot[frames] = plugins.get("operational", advise(robot, frames).name)
         return method
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         frame_codes(robot, frames, reference)  # unknown names are refused before any method is chosen for them
         return self.taken(robot, frames).inverse_inertia(robot, q, frames, reference)

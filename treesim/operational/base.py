@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..dynamics.base import explain_failure
 from ..engine.fast_entry import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import for_each_state, frame_codes, kept_frame_codes
 
 
@@ -20,7 +22,7 @@ class OperationalMethod(Protocol):
     name: str
     source: str
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k) with the arguments and errors of `treesim.inverse_operational_inertia`."""
         ...
 
@@ -35,7 +37,7 @@ class CompiledMethod:
     def __init__(self) -> None:
         self._fast = FastEntry(type(self).entry)
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: tuple[str, ...], reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         try:
             codes, offsets = kept_frame_codes(robot, frames, reference)
@@ -48,6 +50,6 @@ class CompiledMethod:
         entry = self._fast.entry
         return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))
 
-    def constants(self, robot: Tree, frames: Sequence[str], reference: str) -> tuple[Any, ...]:
+    def constants(self, robot: Tree, frames: Sequence[str], reference: Reference) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
         return robot.ints, robot.reals, *frame_codes(robot, tuple(frames), reference)

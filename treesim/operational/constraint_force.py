@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..dynamics.constraint_force import explain_inertia
 from ..errors import NonFiniteError
 from ..kernels.operational_constraint_force import inverse_inertia_constraint_force_states
 from ..model.tree import Tree
+from ..types import Reference
 from .base import CompiledMethod
 
 
@@ -20,7 +22,7 @@ class ConstraintForce(CompiledMethod):
     source = "Fijany and Featherstone 2013; heavy paths on trees"
     entry = inverse_inertia_constraint_force_states
 
-    def inverse_inertia(self, robot: Tree, q: Any, frames: Any, reference: str) -> np.ndarray:
+    def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: Any, reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`.
 
         Raises UnsupportedError, besides, for a body without inertia to divide by.

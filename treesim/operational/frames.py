@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..dynamics.tables import constants_of
 from ..engine.evaluate import Argument, coerce, evaluate
@@ -18,13 +18,14 @@ from ..kernels.status import FINE
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Reference
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
 JACOBIAN, VELOCITY = FastEntry(jacobian_states), FastEntry(frame_velocity_states)
 POSE, POSES = FastEntry(frame_pose_states), FastEntry(body_poses_states)
 
 
-def reference_code(reference: str) -> int:
+def reference_code(reference: Reference) -> int:
     """Return the kernels' code of "world" or "local"; raises UnknownNameError for anything else."""
     if reference not in REFERENCES:
         raise unknown_name("reference", reference, REFERENCES)
@@ -47,7 +48,7 @@ def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.nda
     return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
 
 
-def frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
+def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
 
     Raises UnknownNameError (frame, reference).
@@ -63,7 +64,7 @@ def frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[n
 kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # those last used, with their robots; TypeError for odd names
 
 
-def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> tuple[np.ndarray, np.ndarray]:
+def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """Return what `frame_codes` does, kept from call to call where names can be hashed."""
     try:
         return kept_frame_codes(robot, frames, reference)
@@ -74,7 +75,7 @@ def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: str) -> t
 def for_each_state(
     entry: Callable[..., int],
     robot: Tree,
-    q: Any,
+    q: ArrayLike,
     tables: tuple[np.ndarray, np.ndarray],
     shape: tuple[int, ...],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
@@ -83,16 +84,21 @@ def for_each_state(
     return evaluate(entry, (robot.ints, robot.reals, *tables), (configuration(robot, q),), [shape], explain)[0]
 
 
-def _for_each_state(robot: Tree, q: Any, value: np.ndarray) -> np.ndarray:
+def _for_each_state(robot: Tree, q: ArrayLike, value: np.ndarray) -> np.ndarray:
     """The same value for every state of a robot that cannot move."""
     batch = coerce(configuration(robot, q)).shape[:-1]
     return np.broadcast_to(value, batch + value.shape).copy()
 
 
-def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
+def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
     """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
 
     q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
+        array([ 0.346,  0.396, -0.491])
     """
     robot = checked_robot(robot)
     tables, pose = known_frame_codes(robot, (frame,), "world"), np.empty((4, 4))
@@ -103,10 +109,15 @@ def frame_pose(robot: Tree, q: Any, frame: str) -> np.ndarray:
     return for_each_state(POSE.entry, robot, q, tables, pose.shape)
 
 
-def body_poses(robot: Tree, q: Any) -> np.ndarray:
+def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the poses (..., n_bodies + 1, 4, 4) of all bodies' own frames in the world; row 0 is the world itself.
 
     q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.body_poses(robot, robot.neutral()).shape
+        (7, 4, 4)
     """
     robot = checked_robot(robot)
     if robot.nq == 0:
@@ -117,11 +128,18 @@ def body_poses(robot: Tree, q: Any) -> np.ndarray:
     return poses
 
 
-def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") -> np.ndarray:
+def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
     """Return the Jacobian J (..., 6, nv) of a frame: J v is the velocity of its origin, then its angular velocity.
 
     reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
     reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.ones(6)
+        >>> J = treesim.frame_jacobian(robot, q, "ee_link", reference="local")
+        >>> np.allclose(J @ v, treesim.frame_velocity(robot, q, v, "ee_link", reference="local"))
+        True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -135,10 +153,15 @@ def frame_jacobian(robot: Tree, q: Any, frame: str, reference: str = "world") ->
     return for_each_state(JACOBIAN.entry, robot, q, (codes, offsets), J.shape)
 
 
-def frame_velocity(robot: Tree, q: Any, v: Any, frame: str, reference: str = "world") -> np.ndarray:
+def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
     """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
 
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
+        array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
     """
     robot = checked_robot(robot)
     constants = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference))

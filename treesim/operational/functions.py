@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..model.given import checked_frames, checked_robot
 from ..model.tree import Tree
+from ..types import Reference
 
 
 def inverse_operational_inertia(
-    robot: Tree, q: Any, frames: str | Sequence[str], method: str = "pv_osim", reference: str = "world"
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], method: str = "pv_osim", reference: Reference = "world"
 ) -> np.ndarray:
     """Return Λ^-1 = J M^-1 J' (..., 6k, 6k) of k frames, with rows ordered as the frames' Jacobians.
 
@@ -23,6 +24,11 @@ def inverse_operational_inertia(
     SingularInertiaError.
     Sources: Featherstone 2010, section 4 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
     Sathya, Decre, Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.inverse_operational_inertia(robot, np.full(6, 0.5), ["ee_link", "forearm_link"]).shape
+        (12, 12)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

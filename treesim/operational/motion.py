@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import arrays, batch, html_table
 from ..engine.evaluate import Argument, coerce, evaluate
 from ..engine.fast_entry import FastEntry
 from ..errors import ModelError
@@ -15,6 +17,7 @@ from ..kernels.frame_motion import NUMBERS, frame_motions_states
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import known_frame_codes, reference_code
 
 MOTIONS, CENTER = FastEntry(frame_motions_states), FastEntry(center_of_mass_states)
@@ -31,8 +34,14 @@ class FrameMotion(NamedTuple):
     velocity: np.ndarray
     acceleration: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<FrameMotion of {self.position.shape[-2]} frames{batch(self.position, 2)}>"
 
-def frame_motions(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> FrameMotion:
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
+
+
+def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
     shape = (len(frames), NUMBERS)
     if robot.nq == 0:
@@ -49,7 +58,7 @@ def as_motion(rows: np.ndarray) -> FrameMotion:
     return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION])
 
 
-def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.ndarray:
+def _standing(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> np.ndarray:
     """The rows of frames of a robot that cannot move."""
     arrays = [coerce(argument) for argument in _state(robot, q, v, a)]
     batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
@@ -60,16 +69,24 @@ def _standing(robot: Tree, q: Any, v: Any, a: Any, frames: Sequence[str]) -> np.
     return rows
 
 
-def _state(robot: Tree, q: Any, v: Any, a: Any) -> tuple[Argument, Argument, Argument]:
+def _state(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Argument, Argument, Argument]:
     return configuration(robot, q), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
 
 
-def frame_acceleration(robot: Tree, q: Any, v: Any, a: Any, frame: str, reference: str = "world") -> np.ndarray:
+def frame_acceleration(
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, reference: Reference = "world"
+) -> np.ndarray:
     """Return the classical acceleration (..., 6) of a frame: of its origin [m/s^2], then angular [rad/s^2].
 
     q (..., nq), v, a (..., nv): configuration, velocity, acceleration. reference: along the axes of the "world" or of
     the frame ("local"). It is what an observer at rest measures, without gravity: J a + Jdot v for world axes. Raises
     UnknownNameError (frame, reference), ArgumentError, NonFiniteError. O(N). Source: RBDA sections 2.11 and 4.1.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+        >>> treesim.frame_acceleration(robot, q, v, a, "ee_link").round(2)
+        array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
     robot = checked_robot(robot)
     local = reference_code(reference) != reference_code("world")
@@ -88,7 +105,9 @@ def massive(robot: Tree) -> Tree:
     return robot
 
 
-def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def center_of_mass_motion(
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return position [m], velocity [m/s] and acceleration [m/s^2] (..., 3) of the centre of mass, in the world.
 
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
@@ -99,20 +118,32 @@ def center_of_mass_motion(robot: Tree, q: Any, v: Any, a: Any) -> tuple[np.ndarr
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
 
-def center_of_mass(robot: Tree, q: Any) -> np.ndarray:
+def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the position (..., 3) [m] of the centre of mass of all bodies, in the world.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.center_of_mass(robot, np.full(6, 0.5)).round(3)
+        array([ 0.206,  0.203, -0.115])
     """
     robot = checked_robot(robot)
     still = np.zeros(robot.nv)
     return np.ascontiguousarray(center_of_mass_motion(robot, q, still, still)[0])
 
 
-def center_of_mass_jacobian(robot: Tree, q: Any) -> np.ndarray:
+def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
     """Return the Jacobian J (..., 3, nv) of the centre of mass: J v is its velocity [m/s] along the world's axes.
 
     q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.ones(6)
+        >>> momentum = robot.mass * treesim.center_of_mass_jacobian(robot, q) @ v
+        >>> np.allclose(momentum, treesim.momentum(robot, q, v)[:3])
+        True
     """
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)

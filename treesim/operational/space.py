@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
+from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
 from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
@@ -23,6 +25,7 @@ from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import known_frame_codes
 from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
@@ -33,8 +36,8 @@ CENTERS = frozen([0], np.int64), frozen([1], np.int64)  # how many centres of ma
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 
 
-@dataclass(frozen=True, eq=False)
-class OperationalSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class OperationalSpace(Shown):
     """The dynamics of a robot in the coordinates of its tasks, at one state or a batch of them (leading axes).
 
     jacobian (..., m, nv): J, xdot = J v. inverse_inertia (..., m, m): Λ^-1 = J H^-1 J'. rank: of Λ^-1, how many
@@ -43,7 +46,15 @@ class OperationalSpace:
     jbar (..., nv, m): J̄ = H^-1 J' Λ, the dynamically consistent inverse: J J̄ = 1 if rank is m, J J̄ J = J always.
     nullspace (..., nv, nv): N = 1 - J̄ J; J N = 0, N^2 = N, and N' tau leaves the tasks alone. bias (..., m):
     β = Jdot v - J H^-1 C, the tasks' acceleration without any forces but gravity's (C holds it) and f_ext.
-    inverse_mass_jacobian (..., nv, m): H^-1 J'. Source: Featherstone 2010, section 2.
+    inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 2.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> task = treesim.FrameTask("ee_link", "position")
+        >>> space = treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)
+        >>> tau = space.torque(space.force([0, 0, 1]))  # up, with what the other joints need to stay out of it
+        >>> np.allclose(space.acceleration(tau), [0, 0, 1])
+        True
     """
 
     jacobian: np.ndarray
@@ -54,12 +65,23 @@ class OperationalSpace:
     nullspace: np.ndarray
     bias: np.ndarray
     inverse_mass_jacobian: np.ndarray
+    robot_name: str = ""
 
-    def acceleration(self, tau: Any) -> np.ndarray:
+    def __repr__(self) -> str:
+        m, nv = self.jacobian.shape[-2:]
+        name = f" of {self.robot_name!r}" if self.robot_name else ""
+        rank = span(np.ravel(self.rank).tolist())
+        return f"<OperationalSpace{name}: {m} rows, rank {rank}, nv {nv}{batch(self.bias)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
+        return arrays(self, *labels, "inverse_mass_jacobian")
+
+    def acceleration(self, tau: ArrayLike) -> np.ndarray:
         """Return xddot (..., m) = J H^-1 tau + β under generalised forces tau (..., nv)."""
         return _apply(transposed(self.inverse_mass_jacobian), "tau", tau) + self.bias
 
-    def force(self, acceleration: Any) -> np.ndarray:
+    def force(self, acceleration: ArrayLike) -> np.ndarray:
         """Return the task force F (..., m) = Λ (xddot - β) for wanted accelerations xddot (..., m).
 
         Of accelerations that the robot cannot reach (rank below m), `torque(F)` gives their attainable part.
@@ -67,7 +89,7 @@ class OperationalSpace:
         wanted = coerce(Argument("acceleration", acceleration, (self.bias.shape[-1],)))
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
-    def torque(self, force: Any, tau0: Any = None) -> np.ndarray:
+    def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
         """Return tau (..., nv) = J' F + N' tau0: task forces F (..., m), and tau0 (..., nv) as far as it does not
         disturb the tasks. The tasks then accelerate by Λ^-1 F + β."""
         tau = _apply(transposed(self.jacobian), "force", force)
@@ -79,20 +101,20 @@ def transposed(matrix: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrix, -1, -2)
 
 
-def _apply(matrix: np.ndarray, label: str, vector: Any) -> np.ndarray:
+def _apply(matrix: np.ndarray, label: str, vector: ArrayLike) -> np.ndarray:
     x = coerce(Argument(label, vector, (matrix.shape[-1],)))
     return (matrix @ x[..., None])[..., 0]
 
 
 def operational_space(
     robot: Tree,
-    q: Any,
-    v: Any,
+    q: ArrayLike,
+    v: ArrayLike,
     tasks: Task | Sequence[Task],
     method: str = "pv_osim",
-    reference: str = "world",
-    f_ext: Any = None,
-    gravity: Any = None,
+    reference: Reference = "world",
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
     """Return the operational space of `tasks`: J, Λ^-1, Λ, its rank, J̄, N and β.
@@ -105,6 +127,14 @@ def operational_space(
     unattainable: redundant, singular or fixed rows lower the rank, and nothing singular is inverted.
     Raises UnknownNameError, ArgumentError, NonFiniteError, SingularInertiaError, ModelError (centre of mass of no
     mass). Cost: the method's, plus O(m n d) for H^-1 J', O(m^3), and O(m n^2) for N. Source: Featherstone 2010.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.zeros(6)
+        >>> treesim.operational_space(robot, q, v, "ee_link")
+        <OperationalSpace of 'ur5': 6 rows, rank 6, nv 6>
+        >>> treesim.operational_space(robot, q, v, ["ee_link", "tool0"])  # twelve rows of six joints
+        <OperationalSpace of 'ur5': 12 rows, rank 6, nv 6>
     """
     robot = checked_robot(robot)
     if not 0 < rtol < 1:
@@ -121,7 +151,7 @@ def operational_space(
     bias = velocity_terms - (bias_forces(robot, q, v, f_ext, gravity)[..., None, :] @ X)[..., 0, :]
     nullspace = _identity_minus(jbar @ J)
     refuse_overflow("the operational space", nullspace, bias)  # all else enters one of the two
-    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X)
+    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X, robot.name)
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:
@@ -168,7 +198,7 @@ def _listed(tasks: Task | Sequence[Task]) -> list[FramesTask | CenterOfMassTask]
     return listed
 
 
-def _same_batch(robot: Tree, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """q and v as arrays with the same leading axes."""
     q, v = coerce(configuration(robot, q)), coerce(Argument("v", v, (robot.nv,)))
     if q.ndim == v.ndim == 1:
@@ -220,7 +250,7 @@ def _inverse_inertia(robot: Tree, q: np.ndarray, base: _BaseRows, method: str) -
 
 
 def _combined(
-    base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str
+    base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
     """T (..., m, base rows), or None for the identity; J = T times the base's, X = H^-1 J', and Jdot v (..., m)."""
     batch, width = base.J.shape[:-2], base.J.shape[-2]
@@ -246,7 +276,7 @@ def _combined(
     return T, T @ base.J, base.X @ transposed(T), np.concatenate(terms, axis=-1)
 
 
-def _are_the_base(base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: str) -> bool:
+def _are_the_base(base: _BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference) -> bool:
     """Whether the tasks are the base's frames, as they stand."""
     return len(tasks) == len(base.frames) and all(
         isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world" for task in tasks

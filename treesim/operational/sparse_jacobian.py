@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import Shown
 from ..dynamics.factorization import Factorization
 from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.evaluate import refuse_overflow
@@ -16,19 +18,26 @@ from ..kernels import sparse_jacobian as kernels
 from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree
+from ..types import Reference
 from .frames import frame_jacobian, frame_tables
 
 
-class SparseJacobian:
+class SparseJacobian(Shown):
     """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
 
     topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
     row that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, entry off
     the path). The costs below count multiplications, additions and divisions, with d_i entries in row i (Featherstone
     2010, Table 1).
+
+    Example:
+        >>> topology = treesim.Topology([0, 1, 1])
+        >>> J = treesim.SparseJacobian(topology, [2, 3], [[1, 2, 0], [3, 0, 4]])
+        >>> J.multiply([1, 1, 1])
+        array([3., 7.])
     """
 
-    def __init__(self, topology: Topology, last: Sequence[int], J: Any) -> None:
+    def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
         n, m = topology.n_dofs, len(last)
         self.topology = topology
         self._last = np.array(last, dtype=np.int64).reshape(m) - 1
@@ -46,6 +55,13 @@ class SparseJacobian:
         rows, columns = np.nonzero(self._pattern())
         self._packed[rows, self._depth[columns]] = dense[rows, columns]
 
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<SparseJacobian: {m} x {n}, {int(self._pattern().sum())} entries on paths>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("topology", self.topology), ("last degree of freedom of each row", (self._last + 1).tolist())]
+
     @property
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
@@ -59,11 +75,11 @@ class SparseJacobian:
         full[rows, columns] = self._packed[rows, self._depth[columns]]
         return full
 
-    def multiply(self, x: Any) -> np.ndarray:
+    def multiply(self, x: ArrayLike) -> np.ndarray:
         """Return J x (m,) or (m, k) for x (n,) or (n, k). Cost sum of d_i mul, d_i - 1 add a column."""
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
-    def multiply_transposed(self, x: Any) -> np.ndarray:
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
         """Return J' x (n,) or (n, k) for x (m,) or (m, k). Cost sum of d_i mul and add a column."""
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
@@ -93,7 +109,7 @@ class SparseJacobian:
         refuse_overflow("the product", out)
         return out
 
-    def null_space(self, jbar: Any) -> np.ndarray:
+    def null_space(self, jbar: ArrayLike) -> np.ndarray:
         """Return N = 1 - J̄ J (n, n) for J̄ (n, m). Cost n add, n times the sum of d_i mul and add."""
         m, n = self.shape
         inverse = coerce(Argument("jbar", jbar, (n, m)))
@@ -123,7 +139,7 @@ class SparseJacobian:
     def _run(self, entry: Callable[..., int], *arguments: np.ndarray) -> None:
         compiled(entry)(self._parent, self._depth, self._last, self._packed.reshape(-1), *arguments)
 
-    def _on_columns(self, entry: Callable[..., int], x: Any, size: int, result: int) -> np.ndarray:
+    def _on_columns(self, entry: Callable[..., int], x: ArrayLike, size: int, result: int) -> np.ndarray:
         vectors = real_numbers("x", x)
         if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
             raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
@@ -136,12 +152,19 @@ class SparseJacobian:
         return np.ascontiguousarray(out.T)
 
 
-def sparse_jacobian(robot: Tree, q: Any, frames: str | Sequence[str], reference: str = "world") -> SparseJacobian:
+def sparse_jacobian(
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], reference: Reference = "world"
+) -> SparseJacobian:
     """Return the Jacobian (6 k, nv) of frames at one configuration q (nq,), sparse.
 
     With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are
     Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
     N = J.null_space(J̄). Raises UnknownNameError (frame, reference), ArgumentError, NonFiniteError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.sparse_jacobian(robot, np.full(6, 0.5), ["forearm_link", "ee_link"])
+        <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
     names = checked_frames(frames)

@@ -10,21 +10,30 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..display import Shown, selection
 from ..engine.evaluate import Argument, coerce
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, listed, unknown_name
+from ..types import Reference, TaskRows
 from .frames import REFERENCES
 from .motion import FrameMotion
 
 SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
-Rows: TypeAlias = Any
+Rows: TypeAlias = TaskRows | ArrayLike | None
 
 
-class FramesTask:
+class FramesTask(Shown):
     """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses.
 
     Tasks of one's own derive from it.
     """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {listed(self.frames)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return list(vars(self).items())
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -36,11 +45,11 @@ class FramesTask:
         """r, how many rows there are."""
         raise NotImplementedError
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 6 k) for these motions of the k frames (world axes); reference: the default one."""
         raise NotImplementedError
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return Tdot (V_1; ...) (..., r): what xddot has besides T times the frames' classical accelerations."""
         raise NotImplementedError
 
@@ -59,7 +68,12 @@ def selected(rows: Rows, width: int = 6) -> np.ndarray:
     return matrix
 
 
-def _along(reference: str | None, default: str) -> str:
+def _axes(reference: Reference | None) -> str:
+    """What to append to a task's line about its axes, where it says which."""
+    return "" if reference is None else f", along {reference!r}"
+
+
+def _along(reference: Reference | None, default: Reference) -> Reference:
     chosen = default if reference is None else reference
     if chosen not in REFERENCES:
         raise unknown_name("reference", chosen, REFERENCES)
@@ -85,18 +99,25 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
     return turn
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
     """Rows on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
 
     frame: its name. rows: (r, 6), or "position", "orientation", or None for all six. reference: along the axes of the
     "world" or of the frame ("local"); None leaves it to `operational_space`. With "local" axes xddot is the derivative
     of these components: R' a - w x R' pdot for the origin, not the classical acceleration R' a.
+
+    Example:
+        >>> treesim.FrameTask("ee_link", "position", reference="local")
+        <FrameTask on 'ee_link': rows 'position', along 'local'>
     """
 
     frame: str
     rows: Rows = None
-    reference: str | None = None
+    reference: Reference | None = None
+
+    def __repr__(self) -> str:
+        return f"<FrameTask on {self.frame!r}: {selection(self.rows)}{_axes(self.reference)}>"
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -108,14 +129,14 @@ class FrameTask(FramesTask):
         """How many rows there are."""
         return len(selected(self.rows))
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 6)."""
         R = selected(self.rows)
         if _along(self.reference, reference) == "world":
             return np.broadcast_to(R, (*motion.position.shape[:-2], *R.shape))
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return (..., r): -w x pdot in turning axes, nothing along the world's."""
         R = selected(self.rows)
         V = motion.velocity[..., 0, :]
@@ -125,7 +146,7 @@ class FrameTask(FramesTask):
         return _turned(motion.rotation[..., 0, :, :], turning) @ R.T
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RelativeTask(FramesTask):
     """Rows on the motion of frame `second` as seen from frame `first`, an observer who turns with it:
     xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
@@ -134,12 +155,22 @@ class RelativeTask(FramesTask):
     "world", or of `first` ("local"): then the first three are the rate of `second`'s coordinates in `first`. None
     leaves it to `operational_space`. xddot is the derivative of these components: along first's axes it holds the
     Coriolis and centrifugal terms of that frame.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> task = treesim.RelativeTask("forearm_link", "ee_link", "orientation")
+        >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
+        <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
     """
 
     first: str
     second: str
     rows: Rows = None
-    reference: str | None = None
+    reference: Reference | None = None
+
+    def __repr__(self) -> str:
+        ends = f"{self.second!r} seen from {self.first!r}"
+        return f"<RelativeTask of {ends}: {selection(self.rows)}{_axes(self.reference)}>"
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -151,7 +182,7 @@ class RelativeTask(FramesTask):
         """How many rows there are."""
         return len(selected(self.rows))
 
-    def combination(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return T (..., r, 12)."""
         arm = motion.position[..., 1, :] - motion.position[..., 0, :]
         T = np.zeros((*arm.shape[:-1], 6, 12))
@@ -161,7 +192,7 @@ class RelativeTask(FramesTask):
             T = _turn_of_both(motion.rotation[..., 0, :, :]) @ T
         return selected(self.rows) @ T
 
-    def velocity_terms(self, motion: FrameMotion, reference: str) -> np.ndarray:
+    def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return (..., r): -w_1 x (pdot_2 - pdot_1), and in turning axes -w_1 x xdot besides."""
         V1, V2 = motion.velocity[..., 0, :], motion.velocity[..., 1, :]
         w, apart = V1[..., 3:], V2[..., :3] - V1[..., :3]
@@ -173,11 +204,22 @@ class RelativeTask(FramesTask):
         return terms @ selected(self.rows).T
 
 
-@dataclass(frozen=True, eq=False)
-class CenterOfMassTask:
-    """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all."""
+@dataclass(frozen=True, eq=False, repr=False)
+class CenterOfMassTask(Shown):
+    """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all.
 
-    rows: Rows = None
+    Example:
+        >>> treesim.CenterOfMassTask([[1, 0, 0], [0, 1, 0]])  # above the ground, at any height
+        <CenterOfMassTask: 2 rows>
+    """
+
+    rows: ArrayLike | None = None
+
+    def __repr__(self) -> str:
+        return f"<CenterOfMassTask: {selection(self.rows)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("rows", self.rows), ("reference", "world")]
 
     @property
     def matrix(self) -> np.ndarray:

@@ -28,6 +28,12 @@ def to_urdf(tree: Tree, principal: bool = False) -> str:
 
     Raises UnsupportedError for limits, damping, friction or rotor inertia that differ between the degrees of freedom
     of one joint, which URDF cannot say.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> text = treesim.to_urdf(robot)
+        >>> np.array_equal(treesim.load(text).reals, robot.reals)
+        True
     """
     floating = _has_floating_base(tree)
     base = tree.body_names[0] if floating else _base_name(tree)

@@ -61,6 +61,10 @@ def installed_robots() -> list[RobotEntry]:
 
     A robot goes by its file's name, or by the name that example-robot-data's loaders give it. A name taken by an
     earlier package is written "package/name", and a name that several files of one package share "folder/name".
+
+    Example:
+        >>> "ur5" in [entry.name for entry in treesim.urdf.installed_robots()]
+        True
     """
     entries: list[RobotEntry] = []
     taken: set[str] = set()

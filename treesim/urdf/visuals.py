@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import shortened
 from ..model.inertia import Placement
+from ..types import ShapeKind
 from .findings import Findings, title
 from .numbers import BadNumberError, attribute_text, parse_numbers
 
@@ -35,7 +36,7 @@ class Shape:
     """One shape of a link in the link's frame; the fields are those of treesim.Visual."""
 
     placement: Placement
-    kind: str
+    kind: ShapeKind
     size: tuple[float, ...]
     file: str | None = None
     color: Color | None = None
@@ -149,7 +150,7 @@ def placement_of(origin: np.ndarray | None) -> Placement:
     return Placement() if origin is None else Placement(origin[:3, :3], origin[:3, 3])
 
 
-def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[str, tuple[float, ...]]:
+def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float, ...]]:
     if geometry.box is not None:
         return "box", tuple(map(float, geometry.box.size))
     if geometry.sphere is not None:

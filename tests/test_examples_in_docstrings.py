@@ -1,0 +1,66 @@
+"""Every public function and class has an example in its docstring that does what it shows, given np and treesim."""
+
+import doctest
+import inspect
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim import control, rollouts
+from treesim.compare import compare
+from treesim.dynamics import conjugate_gradient, schedules
+from treesim.model import generators
+
+PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
+OF_SUBMODULES = {  # those that messages and pages name
+    f"{thing.__module__}.{thing.__name__}": thing
+    for thing in (
+        control.Hold,
+        control.PD,
+        control.Zero,
+        control.make_controller,
+        rollouts.read_unfinished,
+        conjugate_gradient.solve,
+        schedules.scheduled_methods,
+        generators.asimo,
+        generators.chain,
+        generators.random_tree,
+        treesim.urdf.installed_robots,
+        compare,
+    )
+}
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+
+
+def examples_of(name, thing):
+    """The examples in the docstring of one function or class, its methods' left out; none where it has no docstring."""
+    given = {"np": np, "treesim": treesim}
+    return doctest.DocTestParser().get_doctest(
+        inspect.getdoc(thing) or "", given, name, inspect.getsourcefile(thing), 0
+    )
+
+
+@pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=str)
+def test_example(name, thing, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    if thing is compare:
+        pytest.importorskip("treesim_pybullet")
+    test, told = examples_of(name, thing), []
+    shown = [example for example in test.examples if example.want or example.exc_msg]
+    assert "\nExample:\n" in thing.__doc__.replace("    ", "") and shown, f"{name} has no example that shows a result"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    assert runner.run(test, out=told.append).failed == 0, "".join(told)
+    assert not list(tmp_path.iterdir()), "examples leave no files"
+
+
+def test_an_example_that_is_wrong_is_told():
+    def wrong():
+        """A function.
+
+        Example:
+            >>> 1 + 1
+            3
+        """
+
+    assert doctest.DocTestRunner(verbose=False).run(examples_of("wrong", wrong), out=len).failed == 1

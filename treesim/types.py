@@ -1,0 +1,17 @@
+"""The types of public arguments that are one of a few names; arrays are `numpy.typing.ArrayLike`."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Engine: TypeAlias = Literal["auto", "generic", "specialized"]
+Reference: TypeAlias = Literal["world", "local"]
+Base: TypeAlias = Literal["fixed", "floating"]
+Mimic: TypeAlias = Literal["free"]
+InverseDynamicsMethod: TypeAlias = Literal["rnea", "composite"]
+MassMatrixMethod: TypeAlias = Literal["crba", "direct", "symmetry"]
+TaskRows: TypeAlias = Literal["position", "orientation"]
+ConstraintRows: TypeAlias = Literal["linear", "angular"]
+ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
+ControllerName: TypeAlias = Literal["none", "hold", "pd"]
+PluginKind: TypeAlias = Literal["dynamics", "operational", "constrained", "integrators", "viewers", "referees"]
