@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.engine import specialised
+from treesim.engine import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.errors import (
     ArgumentError,
@@ -22,7 +22,7 @@ from treesim.model import generators
 from . import sensitivity
 from .trees import random_tree
 
-needs_specialised = pytest.mark.skipif(not runs_compiled(), reason="no specialised code: kernels are not compiled")
+needs_specialized = pytest.mark.skipif(not runs_compiled(), reason="no specialized code: kernels are not compiled")
 ROBOTS = {
     "humanoid": lambda: treesim.load("simple_humanoid", base="floating"),
     "random": lambda: random_tree(9),
@@ -139,12 +139,12 @@ def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None
     assert sensitivity.farthest(bound.forward_dynamics(q, v, x, forces), pushed) <= allowed
 
 
-@needs_specialised
+@needs_specialized
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: type[np.floating]) -> None:
     """Dense arrays go straight to lanes, anything else by the plain functions' way: the same code, the same digits."""
     bound = treesim.Dynamics(robot, dtype=number)
-    count = specialised.STATES + 3
+    count = specialized.STATES + 3
     rng = np.random.default_rng(2)
     q = np.array([robot.random(rng) for _ in range(count)]).astype(number)
     v, x = rng.standard_normal((2, count, robot.nv)).astype(number)
@@ -197,8 +197,8 @@ def test_every_kind_of_backend_can_be_bound(backend: str) -> None:
     assert sensitivity.farthest(mine, plain) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, plain, declared)
 
 
-@needs_specialised
-def test_specialised_code_is_what_auto_runs() -> None:
+@needs_specialized
+def test_specialized_code_is_what_auto_runs() -> None:
     robot = ROBOTS["humanoid"]()
     q, v, x = state(robot)
     results = [treesim.Dynamics(robot, engine=e).forward_dynamics(q, v, x) for e in ("auto", "specialized", "generic")]
@@ -207,7 +207,7 @@ def test_specialised_code_is_what_auto_runs() -> None:
     assert not np.array_equal(results[0], results[2])  # other rounding: other code
 
 
-@needs_specialised
+@needs_specialized
 def test_threads_share_an_object() -> None:
     robot = ROBOTS["humanoid"]()
     bound = treesim.Dynamics(robot)

@@ -9,7 +9,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim import control, rollouts
-from treesim.engine import specialised, threads
+from treesim.engine import specialized, threads
 from treesim.engine.generic import runs_compiled
 from treesim.kernels import numbers
 from treesim.kernels.rollout import STICKING_SPEED
@@ -95,7 +95,7 @@ def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, en
     again = treesim.rollout(robot, q0, v0, steps=15, progress=tell, engine=engine)
     assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
     monkeypatch.setattr(rollouts, "CHUNK_BYTES", whole)
-    for module in (specialised, threads):
+    for module in (specialized, threads):
         monkeypatch.setattr(module, "thread_count", lambda: 1)
     assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15, engine=engine).v, found.v)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .dynamics.functions import energy
-from .engine.evaluate import specialised_first
+from .engine.evaluate import specialized_first
 from .errors import NonFiniteError
 from .model.tree import Tree
 from .trajectory import Trajectory
@@ -41,12 +41,12 @@ class Recording:
         n = self.count
         q, v = self.q[:n], self.v[:n]
         try:
-            total = sum(specialised_first(energy, self.robot, q, v, gravity))
+            total = sum(specialized_first(energy, self.robot, q, v, gravity))
         except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
             total = np.full(n, np.inf)
             for k in range(n):
                 try:
-                    total[k] = sum(specialised_first(energy, self.robot, q[k], v[k], gravity))
+                    total[k] = sum(specialized_first(energy, self.robot, q[k], v[k], gravity))
                 except NonFiniteError:
                     break
         return Trajectory.of(self.robot, self.t[:n], q, v, self.tau[:n], total, metadata)

@@ -47,6 +47,6 @@ def test_robots_in_tables_and_as_json():
 
 
 def test_cells_of_robots():
-    errors = {"apart": 1e-15, "sensitivity": 2e-13, "generic": 3e-15, "specialised": None, "single": None}
+    errors = {"apart": 1e-15, "sensitivity": 2e-13, "generic": 3e-15, "specialized": None, "single": None}
     assert [_cell(errors, keys) for _, keys in TABLES] == ["1e-15 (2e-13)", "3e-15, -", "-"]
     assert _cell({**errors, "sensitivity": 0.0}, TABLES[0][1]) == "1e-15"

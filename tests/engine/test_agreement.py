@@ -1,4 +1,4 @@
-"""Specialised code of every form agrees with the generic engine's: to 1e-13 of a result's largest number, or, where
+"""Specialized code of every form agrees with the generic engine's: to 1e-13 of a result's largest number, or, where
 rounding the mass matrix and the forces once moves the exact solution by more, to that; both are as near to exact, and
 single precision is as many times farther as its roundings are coarser."""
 
@@ -132,7 +132,7 @@ def test_errors_are_put_together_and_what_has_no_code_is_left_out(monkeypatch):
     robot = generators.chain(3)
     found = [engine_errors.errors(problem, 1) for problem in problems(robot, 4)]
     assert all(0 <= error.apart < 1e-13 and 0 < error.single < 1e-4 for error in found)
-    assert all(max(error.generic, error.specialised) < 1e-13 for error in found)
+    assert all(max(error.generic, error.specialized) < 1e-13 for error in found)
 
     def refuse(problem, form, number=np.float64):
         if form in (*LANES, engine_errors.SINGLE_STATE):
@@ -141,4 +141,4 @@ def test_errors_are_put_together_and_what_has_no_code_is_left_out(monkeypatch):
 
     monkeypatch.setattr(engine_errors, "results", refuse)
     error = engine_errors.errors(problems(robot, 4)[0], 1)
-    assert error.apart is error.specialised is error.single is None and error.generic < 1e-15
+    assert error.apart is error.specialized is error.single is None and error.generic < 1e-15

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from treesim.engine import specialised
+from treesim.engine import specialized
 from treesim.engine.chunks import CHUNK, MIDDLE, RECENT, chunk_functions
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes
@@ -43,9 +43,9 @@ def test_what_crosses_functions_arrives(number, by):
     x = np.random.default_rng(1).uniform(0.2, 0.7, (37, 2)).astype(number)
     found = np.empty((len(x), LATE + 3), number)
     if by == "lanes":
-        assert specialised.batch_code(long_entry, (), [2], [LATE + 3], single).run([x, found], len(x)) == FINE
+        assert specialized.batch_code(long_entry, (), [2], [LATE + 3], single).run([x, found], len(x)) == FINE
     else:
-        door = specialised.single_code(long_entry, (), [(2,)], [(LATE + 3,)], number)
+        door = specialized.single_code(long_entry, (), [(2,)], [(LATE + 3,)], number)
         assert all(door(one, out) == FINE for one, out in zip(x, found, strict=True))
     truth = np.array([expected(row) for row in x.astype(float)])
     np.testing.assert_allclose(found, truth, rtol=1e-5 if single else 1e-14, atol=1e-5 if single else 1e-14)

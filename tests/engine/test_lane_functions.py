@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpmath import cos, mpf, sin, workdps
 
-from treesim.engine import specialised
+from treesim.engine import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lane_functions import SINGLE_LARGEST
 from treesim.engine.trigonometry import LARGEST, sincos
@@ -32,7 +32,7 @@ def elementary(x, y):
 def on_lanes(values, number):
     x = np.array(values, dtype=number)[:, None]
     y = np.empty((len(x), 3), number)
-    code = specialised.batch_code(elementary, (), [1], [3], number == np.float32)
+    code = specialized.batch_code(elementary, (), [1], [3], number == np.float32)
     code.run([x, y], len(x))
     return x[:, 0].astype(float), y
 
@@ -69,7 +69,7 @@ def one_by_one(call, values, number, inputs=1):
 
 
 def by_single_states(entry, inputs, values, number):
-    call = specialised.single_code(entry, (), [(inputs,)], [(3,)], number)
+    call = specialized.single_code(entry, (), [(inputs,)], [(3,)], number)
     return one_by_one(call, values, number, inputs)
 
 

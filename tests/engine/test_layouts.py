@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine import arguments, specialised
+from treesim.engine import arguments, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.errors import ArgumentError
 
@@ -177,15 +177,15 @@ def test_engines_are_told_by_name(batch):
         lambda **k: treesim.solve_mass_matrix(ROBOT, q[0], v[0], **k),
         lambda **k: treesim.rollout(ROBOT, q[0], v[0], steps=1, **k),
     ):
-        with pytest.raises(treesim.UnknownNameError, match=r"unknown engine .specialised.: did you mean 'specialized'"):
-            call(engine="specialised")
+        with pytest.raises(treesim.UnknownNameError, match=r"unknown engine .specialized.: did you mean 'specialized'"):
+            call(engine="specialized")
 
 
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
     runs = []
-    run = specialised.BatchCode.run
-    monkeypatch.setattr(specialised.BatchCode, "run", lambda *a: runs.append(a) or run(*a))
+    run = specialized.BatchCode.run
+    monkeypatch.setattr(specialized.BatchCode, "run", lambda *a: runs.append(a) or run(*a))
     q, v, tau = batch
     whole = treesim.forward_dynamics(ROBOT, q, v, tau)
     one = treesim.forward_dynamics(ROBOT, q[3], v[3], tau[3], engine="specialized")
@@ -196,13 +196,13 @@ def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
 
 
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-def test_why_there_is_no_specialised_code_is_told(batch, monkeypatch):
+def test_why_there_is_no_specialized_code_is_told(batch, monkeypatch):
     q, v, tau = batch
     with pytest.raises(treesim.UnsupportedError, match="'reference' brings its own code"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="reference", engine="specialized")
     with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="conjugate_gradient", engine="specialized")
-    monkeypatch.setattr(specialised, "runs_compiled", lambda: False)
+    monkeypatch.setattr(specialized, "runs_compiled", lambda: False)
     with pytest.raises(treesim.UnsupportedError, match="NUMBA_DISABLE_JIT is set"):
         treesim.forward_dynamics(ROBOT, q, v, tau, engine="specialized")
     assert treesim.forward_dynamics(ROBOT, q, v, tau).shape == (COUNT, NV)

@@ -14,7 +14,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim.dynamics.tables import constants_of
-from treesim.engine import machine_code, shared_code, specialised
+from treesim.engine import machine_code, shared_code, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.shared_code import RECENT, SharedCode
 from treesim.kernels.status import FINE
@@ -33,11 +33,11 @@ def scaled_states(factor, x, result):
 
 
 def scaled(factor):
-    return specialised.single_code(scaled_states, (factor,), [(1,)], [(1,)], np.float64)
+    return specialized.single_code(scaled_states, (factor,), [(1,)], [(1,)], np.float64)
 
 
 def scaled_batch(factor):
-    return specialised.batch_code(scaled_states, (factor,), [1], [1], single=False)
+    return specialized.batch_code(scaled_states, (factor,), [1], [1], single=False)
 
 
 class Thing:
@@ -57,7 +57,7 @@ def engines(monkeypatch):
 
     monkeypatch.setattr(machine_code, "linked", watched)
     for name in ("_codes", "_functions"):
-        monkeypatch.setattr(specialised, name, SharedCode())
+        monkeypatch.setattr(specialized, name, SharedCode())
     return made
 
 
@@ -190,7 +190,7 @@ def test_code_that_nobody_can_call_any_more_is_freed(make, engines, monkeypatch)
     assert len(engines) == 18 and living(engines) == 4 + 3
     del held
     assert living(engines) == 4
-    (specialised._functions if make is scaled else specialised._codes)._recent.clear()
+    (specialized._functions if make is scaled else specialized._codes)._recent.clear()
     assert living(engines) == 0
 
 
@@ -198,7 +198,7 @@ def test_code_that_nobody_can_call_any_more_is_freed(make, engines, monkeypatch)
 def test_a_function_works_as_long_as_it_is_held(engines):
     x, result = np.array([3.0]), np.empty(1)
     call = scaled(7.0)
-    specialised._functions._recent.clear()
+    specialized._functions._recent.clear()
     gc.collect()
     assert call(x, result) == FINE and result[0] == 21.0 and living(engines) == 1
     bound = weakref.ref(call)
@@ -222,7 +222,7 @@ def test_a_call_at_work_keeps_its_code(engines):
     worker = threading.Thread(target=work)
     worker.start()
     while worker.is_alive():
-        specialised._codes._recent.clear()
+        specialized._codes._recent.clear()
         time.sleep(1e-4)
     assert not errors and results == [True] * 20
 
@@ -238,14 +238,14 @@ def test_many_robots_one_after_the_other_leave_no_code(engines, monkeypatch):
 
 @lanes
 def test_tables_of_robots_that_are_gone_are_forgotten():
-    before = len(specialised._tables)
+    before = len(specialized._tables)
     for n in range(1, 6):
         reals = constants_of(chain(n), gravity=[0.0, 0.0, -1.0])[1]
-        specialised._contents(reals)
-        assert len(specialised._tables) == before + 1
+        specialized._contents(reals)
+        assert len(specialized._tables) == before + 1
         del reals
         gc.collect()
-        assert len(specialised._tables) == before
+        assert len(specialized._tables) == before
 
 
 # functions are held by a module, by a cycle, and by a thread that goes on when the process ends
@@ -282,7 +282,7 @@ def _in_a_child(factor):
     """Frees the parent's code, uses it, and makes code of its own."""
     x, result = np.array([3.0]), np.empty(1)
     kept = scaled(2.0)
-    specialised._functions._recent.clear()
+    specialized._functions._recent.clear()
     gc.collect()
     assert kept(x, result) == FINE and result[0] == 6.0
     assert scaled(factor)(x, result) == FINE

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests import trees
-from tests.engine.test_specialised import Disk
+from tests.engine.test_specialized import Disk
 from treesim import ArgumentError
 from treesim.engine import machine_code, processor_levels
 from treesim.engine.generic import runs_compiled

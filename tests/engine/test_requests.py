@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from treesim.engine import machine_code, specialised
+from treesim.engine import machine_code, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes, substituted
 from treesim.engine.requests import EVERY, LINE, Asked, Requests
@@ -46,7 +46,7 @@ def table_of(wanted, arrays, group, step, lanes, streamed=0):
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("order", ["rows", "columns"])
 def test_the_requests_reach_every_cache_line_of_a_group(single, order):
-    lanes = specialised.lanes(single)
+    lanes = specialized.lanes(single)
     number, states, steps = (np.float32 if single else np.float64), 8 * lanes.width, 3
     if order == "rows":
         arrays = [np.zeros((states, steps, size), number) for size in SIZES]
@@ -70,7 +70,7 @@ def test_the_requests_reach_every_cache_line_of_a_group(single, order):
 
 @pytest.mark.parametrize("may_be", [False, True])
 def test_what_is_streamed_is_not_asked_for(may_be):
-    lanes = specialised.lanes(False)
+    lanes = specialized.lanes(False)
     arrays = [np.zeros((4 * lanes.width, 1, size)) for size in SIZES]
     wanted = requests(SIZES, lanes, may_be)
     table = table_of(wanted, arrays, lanes.width, 0, lanes, streamed=1)

@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.cost.engine_errors import COARSER, apart
-from treesim.engine import disk_cache, forms, specialised
+from treesim.engine import disk_cache, forms, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes
 from treesim.engine.rolled import Memory
@@ -43,12 +43,12 @@ def states(robot, count):
 def rolled_only(monkeypatch):
     """Every batch on rolled code."""
     monkeypatch.setenv(forms.VARIABLE, forms.ROLLED)
-    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+    monkeypatch.setattr(specialized, "STATES", ALWAYS)
 
 
 def generic(monkeypatch, function, *arguments):
     with monkeypatch.context() as patch:
-        patch.setattr(specialised, "STATES", NEVER)
+        patch.setattr(specialized, "STATES", NEVER)
         return function(*arguments)
 
 
@@ -251,14 +251,14 @@ def test_zeros_are_not_folded_where_every_body_has_its_own(monkeypatch):
 def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
     monkeypatch.setattr(disk_cache, "cache_directory", lambda: tmp_path)
     tried = []
-    write = specialised.written
-    monkeypatch.setattr(specialised, "written", lambda *a: tried.append(a) or write(*a))
+    write = specialized.written
+    monkeypatch.setattr(specialized, "written", lambda *a: tried.append(a) or write(*a))
     robot = trees.tree("random_c")
     arguments = (difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,), False)
     for _ in range(2):
-        monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
+        monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
         with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
-            specialised.batch_code(*arguments)
+            specialized.batch_code(*arguments)
     assert len(tried) == 1
 
 
@@ -269,5 +269,5 @@ def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
     shapes = [(robot.nq,), (robot.nq,)], [(robot.nv,)]
     for _ in range(2):
         with pytest.raises(UnsupportedError, match="values of its inputs"):
-            specialised.single_code(difference_states, (robot.ints, robot.reals), *shapes, np.float64)
+            specialized.single_code(difference_states, (robot.ints, robot.reals), *shapes, np.float64)
     assert len(list((tmp_path / "objects").iterdir())) == 1

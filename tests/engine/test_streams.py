@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import trees
-from treesim.engine import machine_code, specialised
+from treesim.engine import machine_code, specialized
 from treesim.engine.chunks import CHUNK
 from treesim.engine.generic import runs_compiled
 from treesim.engine.straight_line import straight_line
@@ -41,7 +41,7 @@ def streamed(monkeypatch):
     monkeypatch.setenv("TREESIM_CODE", "straight")
 
     def on():
-        monkeypatch.setattr(specialised, "LARGE", 0)
+        monkeypatch.setattr(specialized, "LARGE", 0)
 
     return on
 
@@ -83,7 +83,7 @@ def test_streamed_results_do_not_depend_on_the_number_of_threads(robot, streamed
     expected = treesim.mass_matrix(robot, q, engine="specialized")
     streamed()
     for threads in (1, 2, 3):
-        monkeypatch.setattr(specialised, "thread_count", lambda threads=threads: threads)
+        monkeypatch.setattr(specialized, "thread_count", lambda threads=threads: threads)
         assert np.array_equal(treesim.mass_matrix(robot, q, engine="specialized"), expected)
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_finite_is_told_of_streamed_results_too(robot, streamed):
 @pytest.mark.parametrize("past", [False, True])
 def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     """Code whose streaming writes nothing leaves a streamed result, and no other, as it was."""
-    robot, lanes = ROBOTS["chain"](), specialised.lanes(False)
+    robot, lanes = ROBOTS["chain"](), specialized.lanes(False)
     sizes, results = [robot.nq], [robot.nnz]
     traced = trace(crba.mass_matrix_packed_states, (robot.ints, robot.reals), sizes, results)
     code = straight_line(traced, sizes, results, lanes)
@@ -124,8 +124,8 @@ def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     q, out = states(robot, np.float64), np.full((COUNT, robot.nnz), 7.0)
     loaded = machine_code.load("streams", silent.text.encode(), lambda: silent)
     if past:
-        monkeypatch.setattr(specialised, "LARGE", 0)
-    assert specialised.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
+        monkeypatch.setattr(specialized, "LARGE", 0)
+    assert specialized.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
     assert (out == 7.0).all() == past
 
 

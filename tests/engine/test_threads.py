@@ -11,7 +11,7 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine import specialised, threads
+from treesim.engine import specialized, threads
 from treesim.engine.generic import runs_compiled
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
@@ -40,7 +40,7 @@ def expected(states):
 def test_neither_their_number_nor_their_kind_changes_a_result(states, expected, number, waker, monkeypatch):
     if waker == "python":
         monkeypatch.setattr(threads, "openmp", lambda: None)
-    for module in (threads, specialised):
+    for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: number)
     for _ in range(3):
         assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
@@ -53,7 +53,7 @@ def test_a_state_s_result_does_not_depend_on_its_place(states, expected, first, 
 
 
 def test_one_bad_state_is_found_whoever_takes_it(states, monkeypatch):
-    for module in (threads, specialised):
+    for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 4)
     q, v, tau = (x.copy() for x in states)
     for state in (0, 500, 1002):
@@ -64,7 +64,7 @@ def test_one_bad_state_is_found_whoever_takes_it(states, monkeypatch):
 
 
 def test_several_python_threads_at_once(states, expected, monkeypatch):
-    for module in (threads, specialised):
+    for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 3)
     found = {}
 
@@ -107,7 +107,7 @@ def test_what_interrupts_a_batch_is_raised_when_nobody_works_on_it_any_more(bad,
     monkeypatch.setattr(threads, "wait", wait_with_ctrl_c)
     others = Others()
     monkeypatch.setattr(threads, "pool", lambda: others)
-    for module in (threads, specialised):
+    for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 3)
     with pytest.raises(bad):
         treesim.forward_dynamics(ROBOT, *states)
@@ -126,7 +126,7 @@ def test_a_forked_child_has_threads_of_its_own(states, engine, waker, monkeypatc
     """The parent's threads, OpenMP's or Python's, do not exist in the child: waiting for them would never end."""
     if waker == "python":
         monkeypatch.setattr(threads, "openmp", lambda: None)
-    for module in (threads, specialised):
+    for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 2)
     before = treesim.forward_dynamics(ROBOT, *states, engine=engine)
     with multiprocessing.get_context("fork").Pool(2) as children:

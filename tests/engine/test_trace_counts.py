@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.cost import counting, specialised_counts
+from treesim.cost import counting, specialized_counts
 from treesim.engine.chunks import chunk_functions
 from treesim.engine.lanes import Lanes
 from treesim.engine.trace import INPUT, SIN, Graph, Trace, Traced, trace
@@ -97,15 +97,15 @@ def test_a_pendulum_by_hand():
 def test_no_more_than_the_text_s_own_operations(seed):
     """Folding and sharing only leave operations out: of every kind, and on the critical path."""
     robot = trees.random_tree(seed, 5)
-    pairs = [(counting.inertia_matrix(robot), specialised_counts.inertia_matrix(robot)),
-             (counting.bias(robot), specialised_counts.bias(robot))]  # fmt: skip
+    pairs = [(counting.inertia_matrix(robot), specialized_counts.inertia_matrix(robot)),
+             (counting.bias(robot), specialized_counts.bias(robot))]  # fmt: skip
     for name in ("aba", "crba_ltdl", "crba_ltl", "rjk", "innovations", "explicit_inverse"):
         backend = get("dynamics", name)
-        pairs.append((counting.forward_dynamics(robot, backend), specialised_counts.forward_dynamics(robot, backend)))
+        pairs.append((counting.forward_dynamics(robot, backend), specialized_counts.forward_dynamics(robot, backend)))
     for name in ("ltdl", "ltl", "pv_osim"):
         method, tip = get("operational", name), robot.body_names[-1:]
         pairs.append((counting.inverse_inertia(robot, method, tip, "world"),
-                      specialised_counts.inverse_inertia(robot, method, tip, "world")))  # fmt: skip
+                      specialized_counts.inverse_inertia(robot, method, tip, "world")))  # fmt: skip
     for text, folded in pairs:
         for kind in ("mul", "add", "div", "sqrt", "trig"):
             assert getattr(folded.operations, kind) <= getattr(text.operations, kind), kind
@@ -131,10 +131,10 @@ def test_what_has_no_straight_line_code_has_no_count():
     robot = generators.chain(6)
     traced = {"aba", "rjk", "crba_ltdl", "crba_ltl", "innovations", "explicit_inverse"}
     for name in treesim.available("dynamics"):
-        count = specialised_counts.forward_dynamics(robot, get("dynamics", name))
+        count = specialized_counts.forward_dynamics(robot, get("dynamics", name))
         assert (count is not None) == (name in traced), name
-    assert specialised_counts.inverse_inertia(robot, get("operational", "auto"), ["body_6"], "world") is None
+    assert specialized_counts.inverse_inertia(robot, get("operational", "auto"), ["body_6"], "world") is None
     tasks = [
-        specialised_counts.inverse_inertia(robot, get("operational", n), ["body_6"], "world") for n in ("efpa", "rjk")
+        specialized_counts.inverse_inertia(robot, get("operational", n), ["body_6"], "world") for n in ("efpa", "rjk")
     ]
     assert tasks[0].depth > 50 < tasks[1].depth

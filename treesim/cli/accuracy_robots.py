@@ -10,7 +10,7 @@ from .common import messages, output, print_json
 EXACT_STATES = 3  # on which exact digits are computed
 TABLES = (
     ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
-    ("float64: errors against exact digits, generic and specialized code, relative", ("generic", "specialised")),
+    ("float64: errors against exact digits, generic and specialized code, relative", ("generic", "specialized")),
     ("float32: specialized code from float64 on the same numbers, relative", ("single",)),
 )
 

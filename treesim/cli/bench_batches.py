@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import specialised
+from ..engine import specialized
 from ..engine.threads import over_threads, thread_count
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -144,7 +144,7 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[Contender]:
     count, steps = motion.controls.shape[:2]
     found: list[Contender] = []
     for kind, number in KINDS.items():
-        served = engine_of_batch(tree, specialised.STATES, number)  # rollouts take it whatever their number
+        served = engine_of_batch(tree, specialized.STATES, number)  # rollouts take it whatever their number
         q, v, u = (x.astype(number) for x in motion[:3])
         kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
         for name, every, out, what in (

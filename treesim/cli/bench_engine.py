@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import specialised
+from ..engine import specialized
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..model.tree import Tree
@@ -27,13 +27,13 @@ def engine_of_batch(
 
     sizes, results: numbers of one state in the entry's arguments and results, by default those of forward dynamics.
     """
-    if count < specialised.STATES:
+    if count < specialized.STATES:
         return GENERIC
     sizes = [tree.nq, tree.nv, tree.nv, 0] if sizes is None else sizes
     results = [tree.nv] if results is None else results
     single = np.dtype(number) == np.float32
     try:
-        specialised.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
+        specialized.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
     except UnsupportedError:
         return GENERIC
     return SPECIALIZED

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any
 
-from ..engine.specialised import STATES
+from ..engine.specialized import STATES
 from ..errors import TreesimError
 
 _SCRIPT = """

@@ -46,7 +46,7 @@ def show_robot(
             console.print(_table(facts[kind], facts["frames"]))
     traced = [row for kind in kinds for row in facts[kind] if row["specialized"] is not None]
     if traced:
-        console.print(_specialised_table(traced))
+        console.print(_specialized_table(traced))
     for purpose, advised in facts["advice"].items():
         console.print(f"advised for {purpose}: {advised['name']}: {advised['reason']}", soft_wrap=True)
     for note in facts["notes"]:
@@ -168,7 +168,7 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
     return table
 
 
-def _specialised_table(rows: Sequence[dict[str, Any]]) -> Table:
+def _specialized_table(rows: Sequence[dict[str, Any]]) -> Table:
     """What has straight-line code: its operations, and how large a part of the kernel's own these are."""
     from rich.table import Table
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..engine.machine_code import processor
-from ..engine.specialised import lanes
+from ..engine.specialized import lanes
 from ..engine.threads import pool
 
 CHAINS = 12  # independent multiply-adds: enough for two units of four to six cycles, and still all in registers

@@ -67,13 +67,13 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
 
     import treesim
 
-    from ..engine.evaluate import specialised_first
+    from ..engine.evaluate import specialized_first
 
     floating = [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"]
     if not floating:
         return {"linear_drift": None, "angular_drift": None, "note": "not conserved: the base is held by the world"}
     ends = trajectory.q[[0, -1]], trajectory.v[[0, -1]]
-    first, last = specialised_first(treesim.momentum, robot, *ends)
+    first, last = specialized_first(treesim.momentum, robot, *ends)
     elapsed = trajectory.t[-1] - trajectory.t[0]
     gravity = np.asarray(trajectory.metadata["gravity"])
     linear = last[:3] - first[:3] - robot.mass * gravity * elapsed

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import plugins
 from ..dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
-from ..engine import forms, specialised
+from ..engine import forms, specialized
 from ..engine.generic import compiled
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.aba import forward_dynamics_states
@@ -140,14 +140,14 @@ def _single_call(
         code = compiled(problem.entry)
         return lambda inputs, one: int(code(*problem.constants, *inputs, *one))
     shapes = [x.shape[1:] for x in problem.arguments], [(size,) for size in problem.sizes]
-    door = specialised.single_code(problem.entry, problem.constants, *shapes, number)
+    door = specialized.single_code(problem.entry, problem.constants, *shapes, number)
     return lambda inputs, one: door(*(x for x in inputs if x.size), *one)
 
 
 def _on_lanes(problem: Problem, form: str, inputs: Sequence[np.ndarray], number: type[np.floating]) -> list[np.ndarray]:
     found = [np.empty((len(inputs[0]), size), number) for size in problem.sizes]
     sizes = [x.shape[1] for x in inputs]
-    code = specialised.batch_code(
+    code = specialized.batch_code(
         problem.entry, problem.constants, sizes, problem.sizes, number is np.float32, form=form
     )
     code.run([*inputs, *found], len(inputs[0]))
@@ -187,7 +187,7 @@ def apart(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> np.ndarra
 class Errors(NamedTuple):
     """The worst of all states, relative to the largest number of a result; None where there is no such code.
 
-    apart: the specialized code strategies from the generic code. sensitivity: see Problem. generic, `specialised`: from
+    apart: the specialized code strategies from the generic code. sensitivity: see Problem. generic, `specialized`: from
     exact digits, the latter the worst strategy. single: the robot's code in float32, from the generic code on the same
     numbers.
     """
@@ -196,7 +196,7 @@ class Errors(NamedTuple):
     apart: float | None
     sensitivity: float
     generic: float
-    specialised: float | None
+    specialized: float | None
     single: float | None
 
 

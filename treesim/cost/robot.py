@@ -13,7 +13,7 @@ from ..types import PluginKind, Reference
 from . import counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
-from . import specialised_counts as specialised
+from . import specialized_counts as specialized
 from .counting import Count
 from .operations import Operations
 
@@ -75,7 +75,7 @@ def parts(robot: Tree) -> list[Entry]:
         ("ltl", f05.ltl_factorization(tree), "F05 Table 1", ltl.factorize, ""),
         ("ltl solve", f05.ltl_back_substitution(tree), "F05 Table 1", ltl.solve, ""),
     ]
-    traced = {"mass_matrix": specialised.inertia_matrix(robot), "bias_forces": specialised.bias(robot)}
+    traced = {"mass_matrix": specialized.inertia_matrix(robot), "bias_forces": specialized.bias(robot)}
     return [
         Entry(name, "part", formula, source, count, traced.get(name), note)
         for name, formula, source, count, note in listed
@@ -97,7 +97,7 @@ def dynamics(robot: Tree) -> list[Entry]:
         "dynamics",
         formulas,
         lambda backend: counting.forward_dynamics(robot, backend),
-        lambda backend: specialised.forward_dynamics(robot, backend),
+        lambda backend: specialized.forward_dynamics(robot, backend),
     )
 
 
@@ -122,7 +122,7 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         "operational",
         formulas,
         lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE),
-        lambda method: specialised.inverse_inertia(robot, method, frames, REFERENCE),
+        lambda method: specialized.inverse_inertia(robot, method, frames, REFERENCE),
     )
 
 
@@ -130,7 +130,7 @@ def _entries(
     kind: PluginKind,
     formulas: Formulas,
     count: Callable[[Any], Count | None],
-    count_specialised: Callable[[Any], Count | None],
+    count_specialized: Callable[[Any], Count | None],
 ) -> list[Entry]:
     entries = []
     for name in plugins.available(kind):
@@ -138,7 +138,7 @@ def _entries(
             formula, source = formulas.get(name, (None, UNPUBLISHED))
             implementation = plugins.get(kind, name)
             counted, note = _counted(count, implementation)
-            entries.append(Entry(name, kind, formula, source, counted, count_specialised(implementation), note))
+            entries.append(Entry(name, kind, formula, source, counted, count_specialized(implementation), note))
     return entries
 
 

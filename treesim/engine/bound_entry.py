@@ -13,7 +13,7 @@ from .arguments import Shape
 from .evaluate import check_engine, lanes_for
 from .fast_entry import door
 from .fastcall import MISFIT
-from .specialised import STATES, BatchCode, single_code
+from .specialized import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
 
@@ -84,7 +84,7 @@ class BoundEntry:
                 return single_code(self.entry, self.constants, self.inputs, self.results, self.number)
             except UnsupportedError as error:
                 if self.engine == "specialized":
-                    raise UnsupportedError(f"no specialised code of {self.entry.__name__}: {error}") from None
+                    raise UnsupportedError(f"no specialized code of {self.entry.__name__}: {error}") from None
         return self._generic()
 
     def _generic(self) -> Callable[..., int]:

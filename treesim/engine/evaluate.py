@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NonFiniteError, UnsupportedError, unknown_name
 from ..kernels.status import FINE, NOT_FINITE, status_of
-from . import specialised
+from . import specialized
 from .arguments import (
     Argument,
     Shape,
@@ -38,7 +38,7 @@ __all__ = [
     "refuse_non_finite",
     "refuse_overflow",
     "run_states",
-    "specialised_first",
+    "specialized_first",
 ]
 
 ENGINES = ("auto", "generic", "specialized")
@@ -121,7 +121,7 @@ def one_state(
     return outputs if fast.call(*constants, *given, *outputs) == FINE else None
 
 
-def specialised_first(function: Callable[..., Any], *arguments: Any) -> Any:
+def specialized_first(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return function(*arguments, engine="specialized"), or on engine "auto" where there is no such code: for what is
     called only a few times in a process, since code made for one robot is compiled ten times sooner."""
     try:
@@ -142,7 +142,7 @@ def run_states(
     Raises UnsupportedError where the engine "specialized" cannot be.
     """
     number, count = outputs[0].dtype, len(outputs[0])
-    wanted = engine == "specialized" or (engine == "auto" and count >= specialised.STATES)
+    wanted = engine == "specialized" or (engine == "auto" and count >= specialized.STATES)
     sizes, results = ([x.shape[1] for x in group] for group in (inputs, outputs))
     code = lanes_for(entry, constants, sizes, results, number, engine) if wanted else None
     if code is not None:
@@ -189,10 +189,10 @@ def lanes_for(
     number: Any,
     engine: str,
     **steps: Any,
-) -> specialised.BatchCode | None:
+) -> specialized.BatchCode | None:
     """Return an entry's code on lanes, or None if it has none and the engine "specialized" is not insisted on."""
     try:
-        return specialised.batch_code(entry, constants, sizes, results, number == np.float32, **steps)
+        return specialized.batch_code(entry, constants, sizes, results, number == np.float32, **steps)
     except UnsupportedError:
         if engine == "specialized":
             raise

@@ -87,7 +87,7 @@ end:
   ret i64 %status.step
 }}
 
-; one thread's share of a job: block after block of states, until none is left (see specialised.Job for its words)
+; one thread's share of a job: block after block of states, until none is left (see specialized.Job for its words)
 define void @share(ptr %job) nounwind {{
 entry:
   %tickets = getelementptr i64, ptr %job, i64 1

@@ -16,7 +16,7 @@ import numpy as np
 from .evaluate import STATES_PER_TASK, lanes_for
 from .generic import compiled
 from .policies import Policy
-from .specialised import BatchCode
+from .specialized import BatchCode
 from .threads import over_threads
 
 Step = Callable[..., int]

@@ -1,4 +1,4 @@
-"""The specialised engine: the same results as the generic one, for any batch, on any number of threads."""
+"""The specialized engine: the same results as the generic one, for any batch, on any number of threads."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import treesim
 from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
 from treesim.cost.engine_errors import COARSER, apart
-from treesim.engine import disk_cache, machine_code, specialised
+from treesim.engine import disk_cache, machine_code, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.aba import forward_dynamics_states
@@ -26,9 +26,9 @@ def states(robot, count, seed=0):
 
 
 def both_engines(monkeypatch, function):
-    monkeypatch.setattr(specialised, "STATES", NEVER)
+    monkeypatch.setattr(specialized, "STATES", NEVER)
     generic = function()
-    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+    monkeypatch.setattr(specialized, "STATES", ALWAYS)
     return generic, function()
 
 
@@ -48,7 +48,7 @@ def test_every_tree_gives_the_generic_engine_s_result(name, monkeypatch):
     generic, special = both_engines(monkeypatch, lambda: treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext))
     bounds = 2 * sensitivity.of_forward_dynamics(robot, q, v, tau, generic, f_ext=f_ext)  # both err
     assert (apart([special], [generic]) <= bounds).all()
-    assert specialised.batch_code(
+    assert specialized.batch_code(
         forward_dynamics_states, (robot.ints, robot.reals),
         (robot.nq, robot.nv, robot.nv, 6 * robot.n_bodies), (robot.nv,), single=False,
     )  # fmt: skip
@@ -101,25 +101,25 @@ def test_single_precision_by_dtype(name):
 
 def test_single_precision_large_angles(monkeypatch):
     robot = trees.tree("binary_4")
-    monkeypatch.setattr(specialised, "STATES", ALWAYS)
+    monkeypatch.setattr(specialized, "STATES", ALWAYS)
     q = np.random.default_rng(0).uniform(-1e5, 1e5, (40, robot.nq)).astype(np.float32)
     M = treesim.mass_matrix(robot, q)
     assert M.dtype == np.float32
     assert trees.relative_error(M, treesim.mass_matrix(robot, q.astype(float))) < 1e-5
 
 
-def test_what_cannot_be_specialised_stays_with_the_generic_engine(monkeypatch):
+def test_what_cannot_be_specialized_stays_with_the_generic_engine(monkeypatch):
     robot = trees.tree("random_c")
     constants = (robot.ints, robot.reals)
     with pytest.raises(treesim.UnsupportedError, match="depends on the values"):
-        specialised.batch_code(difference_states, constants, (robot.nq, robot.nq), (robot.nv,), False)
+        specialized.batch_code(difference_states, constants, (robot.nq, robot.nq), (robot.nv,), False)
     q = states(robot, 600).q
     assert np.array_equal(robot.difference(q, q[::-1])[5], robot.difference(q[5], q[-6]))
     chain = generators.chain(300)  # n^3 / 6 multiplications
     sizes = (chain.nq, chain.nv, chain.nv, 0)
     constants = (chain.ints, chain.reals)
     with pytest.raises(treesim.UnsupportedError, match="too many for one trace"):
-        specialised.batch_code(forward_dynamics_ltdl_states, constants, sizes, (chain.nv,), False)
+        specialized.batch_code(forward_dynamics_ltdl_states, constants, sizes, (chain.nv,), False)
 
 
 class Disk:
@@ -127,14 +127,14 @@ class Disk:
 
     def __init__(self, folder, monkeypatch):
         monkeypatch.setattr(disk_cache, "cache_directory", lambda: folder)
-        monkeypatch.setattr(specialised, "_codes", type(specialised._codes)())
+        monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
         compilations = []
         compile_text = machine_code._compile
         monkeypatch.setattr(machine_code, "_compile", lambda *a: compilations.append(a) or compile_text(*a))
         self.folder, self.compilations = folder, compilations
 
     def matrix(self):
-        specialised._codes._recent.clear()
+        specialized._codes._recent.clear()
         return treesim.mass_matrix(ROBOT, states(ROBOT, 600).q)
 
     def file(self):

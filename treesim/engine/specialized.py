@@ -1,4 +1,4 @@
-"""The specialised engine: a kernel's text traced for one robot, as machine code that works on many states at once.
+"""The specialized engine: a kernel's text traced for one robot, as machine code that works on many states at once.
 
 Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
 (of long ones in two), and kept on disk, in one of two forms, see `forms`. Kernels whose course depends on their inputs'
@@ -32,7 +32,7 @@ from .streams import LARGE
 from .threads import thread_count, together
 from .trace import trace
 
-STATES = 64  # batches from this size on are worth specialised code
+STATES = 64  # batches from this size on are worth specialized code
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 64  # states that are worth waking a thread for
 SHARES = 32  # blocks for each thread: whoever comes late, or is held up, takes fewer
@@ -125,7 +125,7 @@ def lanes(single: bool) -> Lanes:
 def refuse_unusable() -> None:
     """Raise UnsupportedError, telling why, where this engine cannot run."""
     if not runs_compiled():
-        raise UnsupportedError("NUMBA_DISABLE_JIT is set: there is no specialised code")
+        raise UnsupportedError("NUMBA_DISABLE_JIT is set: there is no specialized code")
 
 
 def batch_code(
@@ -151,7 +151,7 @@ def batch_code(
     identity = (entry, single, fed_back, held, form, tuple(sizes), tuple(results), *map(_contents, constants))
     code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
     if isinstance(code, UnsupportedError):
-        raise UnsupportedError(f"no specialised code for {entry.__name__}: {code}")
+        raise UnsupportedError(f"no specialized code for {entry.__name__}: {code}")
     return code
 
 
