@@ -41,7 +41,7 @@ def examples_of(name, thing):
     )
 
 
-@pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=str)
+@pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=[*PUBLIC, *OF_SUBMODULES])
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     if thing is compare:

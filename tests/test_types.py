@@ -60,7 +60,7 @@ treesim.ltdl(robot.dof_parent, None)  # wrong
 """
 
 
-@pytest.mark.parametrize(("names", "known"), KNOWN.items(), ids=str)
+@pytest.mark.parametrize(("names", "known"), KNOWN.items(), ids=map(str, KNOWN))
 def test_names_are_those_that_are_known(names, known):
     assert get_args(names) == tuple(known)
 
