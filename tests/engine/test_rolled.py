@@ -9,9 +9,9 @@ from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine import disk_cache, forms, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes
+from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.engine.rolled import Memory
 from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
-from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states

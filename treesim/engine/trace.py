@@ -7,8 +7,6 @@ subexpressions are shared, and what no result needs is left out.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -17,18 +15,28 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..kernels.status import FINE
+from .primitives import (
+    ADD,
+    ARITY,
+    ATAN2,
+    CONSTANT,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    PRIMITIVES,
+    SELECT,
+    SIN,
+    SQRT,
+    SUB,
+)
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(15)
-ARITY = {
-    INPUT: 0, CONSTANT: 0, TABLE: 0, ADD: 2, SUB: 2, MUL: 2, DIV: 2, NEG: 1, SQRT: 1, SIN: 1, COS: 1,
-    MAX: 2, MIN: 2, LESS: 2, EXP: 1,
-}  # fmt: skip
-COMMUTATIVE = frozenset((ADD, MUL))
-EVALUATED: dict[int, Callable[..., float]] = {
-    ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
-    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, EXP: math.exp, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
-}  # fmt: skip
 
 
 class TooLongError(UnsupportedError):
@@ -36,9 +44,11 @@ class TooLongError(UnsupportedError):
 
 
 class Graph:
-    """Operations in the order in which they were asked for; node k is operation[k] of the nodes first[k], second[k].
+    """Operations in the order in which they were asked for; node k is operation[k] of the nodes `operands(k)`.
 
-    For an input, first is its index; for a constant or an entry of a table, the index of its value.
+    These are first[k], second[k] and third[k], as many as the operation has (`primitives.ARITY`). For an input, first
+    is its index; for a constant or an entry of a table, the index of its value. Few operations have three operands:
+    `third` has only their nodes.
     """
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -46,20 +56,37 @@ class Graph:
         self.operation: list[int] = []
         self.first: list[int] = []
         self.second: list[int] = []
+        self.third: dict[int, int] = {}
         self.values: list[float] = []
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known: dict[tuple[int, ...], int] = {}
         self._constants: dict[str, int] = {}
 
+    def operands(self, node: int) -> tuple[int, ...]:
+        """Return the nodes that an operation works on."""
+        arity = ARITY[self.operation[node]]
+        if arity == 3:
+            return self.first[node], self.second[node], self.third[node]
+        return (self.first[node], self.second[node])[:arity]
+
     def node(self, operation: int, first: int, second: int = 0) -> int:
-        """Return the node of an operation, a new one unless the same has been asked for before.
+        """Return the node of an operation on one operand or two, a new one unless the same has been asked for before.
 
         Raises TooLongError when there are too many.
         """
-        swapped = second < first and operation in COMMUTATIVE
+        swapped = second < first and PRIMITIVES[operation].commutes
         key = (operation, second, first) if swapped else (operation, first, second)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._new(operation, first, second)
+        return found
+
+    def choice(self, condition: int, first: int, second: int) -> int:
+        """Return the node of `select`, the operation on three operands."""
+        key = SELECT, condition, first, second
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._new(SELECT, condition, first)
+            self.third[found] = second
         return found
 
     def _new(self, operation: int, first: int, second: int) -> int:
@@ -86,6 +113,7 @@ class Graph:
         other = Graph(self.longest)
         other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
         other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
+        other.third = dict(self.third)
         return other
 
     def needed(self, results: Sequence[int]) -> list[int]:
@@ -101,6 +129,8 @@ class Graph:
                 wanted[self.first[k]] = 1
             if arity > 1:
                 wanted[self.second[k]] = 1
+            if arity > 2:
+                wanted[self.third[k]] = 1
         return order[::-1]
 
 
@@ -326,16 +356,27 @@ class Functions:
         return _compared(LESS, x, y)
 
     @staticmethod
-    def atan2(y: Traced, x: Traced) -> Traced:
-        """Refuse: no kernel on the straight-line path needs angles of points."""
-        raise data_dependent()
+    def atan2(y: Any, x: Any) -> Traced:
+        """The angle of the point (x, y)."""
+        return _compared(ATAN2, y, x)
+
+    @staticmethod
+    def select(condition: Any, x: Any, y: Any) -> Traced:
+        """x where the condition is not zero, else y."""
+        one = next(z for z in (condition, x, y) if isinstance(z, Traced))
+        condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
+        if condition.value is not None:
+            return first if condition.value else second
+        if first.node == second.node:
+            return first
+        return Traced(condition.graph, condition.graph.choice(condition.node, first.node, second.node))
 
 
 def _of_one(operation: int, x: Traced) -> Traced:
     """An operation on one number: of a known one its value, unless there is none, which is left to the processor."""
     if x.value is not None:
         with suppress(ValueError, OverflowError):
-            return x.constant(EVALUATED[operation](x.value))
+            return x.constant(float(PRIMITIVES[operation].python(x.value)))
     return x.made(operation)
 
 
@@ -344,7 +385,7 @@ def _compared(operation: int, x: Any, y: Any) -> Traced:
     one = x if isinstance(x, Traced) else y
     first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
     if first.value is not None and second.value is not None:
-        return one.constant(EVALUATED[operation](first.value, second.value))
+        return one.constant(float(PRIMITIVES[operation].python(first.value, second.value)))
     return first.made(operation, second)
 
 
