@@ -17,7 +17,7 @@ from treesim.cost.engine_errors import (
     LANES,
     ROUNDING,
     ROUNDINGS,
-    SPECIALISED,
+    SPECIALIZED,
     apart,
     exact,
     problems,
@@ -54,7 +54,7 @@ def engines_agree(robot, name="", states=24):
         recursions = np.full(states, ROUNDINGS * ROUNDING)
         allowed = SPREAD * problem.allowed if problem.sensitivity.any() else recursions
         assert (apart(generic, truth) <= allowed[:1]).all(), problem.name
-        forms = ("rolled lanes",) if (name, problem.name) in LONG else SPECIALISED
+        forms = ("rolled lanes",) if (name, problem.name) in LONG else SPECIALIZED
         same_numbers = results(rounded(problem), GENERIC)
         for form in forms:
             found = results(problem, form)
@@ -117,7 +117,7 @@ def test_a_form_that_loses_digits_is_found():
         assert (apart(slightly, results(problem, GENERIC)) > problem.allowed).all()
 
 
-@pytest.mark.parametrize("form", SPECIALISED)
+@pytest.mark.parametrize("form", SPECIALIZED)
 def test_single_precision_is_judged_in_every_form(form, monkeypatch):
     def spoiled(problem, asked, number=np.float64):
         found = engine_errors.results(problem, asked, number)

@@ -177,8 +177,8 @@ def test_engines_are_told_by_name(batch):
         lambda **k: treesim.solve_mass_matrix(ROBOT, q[0], v[0], **k),
         lambda **k: treesim.rollout(ROBOT, q[0], v[0], steps=1, **k),
     ):
-        with pytest.raises(treesim.UnknownNameError, match=r"unknown engine .specialized.: did you mean 'specialized'"):
-            call(engine="specialized")
+        with pytest.raises(treesim.UnknownNameError, match=r"unknown engine .specialised.: did you mean 'specialized'"):
+            call(engine="specialised")
 
 
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
