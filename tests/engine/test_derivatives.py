@@ -6,9 +6,10 @@ import pytest
 import treesim
 from tests import trees
 from treesim.engine.derivatives import forward, reverse
+from treesim.engine.graph import Graph
 from treesim.engine.policies import ON_NUMBERS
 from treesim.engine.primitives import CONSTANT, INPUT
-from treesim.engine.trace import Graph, Trace, Traced, trace
+from treesim.engine.trace import Trace, Traced, trace
 from treesim.kernels import numbers
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states

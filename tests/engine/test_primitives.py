@@ -7,8 +7,9 @@ import pytest
 
 from treesim.engine import specialized
 from treesim.engine.generic import runs_compiled
+from treesim.engine.graph import Graph
 from treesim.engine.primitives import ARITY, COS, PRIMITIVES, SIN
-from treesim.engine.trace import Graph, Traced
+from treesim.engine.trace import Traced
 from treesim.kernels import numbers
 
 OPERATIONS = [(k, primitive) for k, primitive in enumerate(PRIMITIVES) if primitive.arity]

@@ -8,8 +8,9 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
+from treesim.engine.graph import Graph
 from treesim.engine.primitives import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB
-from treesim.engine.trace import Functions, Graph, Traced, trace
+from treesim.engine.trace import Functions, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.configuration import difference_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states

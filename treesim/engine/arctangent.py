@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernels.numbers import absolute, less, maximum, minimum, select
+from .graph import Graph
 from .lanes import splat
 from .primitives import CONSTANT, INPUT, PRIMITIVES
-from .trace import Graph, Traced
+from .trace import Traced
 
 FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)
 PI, PI_LOW = 3.14159265358979311600e00, 1.22464679914735317723e-16  # and what is left of it

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .graph import Graph
 from .primitives import CONSTANT, INPUT, PRIMITIVES
-from .trace import Graph, Trace, Traced
+from .trace import Trace, Traced
 
 
 def forward(traced: Trace, tangents: Mapping[int, Traced]) -> list[Traced]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError
+from .graph import Graph
 from .primitives import ARITY, INPUT, PRIMITIVES
-from .trace import Graph, Traced
+from .trace import Traced
 
 ON_NUMBERS = [primitive.python for primitive in PRIMITIVES]
 ON_COLUMNS = [primitive.numpy for primitive in PRIMITIVES]

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .graph import Graph
 from .loops import heard_by, marked
 from .primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
-from .trace import Graph, Trace, Traced, trace
+from .trace import Trace, trace
 
 LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each
 SMALL = 16  # operations: a loop with less in an iteration is cut only after a run of
@@ -43,11 +44,11 @@ class TableGraph(Graph):
         """Note that an iteration starts here, or that a loop has ended."""
         self.marks.append((site, len(self.operation)))
 
-    def given(self, value: float) -> Traced:
-        """Return an entry of a table; no two are one, unless they are zeros to be folded."""
+    def given(self, value: float) -> tuple[int, float | None]:
+        """Return the node of an entry of a table; no two are one, unless they are zeros to be folded."""
         if value == 0 and self.fold_zeros:
             return super().given(value)
-        return Traced(self, self._entry(value))
+        return self._entry(value), None
 
     def _entry(self, value: float) -> int:
         self.values.append(value)
