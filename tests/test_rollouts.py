@@ -368,7 +368,7 @@ def writing_nan(t, q, v, p, u):
 @pytest.mark.parametrize(
     "policy, error, message",
     [
-        (branching, treesim.UnsupportedError, "'branching' cannot be compiled: .*depends on .*less of treesim"),
+        (branching, treesim.UnsupportedError, "'branching' cannot be compiled: .*depends on .*and select of"),
         (lambda t, q: None, treesim.ArgumentError, r"must take \(t, q, v, p, u\)"),
         (returning, treesim.ArgumentError, "'returning' must write to u and return nothing"),
         (writing_text, treesim.ArgumentError, r"writes 'fast' to u\[1\]"),

@@ -101,8 +101,9 @@ def rollout(
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
-    sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less of treesim.kernels.numbers, but cannot
-    branch on what depends on its arguments. steps: how many, by default those of controls. dt: step [s]. out: arrays
+    sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less, select and atan2 of
+    treesim.kernels.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
+    controls. dt: step [s]. out: arrays
     (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
     written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until they are complete they
     have temporary names, then replace files of these names; `read_unfinished` reads those of a killed process.

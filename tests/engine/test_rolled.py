@@ -9,12 +9,13 @@ from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine import disk_cache, forms, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.lanes import Lanes
+from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.engine.rolled import Memory
 from treesim.engine.segments import ENTRY, SLOT, TableGraph, cut, table_trace
-from treesim.engine.trace import CONSTANT, DIV, INPUT, TABLE
+from treesim.engine.trace import Traced
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.configuration import difference_states
+from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics import body_poses_states
@@ -192,13 +193,13 @@ def test_all_operations_of_a_shape_are_the_same():
 @pytest.mark.nojit
 def test_entries_of_tables_are_worked_out_but_never_looked_at():
     graph = TableGraph()
-    two, also_two, zero = (graph.given(x) for x in (2.0, 2.0, 0.0))
+    two, also_two, zero = (Traced(graph, *graph.given(x)) for x in (2.0, 2.0, 0.0))
     assert two.node != also_two.node and zero.value is None
     product = -(two * also_two + 3)
     assert graph.operation[product.node] == TABLE and graph.values[graph.first[product.node]] == -7
     assert graph.operation[(two / zero).node] == DIV  # the processor's answer, not Python's
     assert (zero * 0).value == 0  # the text's own zero is known
-    assert TableGraph(fold_zeros=True).given(0.0).value == 0
+    assert TableGraph(fold_zeros=True).given(0.0)[1] == 0
     with pytest.raises(UnsupportedError, match="values of its inputs"):
         bool(two == 2)
 
@@ -254,7 +255,8 @@ def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
     write = specialized.written
     monkeypatch.setattr(specialized, "written", lambda *a: tried.append(a) or write(*a))
     robot = trees.tree("random_c")
-    arguments = (difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,), False)
+    sizes, results = (robot.nq, robot.nv, robot.nv, 0), (robot.nv,)
+    arguments = (forward_dynamics_plain_states, (robot.ints, robot.reals), sizes, results, False)
     for _ in range(2):
         monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
         with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
@@ -266,8 +268,8 @@ def test_that_there_is_no_code_is_remembered(tmp_path, monkeypatch):
 def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
     monkeypatch.setattr(disk_cache, "cache_directory", lambda: tmp_path)
     robot = trees.tree("random_c")
-    shapes = [(robot.nq,), (robot.nq,)], [(robot.nv,)]
+    shapes = [(robot.nq,), (robot.nv,), (robot.nv,), (0,)], [(robot.nv,)]
     for _ in range(2):
         with pytest.raises(UnsupportedError, match="values of its inputs"):
-            specialized.single_code(difference_states, (robot.ints, robot.reals), *shapes, np.float64)
+            specialized.single_code(forward_dynamics_plain_states, (robot.ints, robot.reals), *shapes, np.float64)
     assert len(list((tmp_path / "objects").iterdir())) == 1

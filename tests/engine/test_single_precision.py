@@ -36,3 +36,17 @@ def test_errors_of_single_precision(name):
         assert found.dtype == np.float32
         error = apart([found], [exact])
         assert (error > 0).all() and (error <= COARSER * bound(robot, *doubles, exact)).all()
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_a_rotation_by_nothing_is_one(number):
+    """The angle of no rotation is divided by: what is added to its square must be a number in single precision too."""
+    robot = treesim.load("simple_humanoid", base="floating")
+    rng = np.random.default_rng(0)
+    q = np.array([robot.random(rng) for _ in range(100)], number)
+    still = np.zeros((len(q), robot.nv), number)
+    eps = 4 * np.finfo(number).eps
+    np.testing.assert_allclose(robot.integrate(q, still), q, atol=eps)
+    np.testing.assert_allclose(robot.difference(q, q), still, atol=eps)
+    fallen = treesim.rollout(robot, q, still, steps=2, dt=1e-3)
+    np.testing.assert_allclose(fallen.v[:, -1, 3:6], 0, atol=1e3 * eps)  # free fall does not turn the base

@@ -11,7 +11,7 @@ from treesim.engine import disk_cache, machine_code, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.configuration import difference_states
+from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
 from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.model import generators
 
@@ -112,9 +112,14 @@ def test_what_cannot_be_specialized_stays_with_the_generic_engine(monkeypatch):
     robot = trees.tree("random_c")
     constants = (robot.ints, robot.reals)
     with pytest.raises(treesim.UnsupportedError, match="depends on the values"):
-        specialized.batch_code(difference_states, constants, (robot.nq, robot.nq), (robot.nv,), False)
-    q = states(robot, 600).q
-    assert np.array_equal(robot.difference(q, q[::-1])[5], robot.difference(q[5], q[-6]))
+        sizes = (robot.nq, robot.nv, robot.nv, 0)
+        specialized.batch_code(forward_dynamics_plain_states, constants, sizes, (robot.nv,), False)
+    some = states(robot, 600)
+    many = treesim.forward_dynamics(robot, some.q, some.v, some.tau, backend="conjugate_gradient")
+    one = treesim.forward_dynamics(robot, some.q[5], some.v[5], some.tau[5], backend="conjugate_gradient")
+    assert np.array_equal(many[5], one)
+    q = some.q  # differences on the configuration manifold are traced, by way of the angle of a point
+    np.testing.assert_allclose(robot.difference(q, q[::-1])[5], robot.difference(q[5], q[-6]), rtol=1e-14, atol=1e-14)
     chain = generators.chain(300)  # n^3 / 6 multiplications
     sizes = (chain.nq, chain.nv, chain.nv, 0)
     constants = (chain.ints, chain.reals)

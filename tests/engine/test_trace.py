@@ -8,9 +8,11 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Functions, Graph, Traced, trace
+from treesim.engine.graph import Graph
+from treesim.engine.primitives import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB
+from treesim.engine.trace import Functions, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.configuration import difference_states
+from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.rnea import inverse_dynamics_states
 
@@ -110,7 +112,8 @@ def test_a_course_that_depends_on_values_cannot_be_traced(question):
 def test_what_cannot_be_traced_says_so():
     robot = trees.tree("random_c")
     with pytest.raises(treesim.UnsupportedError, match="cannot be traced"):
-        trace(difference_states, (robot.ints, robot.reals), (robot.nq, robot.nq), (robot.nv,))
+        sizes = (robot.nq, robot.nv, robot.nv, 0)
+        trace(forward_dynamics_plain_states, (robot.ints, robot.reals), sizes, (robot.nv,))
     with pytest.raises(treesim.UnsupportedError, match="sizes"):
         trace(mass_matrix_full_states, (robot.ints, robot.reals), (robot.nq + 1,), (robot.nv**2,))
 

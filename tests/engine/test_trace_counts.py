@@ -9,8 +9,10 @@ import treesim
 from tests import trees
 from treesim.cost import counting, specialized_counts
 from treesim.engine.chunks import chunk_functions
+from treesim.engine.graph import Graph
 from treesim.engine.lanes import Lanes
-from treesim.engine.trace import INPUT, SIN, Graph, Trace, Traced, trace
+from treesim.engine.primitives import INPUT, SIN
+from treesim.engine.trace import Trace, Traced, trace
 from treesim.engine.trace_counts import depth, fused, operations
 from treesim.kernels import numbers
 from treesim.kernels.aba import forward_dynamics_states

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .lanes import Lanes, literal, operation_lines, sine_and_cosine_lines, splat
+from .lanes import Lanes, literal, sine_and_cosine_lines, splat
+from .primitives import CONSTANT, COS, INPUT, PRIMITIVES, SIN
 from .requests import Requests
-from .trace import ARITY, CONSTANT, COS, INPUT, SIN, Trace
+from .trace import Trace
 
 CHUNK = 1000  # operations of a function
 MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
@@ -78,8 +79,7 @@ class _Writer:
         self.position = 0  # in the function being written
 
     def _sources(self, node: int) -> tuple[int, ...]:
-        graph = self.graph
-        return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
+        return self.graph.operands(node)
 
     def chunks(self) -> list[str]:
         """Return the functions' texts."""
@@ -118,7 +118,7 @@ class _Writer:
         if operation in (SIN, COS):
             self._sine_and_cosine(graph.first[node], values[0])
             return
-        self.lines += operation_lines(name, operation, values)
+        self.lines += PRIMITIVES[operation].llvm(name, values)
         self.here[node] = name
 
     def _sine_and_cosine(self, argument: int, x: str) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 
 from ..errors import ArgumentError
 from .admission import quaternion_places
+from .graph import Graph, TooLongError
 from .lanes import Lanes
 from .rolled import rolled
 from .segments import Segments, cut, table_trace
 from .straight_line import Code, straight_line
-from .trace import Graph, TooLongError, Trace, trace
+from .trace import Trace, trace
 
 VARIABLE = "TREESIM_CODE"
 AUTO, STRAIGHT, ROLLED = "auto", "straight", "rolled"

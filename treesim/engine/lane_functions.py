@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import trigonometry as double
+from .arctangent import arctangent_text
 from .lanes import splat
 
 # Cephes' single-precision constants: pi/2 in three parts, polynomials on [-pi/4, pi/4]
@@ -274,3 +275,11 @@ def exponential(single: bool) -> str:
         mantissa=f"splat (i{width} {mantissa})",
     )  # fmt: skip
     return _typed(text, single)
+
+
+HELPERS = {"@sine_and_cosine": sincos, "@exponential": exponential, "@arctangent": arctangent_text}
+
+
+def helpers(text: str, single: bool) -> list[str]:
+    """Return the texts of the functions that a text calls."""
+    return [text_of(single) for name, text_of in HELPERS.items() if f"{name}(" in text]

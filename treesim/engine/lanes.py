@@ -7,14 +7,9 @@ their count, the size of both, and what else depends on them; `substituted` puts
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from .trace import ADD, DIV, EXP, LESS, MAX, MIN, MUL, NEG, SQRT, SUB
-
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
-BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
-CALLS = {SQRT: "sqrt", MAX: "maxnum", MIN: "minnum"}
 DECLARATIONS = """
 declare $VECTOR @llvm.sqrt.$SUFFIX($VECTOR)
 declare $VECTOR @llvm.maxnum.$SUFFIX($VECTOR, $VECTOR)
@@ -68,23 +63,6 @@ def literal(value: float, single: bool) -> str:
     exact = struct.unpack("<f", struct.pack("<f", value))[0] if single else value
     word = struct.unpack(">Q", struct.pack(">d", exact))[0]
     return f"0x{word:016X}"
-
-
-def operation_lines(name: str, operation: int, values: Sequence[str]) -> list[str]:
-    """Return the lines that make `name` the result of an operation (not sine or cosine) on values."""
-    if operation in BINARY:
-        return [f"  {name} = {BINARY[operation]} $FAST $VECTOR {values[0]}, {values[1]}"]
-    if operation == NEG:
-        return [f"  {name} = fneg $FAST $VECTOR {values[0]}"]
-    if operation == LESS:
-        return [
-            f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}",
-            f"  {name} = uitofp <$LANES x i1> {name}.less to $VECTOR",
-        ]
-    if operation == EXP:
-        return [f"  {name} = call $VECTOR @exponential($VECTOR {values[0]})"]
-    arguments = ", ".join(f"$VECTOR {value}" for value in values)
-    return [f"  {name} = call $FAST $VECTOR @llvm.{CALLS[operation]}.$SUFFIX({arguments})"]
 
 
 def sine_and_cosine_lines(pair: str, value: str) -> list[str]:

@@ -14,26 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError
-from ..kernels import numbers
-from .trace import ADD, ARITY, COS, DIV, EXP, INPUT, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Graph, Traced
+from .graph import Graph
+from .primitives import ARITY, INPUT, PRIMITIVES
+from .trace import Traced
 
-ARITHMETIC: dict[int, Callable[..., Any]] = {
-    ADD: lambda a, b: a + b,
-    SUB: lambda a, b: a - b,
-    MUL: lambda a, b: a * b,
-    DIV: lambda a, b: a / b,
-    NEG: lambda a: -a,
-}
-ON_NUMBERS = ARITHMETIC | {
-    SQRT: numbers.sqrt, SIN: numbers.sin, COS: numbers.cos, EXP: numbers.exp,
-    MAX: numbers.maximum, MIN: numbers.minimum, LESS: numbers.less,
-}  # fmt: skip
-ON_COLUMNS = ARITHMETIC | {
-    SQRT: np.sqrt, SIN: np.sin, COS: np.cos, EXP: np.exp,
-    MAX: np.maximum, MIN: np.minimum, LESS: lambda a, b: (a < b) * 1.0,
-}  # fmt: skip
+ON_NUMBERS = [primitive.python for primitive in PRIMITIVES]
+ON_COLUMNS = [primitive.numpy for primitive in PRIMITIVES]
 HELP = (
-    "write conditions without branches, with maximum, minimum, absolute and less of treesim.kernels.numbers, "
+    "write conditions without branches, with maximum, minimum, absolute, less and select of treesim.kernels.numbers, "
     "or give the controls as an array"
 )
 
@@ -77,7 +65,7 @@ class Policy:
 
     def _identity(self) -> str:
         graph = self.graph
-        operations = [(k, graph.operation[k], graph.first[k], graph.second[k]) for k in self.order]
+        operations = [(k, graph.operation[k], *graph.operands(k)) for k in self.order]
         leaves = [(k, op, graph.first[k]) for k, op in enumerate(graph.operation) if ARITY[op] == 0]
         values = [value.hex() for value in graph.values]
         return hashlib.sha256(repr((self.sizes, self.results, operations, leaves, values)).encode()).hexdigest()
@@ -103,7 +91,7 @@ class Policy:
             column[:] = x
         return u
 
-    def _applied(self, inputs: list[Any], operations: dict[int, Callable[..., Any]]) -> list[Any]:
+    def _applied(self, inputs: list[Any], operations: list[Callable[..., Any]]) -> list[Any]:
         graph = self.graph
         known: dict[int, Any] = {}
 
@@ -114,8 +102,7 @@ class Policy:
             return known[node]
 
         for node in self.order:
-            sources = [graph.first[node], graph.second[node]][: ARITY[graph.operation[node]]]
-            known[node] = operations[graph.operation[node]](*map(value, sources))
+            known[node] = operations[graph.operation[node]](*map(value, graph.operands(node)))
         return [value(node) for node in self.results]
 
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import UnsupportedError
-from .lanes import Lanes, operation_lines, sine_and_cosine_lines, splat
+from .lanes import Lanes, sine_and_cosine_lines, splat
+from .primitives import ARITY, COS, INPUT, PRIMITIVES, SIN, TABLE
 from .requests import Requests
 from .segments import ENTRY, KNOWN, LITERAL, LOCAL, SLOT, Nodes, Segments, Shape, operand
 from .straight_line import Code, distinct, results_asked, results_placed, wrapped
-from .trace import ARITY, COS, INPUT, SIN, TABLE, Trace
+from .trace import Trace
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
 MOST_BYTES = 2**31  # what offsets of 32 bits reach
@@ -325,7 +326,7 @@ class _Step:
             return
         values = [self._value(c) for c in codes[: ARITY[operation]]]
         self.names[code] = f"%n{k}"
-        self.lines += operation_lines(f"%n{k}", operation, values)
+        self.lines += PRIMITIVES[operation].llvm(f"%n{k}", values)
 
     def _value(self, code: int) -> str:
         if code not in self.names:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .graph import Graph
 from .loops import heard_by, marked
-from .trace import ARITY, CONSTANT, EVALUATED, TABLE, Graph, Trace, Traced, trace
+from .primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
+from .trace import Trace, trace
 
 LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each
 SMALL = 16  # operations: a loop with less in an iteration is cut only after a run of
@@ -42,22 +44,22 @@ class TableGraph(Graph):
         """Note that an iteration starts here, or that a loop has ended."""
         self.marks.append((site, len(self.operation)))
 
-    def given(self, value: float) -> Traced:
-        """Return an entry of a table; no two are one, unless they are zeros to be folded."""
+    def given(self, value: float) -> tuple[int, float | None]:
+        """Return the node of an entry of a table; no two are one, unless they are zeros to be folded."""
         if value == 0 and self.fold_zeros:
             return super().given(value)
-        return Traced(self, self._entry(value))
+        return self._entry(value), None
 
     def _entry(self, value: float) -> int:
         self.values.append(value)
         return super()._new(TABLE, len(self.values) - 1, 0)
 
     def _new(self, operation: int, first: int, second: int) -> int:
-        kinds = self.operation
-        if operation > TABLE and kinds[first] in KNOWN and (ARITY[operation] == 1 or kinds[second] in KNOWN):
-            values = [self.values[self.first[k]] for k in (first, second)[: ARITY[operation]]]
+        kinds, arity = self.operation, ARITY[operation]
+        if 1 <= arity <= 2 and kinds[first] in KNOWN and (arity == 1 or kinds[second] in KNOWN):
+            values = [self.values[self.first[k]] for k in (first, second)[:arity]]
             try:
-                return self._entry(EVALUATED[operation](*values))
+                return self._entry(float(PRIMITIVES[operation].python(*values)))
             except (ZeroDivisionError, ValueError):
                 pass  # left to the processor
         return super()._new(operation, first, second)
@@ -82,6 +84,7 @@ class Nodes(NamedTuple):
     operation: np.ndarray
     first: np.ndarray
     second: np.ndarray
+    third: np.ndarray
     values: np.ndarray
 
 
@@ -131,7 +134,9 @@ def cut(traced: Trace) -> Segments:
     graph = traced.graph
     order = np.array(graph.needed(traced.results), dtype=np.int64)
     operation, first, second = (np.array(x, dtype=np.int64) for x in (graph.operation, graph.first, graph.second))
-    nodes = Nodes(operation, first, second, np.array(graph.values, dtype=float))
+    third = np.full(len(operation), -1, dtype=np.int64)
+    third[list(graph.third)] = list(graph.third.values())
+    nodes = Nodes(operation, first, second, third, np.array(graph.values, dtype=float))
     sources = _sources(nodes, order)
     starts = _boundaries(graph.marks if isinstance(graph, TableGraph) else [], order)
     segment = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -145,7 +150,9 @@ def cut(traced: Trace) -> Segments:
     codes = np.full(sources.shape, -1, dtype=np.int64)
     codes[local] = 4 * (place[sources] - starts[segment][:, None])[local] + LOCAL
     codes[literal] = 4 * nodes.first[sources[literal]] + LITERAL
-    of_segment, externals, rank = _first_uses(np.repeat(segment[:, None], 2, axis=1)[outside], sources[outside])
+    of_segment, externals, rank = _first_uses(
+        np.repeat(segment[:, None], sources.shape[1], axis=1)[outside], sources[outside]
+    )
     entry = kinds[externals] == TABLE
     external_starts = np.searchsorted(of_segment, np.arange(len(starts)))
     codes[outside] = 4 * (rank - external_starts[of_segment[rank]]) + np.where(entry[rank], ENTRY, SLOT)
@@ -161,9 +168,8 @@ def cut(traced: Trace) -> Segments:
 
 def _sources(nodes: Nodes, order: np.ndarray) -> np.ndarray:
     """Operands (-1: none) of the nodes in `order`."""
-    sources = np.column_stack([nodes.first[order], nodes.second[order]])
-    arity = np.array([ARITY[k] for k in range(len(ARITY))])
-    sources[arity[nodes.operation[order]] < 2, 1] = -1
+    sources = np.column_stack([nodes.first[order], nodes.second[order], nodes.third[order]])
+    sources[np.array(ARITY)[nodes.operation[order]] < 2, 1] = -1
     return sources
 
 

@@ -32,7 +32,7 @@ from .fastcall import (
     WRITEABLE,
 )
 from .lane_code import rotations
-from .lane_functions import exponential, sincos
+from .lane_functions import helpers, sincos
 from .lanes import DECLARATIONS, Lanes, substituted
 from .straight_line import with_turned_inputs
 from .trace import Trace
@@ -172,8 +172,7 @@ def single_state(
         first_status=FIRST_STATUS, new_reference=NEW_REFERENCE,
     )  # fmt: skip
     own = substituted("\n".join([DECLARATIONS, REDUCTION, rotations(quaternions, one.single), *chunks]), one)
-    functions = {"@sine_and_cosine": sincos, "@exponential": exponential}
-    scalar = [substituted(text_of(one.single), one) for name, text_of in functions.items() if name in own]
+    scalar = [substituted(text, one) for text in helpers(own, one.single)]
     shared = substituted(
         DECLARATIONS + REDUCTION + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide
     )

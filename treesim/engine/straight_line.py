@@ -13,12 +13,13 @@ import numpy as np
 
 from .chunks import chunk_calls, chunk_functions
 from .lane_code import HARNESS, JOB_WORDS, residue, rotations
-from .lane_functions import exponential, sincos, turn
+from .lane_functions import helpers, turn
 from .lane_transfers import transfers
 from .lanes import DECLARATIONS, Lanes, substituted
+from .primitives import COS, INPUT, SIN
 from .requests import Asked, Requests, array_lines
 from .streams import LEAST, Streamed, stream_calls, stream_functions
-from .trace import COS, INPUT, SIN, Trace
+from .trace import Trace
 
 
 class Code(NamedTuple):
@@ -155,8 +156,8 @@ def wrapped(
     )
     residues = residue("residue_in", sum(sizes[first:])), residue("residue_out", placed.values)
     checks = *residues, rotations(quaternions, lanes.single)
-    helpers = sincos(lanes.single), exponential(lanes.single), transfers(lanes.width), *checks
-    text = "\n".join([DECLARATIONS, *helpers, *placed.lists, *functions, text])
+    called = helpers("\n".join(functions), lanes.single)
+    text = "\n".join([DECLARATIONS, *called, transfers(lanes.width), *checks, *placed.lists, *functions, text])
     return Code(substituted(text, lanes), sum(sizes) + slots + placed.values)
 
 

@@ -7,8 +7,6 @@ subexpressions are shared, and what no result needs is left out.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -17,91 +15,24 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..kernels.status import FINE
-
-LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
-INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP = range(15)
-ARITY = {
-    INPUT: 0, CONSTANT: 0, TABLE: 0, ADD: 2, SUB: 2, MUL: 2, DIV: 2, NEG: 1, SQRT: 1, SIN: 1, COS: 1,
-    MAX: 2, MIN: 2, LESS: 2, EXP: 1,
-}  # fmt: skip
-COMMUTATIVE = frozenset((ADD, MUL))
-EVALUATED: dict[int, Callable[..., float]] = {
-    ADD: operator.add, SUB: operator.sub, MUL: operator.mul, DIV: operator.truediv, NEG: operator.neg,
-    SQRT: math.sqrt, SIN: math.sin, COS: math.cos, EXP: math.exp, MAX: max, MIN: min, LESS: lambda a, b: float(a < b),
-}  # fmt: skip
-
-
-class TooLongError(UnsupportedError):
-    """A kernel takes more operations than a trace may have."""
-
-
-class Graph:
-    """Operations in the order in which they were asked for; node k is operation[k] of the nodes first[k], second[k].
-
-    For an input, first is its index; for a constant or an entry of a table, the index of its value.
-    """
-
-    def __init__(self, longest: int = LONGEST) -> None:
-        self.longest = longest
-        self.operation: list[int] = []
-        self.first: list[int] = []
-        self.second: list[int] = []
-        self.values: list[float] = []
-        self._known: dict[tuple[int, int, int], int] = {}
-        self._constants: dict[str, int] = {}
-
-    def node(self, operation: int, first: int, second: int = 0) -> int:
-        """Return the node of an operation, a new one unless the same has been asked for before.
-
-        Raises TooLongError when there are too many.
-        """
-        swapped = second < first and operation in COMMUTATIVE
-        key = (operation, second, first) if swapped else (operation, first, second)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._new(operation, first, second)
-        return found
-
-    def _new(self, operation: int, first: int, second: int) -> int:
-        if len(self.operation) == self.longest:
-            raise TooLongError(f"the kernel takes more than {self.longest} operations: too many for one trace")
-        self.operation.append(operation)
-        self.first.append(first)
-        self.second.append(second)
-        return len(self.operation) - 1
-
-    def given(self, value: float) -> Traced:
-        """Return a number from the robot's tables: here one that is known and folded."""
-        return Traced(self, self.constant(value), value)
-
-    def constant(self, value: float) -> int:
-        """Return the node of a constant."""
-        index = self._constants.setdefault(value.hex(), len(self.values))
-        if index == len(self.values):
-            self.values.append(value)
-        return self.node(CONSTANT, index)
-
-    def copy(self) -> Graph:
-        """Return a graph of the same nodes, to be changed."""
-        other = Graph(self.longest)
-        other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
-        other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
-        return other
-
-    def needed(self, results: Sequence[int]) -> list[int]:
-        """Return the nodes that `results` depend on, in order, without inputs and constants."""
-        wanted = bytearray(len(self.operation))
-        for result in results:
-            wanted[result] = 1
-        order = []
-        for k in range(len(self.operation) - 1, -1, -1):
-            arity = ARITY[self.operation[k]] if wanted[k] else 0
-            if arity > 0:
-                order.append(k)
-                wanted[self.first[k]] = 1
-            if arity > 1:
-                wanted[self.second[k]] = 1
-        return order[::-1]
+from .graph import Graph
+from .primitives import (
+    ADD,
+    ATAN2,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    PRIMITIVES,
+    SIN,
+    SQRT,
+    SUB,
+)
 
 
 class Traced:
@@ -326,16 +257,27 @@ class Functions:
         return _compared(LESS, x, y)
 
     @staticmethod
-    def atan2(y: Traced, x: Traced) -> Traced:
-        """Refuse: no kernel on the straight-line path needs angles of points."""
-        raise data_dependent()
+    def atan2(y: Any, x: Any) -> Traced:
+        """The angle of the point (x, y)."""
+        return _compared(ATAN2, y, x)
+
+    @staticmethod
+    def select(condition: Any, x: Any, y: Any) -> Traced:
+        """x where the condition is not zero, else y."""
+        one = next(z for z in (condition, x, y) if isinstance(z, Traced))
+        condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
+        if condition.value is not None:
+            return first if condition.value else second
+        if first.node == second.node:
+            return first
+        return Traced(condition.graph, condition.graph.choice(condition.node, first.node, second.node))
 
 
 def _of_one(operation: int, x: Traced) -> Traced:
     """An operation on one number: of a known one its value, unless there is none, which is left to the processor."""
     if x.value is not None:
         with suppress(ValueError, OverflowError):
-            return x.constant(EVALUATED[operation](x.value))
+            return x.constant(float(PRIMITIVES[operation].python(x.value)))
     return x.made(operation)
 
 
@@ -344,7 +286,7 @@ def _compared(operation: int, x: Any, y: Any) -> Traced:
     one = x if isinstance(x, Traced) else y
     first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
     if first.value is not None and second.value is not None:
-        return one.constant(EVALUATED[operation](first.value, second.value))
+        return one.constant(float(PRIMITIVES[operation].python(first.value, second.value)))
     return first.made(operation, second)
 
 
@@ -384,7 +326,7 @@ def trace(
 def _constants(graph: Graph, value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
-    return _objects([graph.given(x) for x in value.reshape(-1).tolist()])
+    return _objects([Traced(graph, *graph.given(x)) for x in value.reshape(-1).tolist()])
 
 
 def _objects(items: Sequence[Any]) -> np.ndarray:

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .trace import ADD, ARITY, COS, DIV, EXP, LESS, MAX, MIN, MUL, NEG, SIN, SQRT, SUB, Trace
-
-KINDS = {
-    ADD: "add", SUB: "add", MUL: "mul", DIV: "div", SQRT: "sqrt", SIN: "trig", COS: "trig", EXP: "exp",
-    MAX: "compare", MIN: "compare", LESS: "compare",
-}  # fmt: skip
+from .primitives import ADD, COS, MUL, NEG, PRIMITIVES, SIN, SUB
+from .trace import Trace
 
 
 def operations(traced: Trace) -> Counter[str]:
@@ -23,7 +19,7 @@ def operations(traced: Trace) -> Counter[str]:
     """
     graph = traced.graph
     kinds = (graph.operation[node] for node in graph.needed(traced.results))
-    return Counter(KINDS[kind] for kind in kinds if kind != NEG)
+    return Counter(PRIMITIVES[kind].cost for kind in kinds if PRIMITIVES[kind].cost)
 
 
 def fused(traced: Trace) -> int:
@@ -46,8 +42,7 @@ def turned(traced: Trace) -> int:
 
 
 def _sources(traced: Trace, node: int) -> tuple[int, ...]:
-    graph = traced.graph
-    return (graph.first[node], graph.second[node])[: ARITY[graph.operation[node]]]
+    return traced.graph.operands(node)
 
 
 def depth(traced: Trace) -> int:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from .entry import entry
 from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix, unit_quaternion_matrix
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
-from .numbers import atan2, cos, sin, sqrt
+from .numbers import absolute, atan2, cos, less, select, sin, sqrt
 
-TINY = 1e-60  # keeps sin(x)/x and its kin free of 0/0 without a branch; far below rounding for any angle that matters
+# added to squares of angles: keeps sin(x)/x and its kin free of 0/0 without a branch. What it changes is below
+# rounding, and its root's cube is still a number in single precision
+TINY = 1e-24
 
 
 def vector_at(x, k):
@@ -33,10 +35,8 @@ def exp_quaternion(w):
 def log_quaternion(vector, scalar):
     """The rotation vector, of length at most pi, of a unit quaternion."""
     length = sqrt(dot(vector, vector) + TINY)
-    shifted = scalar + TINY
-    size = sqrt(shifted * shifted)
-    sign = shifted / size  # q and -q are one rotation: take the shorter way
-    return scale(vector, sign * 2 * atan2(length, size) / length)
+    sign = select(less(scalar, 0), -1, 1)  # q and -q are one rotation: take the shorter way
+    return scale(vector, sign * 2 * atan2(length, absolute(scalar)) / length)
 
 
 def multiply_quaternions(x, k, vector, scalar, out):

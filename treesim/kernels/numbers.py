@@ -75,6 +75,14 @@ def absolute(x):
     return maximum(x, -x)
 
 
+def select(condition, x, y):
+    """x where the condition is not zero, else y: for courses that do not branch. Both are computed."""
+    library = getattr(condition, "context", _library_of_either(x, y))
+    if hasattr(library, "select"):
+        return library.select(condition, x, y)
+    return x if condition else y
+
+
 def less(x, y):
     """1 if x < y, else 0: for courses that do not branch."""
     library = _library_of_either(x, y)

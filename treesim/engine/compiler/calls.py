@@ -107,6 +107,13 @@ def _less(body: FunctionBody, x: Value, y: Value) -> Value:
     return arithmetic.converted(body, arithmetic.compare(body, ast.Lt, x, y), REAL)
 
 
+def _select(body: FunctionBody, condition: Value, x: Value, y: Value) -> Value:
+    """x where the condition is not zero, else y."""
+    holds, kind = arithmetic.truth(body, condition).parts[0], arithmetic.kind_of(x, y)
+    first, second = (f"{kind.llvm} {arithmetic.converted(body, z, kind).parts[0]}" for z in (x, y))
+    return Value(kind, (body.get(f"select i1 {holds}, {first}, {second}"),))
+
+
 def _integer(body: FunctionBody, x: Value) -> Value:
     """A number without what stands behind the point."""
     if x.type != REAL or x.known is not None:
@@ -172,6 +179,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.in_vectors: lambda body: boolean(True),
     elementary.sincos: lambda body, x: body.call(sincos, [arithmetic.converted(body, x, REAL)]),
     elementary.less: _less,
+    elementary.select: _select,
     **dict.fromkeys((elementary.sin, math.sin), _real("llvm.sin.f64")),
     **dict.fromkeys((elementary.cos, math.cos), _real("llvm.cos.f64")),
     **dict.fromkeys((elementary.sqrt, math.sqrt), _real("llvm.sqrt.f64")),
