@@ -72,7 +72,8 @@ class EntryCode:
         self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
         self._written = [kind in ("Reals", "Integers") for kind in kinds]
         name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-        key = repr((name, kernel_hash(), entry.__annotations__, getattr(entry, "signature", None), has_door(entry)))
+        declared = entry.__annotations__, getattr(entry, "signature", None), has_door(entry)
+        key = repr((name, kernel_hash(), *declared, _closures(entry)))
         code = machine_code.linked(name, (key + _text(entry)).encode(), lambda: _written(entry, whole))
         self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
         self.door = builtin(entry.__name__, code.address("door"), np.float64, code) if has_door(entry) else None
@@ -107,6 +108,13 @@ def _written(entry: Any, whole: FunctionType) -> Code:
 def _file(entry: Any) -> str:
     """Where an entry's kernel was written."""
     return str(getattr(entry, "kernel", entry).__code__.co_filename)
+
+
+def _closures(entry: Any) -> list[str]:
+    """What an entry's functions know from the functions that made them."""
+    made_of = entry.__globals__.values() if hasattr(entry, "kernel") else ()
+    functions = [x for x in (entry, *made_of) if isinstance(x, FunctionType) and x.__closure__]
+    return [f"{x.__qualname__} {cell.cell_contents!r}" for x in functions for cell in x.__closure__ or ()]
 
 
 def _text(entry: Any) -> str:

@@ -121,8 +121,16 @@ def guarded(a: TableOfIntegers, out: Integers) -> int:
 
 
 def test_what_is_guarded_is_not_computed():
-    """A whole number divided by zero ends the process."""
     agree(guarded, integers(0, 1, 5, 0, -1), np.zeros(5, np.int64))
+
+
+def divides_by_what_comes(a: TableOfIntegers, out: Integers) -> int:
+    out[0], out[1] = 7 // a[0], 7 % a[0]
+    return FINE
+
+
+def test_a_division_by_zero_does_not_end_the_process():
+    generic.compiled(divides_by_what_comes)(integers(0), np.zeros(2, np.int64))
 
 
 def remainder_of_a_real(x: TableOfReals, out: Reals) -> int:

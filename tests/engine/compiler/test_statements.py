@@ -11,9 +11,11 @@ from treesim.engine import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels import status
 from treesim.kernels.annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from treesim.kernels.entry import entry
 from treesim.kernels.linear import Vector
 from treesim.kernels.spatial import Motion, motion_add
 from treesim.kernels.status import FINE
+from treesim.model.generators import chain
 
 from .support import agree, compiled_only, integers, no_disk  # noqa: F401
 
@@ -209,6 +211,11 @@ def changes_its_mind(x: Reals) -> int:
     return FINE
 
 
+def may_end_without_a_result(x: Reals) -> int:
+    if x[0] > 0:
+        return FINE
+
+
 def calls_itself(x: Reals) -> int:
     return calls_itself(x)
 
@@ -233,6 +240,7 @@ def names_arguments(x: Reals) -> int:
         (looks_ahead, "'later' is read further up in the text than it is assigned"),
         (divides_by_zero, "1 and 0: division by zero"),
         (changes_its_mind, "one name stands for a real and for a tuple of 2"),
+        (may_end_without_a_result, "one name stands for an integer and for None"),
         (calls_itself, "kernel 'calls_itself' calls itself"),
         (calls_numpy, "'norm' is not among what kernels can call"),
         (names_arguments, "calls in kernels take no arguments by name"),
@@ -241,6 +249,25 @@ def names_arguments(x: Reals) -> int:
 def test_what_there_is_not_is_told_with_its_line(kernel, reason):
     with pytest.raises(UnsupportedError, match=rf"test_statements.py:\d+: in kernel '{kernel.__name__}': {reason}"):
         generic.compiled(kernel)
+
+
+def times(factor):
+    """An entry that knows a number from the function that makes it."""
+
+    def multiplied(tree, x, y):
+        y[0] = factor * x[0]
+
+    return entry(multiplied, x="1", y="-> 1")
+
+
+def test_kernels_that_a_function_makes_are_kept_apart(tmp_path, monkeypatch):
+    """Their texts and names are the same."""
+    monkeypatch.undo()
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
+    robot, x, y = chain(1), np.ones(1), np.zeros(1)
+    for factor in (2.0, 3.0, 2.0):
+        assert generic.compiled(times(factor))(robot.ints, robot.reals, x, y) == FINE and y[0] == factor
+    assert len(list(tmp_path.rglob("objects/*"))) == 2
 
 
 def test_kernels_call_those_of_their_own_file_and_of_treesim(tmp_path, monkeypatch):

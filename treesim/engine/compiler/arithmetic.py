@@ -102,7 +102,9 @@ def _folded(operation: type[ast.AST], a: Value, b: Value) -> Value:
 
 
 def _divided(body: Body, operation: type[ast.AST], x: str, y: str) -> Value:
-    """Quotient or remainder towards minus infinity, as Python's, of whole numbers."""
+    """Quotient or remainder towards minus infinity, as Python's, of whole numbers; of a division by zero, which would
+    end the process, that by one."""
+    y = body.get(f"select i1 {body.get(f'icmp eq i64 {y}, 0')}, i64 1, i64 {y}")
     quotient, rest = body.get(f"sdiv i64 {x}, {y}"), body.get(f"srem i64 {x}, {y}")
     inexact, mixed = body.get(f"icmp ne i64 {rest}, 0"), body.get(f"xor i64 {rest}, {y}")
     below = body.get(f"and i1 {inexact}, {body.get(f'icmp slt i64 {mixed}, 0')}")

@@ -118,6 +118,8 @@ class FunctionBody(Body):
             return self.names.get(RESULT, NONE)  # type: ignore[return-value]
         if RESULT not in self.names:
             return NONE
+        if not self.ended:
+            self.give_back(None)  # as Python does where a text ends
         self.begin(self.exit)
         return self.read(RESULT)
 
