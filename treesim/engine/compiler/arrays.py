@@ -219,5 +219,7 @@ def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
     else:
         bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES))
         address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_.parts[0]})")
+        # told to the arena: LLVM would otherwise think that nobody else, as what frees it, can reach new memory
+        body.do(f"store ptr {address}, ptr {body.get('getelementptr ptr, ptr %arena, i64 1')}")
         body.allocates = True
     return Value(Array(kind, len(shape), CONTIGUOUS, False), (address, *(x.parts[0] for x in shape)))

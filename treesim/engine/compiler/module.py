@@ -33,7 +33,8 @@ declare double @exp(double) nounwind memory(none)
 declare double @tanh(double) nounwind memory(none)
 declare double @atan2(double, double) nounwind memory(none)
 
-; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front
+; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
+; the arena holds the address of the last block, and that of the last array
 define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
   %whole = add i64 %bytes, 64
   %block = call ptr @malloc(i64 %whole)
@@ -140,7 +141,7 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
         arguments.append(f"{part} %w{k}")
     return "\n".join([
         "define i64 @run(ptr %job) nounwind {",
-        "  %arena = alloca ptr",
+        "  %arena = alloca [2 x ptr]",
         "  store ptr null, ptr %arena",
         *lines,
         f"  %result = call {{ i64 }} @{entry.symbol}({', '.join(arguments)})",
@@ -155,7 +156,7 @@ def door_function(door: Compiled) -> str:
     """Return the text of `door(self, arguments, count)`, the code of a built-in function."""
     return f"""
 define i64 @door(i64 %me, i64 %arguments, i64 %count) nounwind {{
-  %arena = alloca ptr
+  %arena = alloca [2 x ptr]
   store ptr null, ptr %arena
   %result = call {{ i64 }} @{door.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
   call void @release(ptr %arena, ptr null)
