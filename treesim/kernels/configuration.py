@@ -9,10 +9,10 @@ from __future__ import annotations
 from .entry import entry
 from .joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix, unit_quaternion_matrix
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
-from .numbers import absolute, atan2, cos, less, select, sin, sqrt
+from .numbers import absolute, atan2, cos, less, maximum, select, sin, sqrt
 
-# added to squares of angles: keeps sin(x)/x and its kin free of 0/0 without a branch. What it changes is below
-# rounding, and its root's cube is still a number in single precision
+# the least square of an angle: keeps sin(x)/x and its kin free of 0/0 without a branch. Where it counts, what it
+# changes is below rounding, and its root's cube is still a number in single precision
 TINY = 1e-24
 
 
@@ -28,13 +28,13 @@ def put_vector(x, k, a):
 
 def exp_quaternion(w):
     """The unit quaternion (vector, scalar) of the rotation vector w."""
-    angle = sqrt(dot(w, w) + TINY)
+    angle = sqrt(maximum(dot(w, w), TINY))
     return scale(w, sin(angle / 2) / angle), cos(angle / 2)
 
 
 def log_quaternion(vector, scalar):
     """The rotation vector, of length at most pi, of a unit quaternion."""
-    length = sqrt(dot(vector, vector) + TINY)
+    length = sqrt(maximum(dot(vector, vector), TINY))
     sign = select(less(scalar, 0), -1, 1)  # q and -q are one rotation: take the shorter way
     return scale(vector, sign * 2 * atan2(length, absolute(scalar)) / length)
 
@@ -58,7 +58,7 @@ def quaternion_between(a, b, k):
 
 def exp_translation(w, u):
     """The translation of the exponential of the twist (angular w, linear u): V(w) u (Murray, Li, Sastry eq. 2.36)."""
-    angle = sqrt(dot(w, w) + TINY)
+    angle = sqrt(maximum(dot(w, w), TINY))
     half = sin(angle / 2) / angle
     wu = cross(w, u)
     return add(u, add(scale(wu, 2 * half * half), scale(cross(w, wu), (angle - sin(angle)) / (angle * angle * angle))))
@@ -66,7 +66,7 @@ def exp_translation(w, u):
 
 def log_translation(w, p):
     """The linear part u of the twist with angular part w whose exponential translates by p: V(w)^-1 p."""
-    angle = sqrt(dot(w, w) + TINY)
+    angle = sqrt(maximum(dot(w, w), TINY))
     wp = cross(w, p)
     factor = 1 / (angle * angle) - cos(angle / 2) / (2 * angle * sin(angle / 2))
     return add(sub(p, scale(wp, 0.5)), scale(cross(w, wp), factor))
