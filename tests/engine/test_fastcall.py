@@ -32,7 +32,7 @@ class Array(np.ndarray):
 
 def enter(q=STATE.q, v=STATE.v, tau=STATE.tau, f_ext=NO_FORCES, result=None):
     result = np.empty(ROBOT.nv) if result is None else result
-    call = FastEntry(forward_dynamics_states).call
+    call = fast_entry.door(forward_dynamics_states)
     return call(ROBOT.ints, ROBOT.reals, q, v, tau, f_ext, result)
 
 
@@ -46,7 +46,7 @@ def unaligned(array):
     return np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(np.float64)
 
 
-def testlayout_is_known_here():
+def test_layout_is_known_here():
     assert fastcall.layout_is_known()
 
 
@@ -153,6 +153,18 @@ def test_anything_but_plain_float_arrays_is_turned_down(other):
 )
 def test_wrong_sizes_never_touch_memory(wrong):
     assert enter(**wrong) == fastcall.MISFIT
+
+
+def test_a_batch_opens_no_door(monkeypatch):
+    """It may run on lanes: code for single states would be compiled, and waited for, without being called."""
+    opened = []
+    monkeypatch.setattr(fast_entry, "door", lambda entry: opened.append(entry) or (lambda *arguments: fastcall.MISFIT))
+    call = FastEntry(forward_dynamics_states).call
+    rows = [np.tile(x, (3, 1)) for x in (STATE.q, STATE.v, STATE.tau)]
+    assert call(ROBOT.ints, ROBOT.reals, *rows, NO_FORCES, np.empty(ROBOT.nv)) == fastcall.MISFIT
+    assert not opened
+    call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.v, STATE.tau, NO_FORCES, np.empty(ROBOT.nv))
+    assert opened == [forward_dynamics_states]
 
 
 def test_wrong_number_of_arguments():

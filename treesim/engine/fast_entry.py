@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .fastcall import MISFIT, has_door
 from .generic import compiled, runs_compiled
 
@@ -24,9 +26,20 @@ class FastEntry:
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arguments: Any) -> int:
-        """Open the door, and stay out of the way from then on."""
+        """Open the door at the first call on one state, and stay out of the way from then on. A batch is turned down:
+        it may run on lanes, and would wait for code that it never uses."""
+        if self._is_batch(arguments):
+            return MISFIT
         self.call = door(self.entry)
         return self.call(*arguments)
+
+    def _is_batch(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the first array has more axes than that of one state."""
+        signature = getattr(self.entry, "signature", None)
+        if signature is None:
+            return False
+        first = arguments[2 + len(signature.tables) :][:1]
+        return any(isinstance(x, np.ndarray) and x.ndim > len(signature.arrays[0].shape) for x in first)
 
 
 def door(kernel_entry: Any) -> Callable[..., int]:
