@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import control, rollouts
+from treesim import control, rollouts, testing
 from treesim.compare import compare
 from treesim.dynamics import conjugate_gradient, schedules
 from treesim.model import generators
@@ -28,6 +28,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.random_tree,
         treesim.urdf.installed_robots,
         compare,
+        *(getattr(testing, name) for name in testing.__all__),
     )
 }
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
-from treesim import Body, Inertia, Joint, Placement, Tree
+from treesim import Tree
 from treesim.model import generators as make
 from treesim.model.joints import JOINT_TYPES
+from treesim.testing.samples import MIXED, State, on_floating_base, push, random_state
 
-MIXED = ("revolute", "spherical", "prismatic", "planar", "continuous", "floating")
+__all__ = ["CATALOGUE", "FREE", "MIXED", "SMALL", "State", "on_floating_base", "push", "random_state", "relative_error"]
 
 
 def random_tree(seed: int, n_bodies: int = 8, **options) -> Tree:
     """Return the random tree of `seed`: numbered not depth-first, any joint anywhere, several bodies on the base."""
     return make.random_tree(np.random.default_rng(seed), n_bodies, **options)
-
-
-def on_floating_base(tree: Tree) -> Tree:
-    """Return `tree` carried by one more body, in front, that floats."""
-    base = Body("carrier", 0, Joint("root_joint", "floating", Placement()), tree.bodies[0].inertia)
-    bodies = [Body(body.name, body.parent + 1, body.joint, body.inertia) for body in tree.bodies]
-    return Tree(f"floating_{tree.name}", [base, *bodies], gravity=tree.gravity)
 
 
 SMALL: dict[str, Callable[[], Tree]] = {
@@ -63,30 +56,6 @@ def random_trees(max_bodies: int = 8, **options) -> st.SearchStrategy[Tree]:
 
 
 joint_types = st.sampled_from(tuple(JOINT_TYPES))
-
-
-class State(NamedTuple):
-    """Everything that a test of dynamics needs, all random; wrenches would accelerate a free body by about one."""
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    tau: np.ndarray
-    f_ext: np.ndarray
-
-
-def random_state(robot: Tree, seed: int = 0) -> State:
-    """Return a random state of `robot`, with accelerations, joint forces and a wrench on every body."""
-    rng = np.random.default_rng(seed)
-    v, a, tau = rng.normal(size=(3, robot.nv))
-    pushes = [push(body.inertia, *rng.normal(size=(2, 3))) for body in robot.bodies]
-    return State(robot.random(rng), v, a, tau, np.array(pushes))
-
-
-def push(inertia: Inertia, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the wrench that accelerates a body at rest by `linear` and `angular` at its origin."""
-    force = inertia.mass * (linear + np.cross(angular, inertia.com))
-    return np.concatenate([force, inertia.rotational @ angular + np.cross(inertia.com, force)])
 
 
 def relative_error(value: np.ndarray, truth: np.ndarray, scale: float = 1.0) -> float:

@@ -1,0 +1,34 @@
+"""Conformance checks for authors of plugins: does an implementation do what its protocol promises?
+
+One call for each kind, of a name or of an object that nobody registered yet; a test of a plugin is then one line:
+
+    def test_my_backend():
+        treesim.testing.check_dynamics(MyBackend())
+
+`bounds` holds how far results may be off, by the problem; `random_state` and `sample_robots` what to try on.
+"""
+
+from __future__ import annotations
+
+from .constrained import check_constrained
+from .dynamics import check_dynamics
+from .integrators import check_integrator
+from .operational import check_operational
+from .report import Conformance, ConformanceError, Finding, farthest
+from .samples import State, random_state, sample_robots
+from .viewers import check_viewer
+
+__all__ = [
+    "Conformance",
+    "ConformanceError",
+    "Finding",
+    "State",
+    "check_constrained",
+    "check_dynamics",
+    "check_integrator",
+    "check_operational",
+    "check_viewer",
+    "farthest",
+    "random_state",
+    "sample_robots",
+]

@@ -1,0 +1,86 @@
+"""How far computed results may be from the truth, and from each other: from the problem, not from what was once found.
+
+What is solved for can be no more exact than the problem lets it: rounding the entries of A and f once moves the
+solution of A x = f by |A^-1| (|A| |x| + |f|) eps, entry by entry (Skeel 1979; Higham, Accuracy and Stability of
+Numerical Algorithms, section 7.2). Bounds here are that, times the number of roundings behind an entry. Processors
+differ in which of these roundings they do (fused multiplications, the order of sums), never in how many there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
+from ..dynamics.functions import bias_forces, mass_matrix
+from ..model.tree import Tree
+
+TINY = 1e-300
+OF_A_SWEEP = ROUNDINGS * ROUNDING  # what `farthest` may find where a sweep along the robot solves nothing
+
+
+def of_sums(parts: Sequence[np.ndarray], result: np.ndarray) -> Any:
+    """Return what `farthest` may find for sums (..., n) of terms: of the sizes of the terms, however they cancel."""
+    return OF_A_SWEEP * relative(sizes(parts), result)
+
+
+def of_solution(A: np.ndarray, forces: np.ndarray, x: np.ndarray) -> Any:
+    """Return what `farthest` may find for x (..., n) in A x = f, where f is summed from terms of the sizes `forces`."""
+    return ROUNDINGS * relative(moved_by_rounding(A, forces, x), x)
+
+
+def of_inverse_dynamics(
+    robot: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, **options: Any
+) -> Any:
+    """Return what `farthest` may find for torques tau (..., nv), the sums of what accelerates, turns, hangs and pushes.
+
+    options: f_ext, gravity, armature.
+    """
+    M = mass_matrix(robot, q, armature=options.get("armature"))
+    moving = np.einsum("...ij,...j->...i", np.abs(M), np.abs(a))
+    return of_sums([moving, *bias_parts(robot, q, v, options)], tau)
+
+
+def of_forces(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, a: np.ndarray, **options: Any) -> Any:
+    """Return what `farthest` may find for the accelerations a (..., nv) that forces tau cause, by a method that is as
+    exact as articulated bodies are. options: f_ext, gravity, armature."""
+    M = mass_matrix(robot, q, armature=options.get("armature"))
+    return of_solution(M, sizes([tau, *bias_parts(robot, q, v, options)]), a)
+
+
+def bias_parts(robot: Tree, q: np.ndarray, v: np.ndarray, options: Mapping[str, Any]) -> list[np.ndarray]:
+    """Return the forces (..., nv) that weights, velocities and wrenches call for, each alone."""
+    f_ext, gravity, weightless, still = options.get("f_ext"), options.get("gravity"), (0.0, 0.0, 0.0), np.zeros_like(v)
+    weights = bias_forces(robot, q, still, gravity=gravity)
+    turning = bias_forces(robot, q, v, gravity=weightless)
+    pushes = [] if f_ext is None else [bias_forces(robot, q, still, f_ext=f_ext, gravity=weightless)]
+    return [weights, turning, *pushes]
+
+
+def of_inverse_inertia(M: np.ndarray, J: np.ndarray) -> float:
+    """Return what `farthest` may find for J M^-1 J': |J| |M^-1| |M| |M^-1| |J|' for a rounding of each entry of M, and
+    2 |J| |M^-1| |J|' for one of each of J."""
+    A, rows = np.abs(np.linalg.inv(M)), np.abs(J)
+    moved = rows @ (A @ np.abs(M) @ A + 2 * A) @ rows.T
+    return float(OF_A_SWEEP * relative(moved.ravel(), (J @ np.linalg.solve(M, J.T)).ravel()))
+
+
+def of_constrained(
+    M: np.ndarray, J: np.ndarray, forces: np.ndarray, rates: np.ndarray, a: np.ndarray, f: np.ndarray
+) -> list[float]:
+    """Return what `farthest` may find for accelerations a and for forces f in [M -J'; J 0] [a; f] = [forces; rates]."""
+    system = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
+    moved = moved_by_rounding(system, np.abs(np.concatenate([forces, rates])), np.concatenate([a, f]))
+    return [ROUNDINGS * relative(part, x) for part, x in zip(np.split(moved, [len(M)]), (a, f), strict=True)]
+
+
+def sizes(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the sum of absolute values."""
+    return np.asarray(sum(np.abs(part) for part in parts))
+
+
+def relative(moved: np.ndarray, x: np.ndarray) -> Any:
+    """Return the largest of `moved` (..., n) beside the largest number of x (..., n)."""
+    return moved.max(axis=-1, initial=0.0) / np.abs(x).max(axis=-1, initial=TINY)

@@ -1,0 +1,116 @@
+"""Whether a method of constrained dynamics keeps its promises (`treesim.constrained.base.ConstrainedMethod`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..constrained.base import ConstrainedAcceleration, Problem
+from ..constrained.constraints import FrameConstraint, constraint_tables, wanted_derivatives
+from ..dynamics.functions import bias_forces, mass_matrix
+from ..errors import NonFiniteError, TreesimError
+from ..model.tree import Tree
+from ..operational.frames import frame_jacobian
+from .bounds import of_constrained
+from .report import Checks, Conformance, demand, demand_array, demand_error, demand_near, named
+from .samples import random_state, sample_robots
+
+MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # as `constrained_dynamics` has them
+
+
+def check_constrained(method: str | Any, robots: Iterable[Tree] | None = None, tolerance: float = 1e-8) -> Conformance:
+    """Try a method of constrained dynamics on robots, and return what was found, if all of it is as promised.
+
+    method: a name of `available("constrained")`, or an object. robots: `sample_robots()` by default. tolerance: how far
+    results may be off, relative to the largest number, beside what rounding the dense system moves them by.
+    Tried: accelerations and forces beside the dense system [M -Jᵀ; J 0], of robots at rest held at one and at two
+    frames; the residual that it tells; batches; that dependent rows which contradict each other, and NaN, are errors.
+    Raises ConformanceError listing what is not as promised.
+
+    Example:
+        >>> from treesim import testing
+        >>> testing.check_constrained("pv")
+        <Conformance of method of constrained dynamics 'pv': 27 requirements met>
+    """
+    if isinstance(method, str):
+        method = plugins.get("constrained", method)
+    checks = Checks(plugins.SINGULAR["constrained"], named(method))
+    if checks.has(method, name=str, source=str):
+        for robot in sample_robots() if robots is None else robots:
+            _check_robot(checks, method, robot, tolerance)
+    return checks.report()
+
+
+def _check_robot(checks: Checks, method: Any, robot: Tree, tolerance: float) -> None:
+    names, rng = robot.body_names, np.random.default_rng(1)
+    hands = [
+        FrameConstraint(name, rng.normal(size=(2, 6)), rng.normal(size=2))
+        for name in (names[-1], names[len(names) // 2])
+    ]
+    for held in (hands[:1], hands):
+        with checks.require(f"solves the dense system, {len(held)} frames held", robot.name):
+            _demand_solution(method, robot, held, tolerance)
+    with checks.require("batches are their states side by side", robot.name):
+        _demand_batch(method, robot, hands[:1])
+    with checks.require("rows that contradict each other are an error", robot.name):
+        row = np.eye(6)[:1]
+        against = [FrameConstraint(names[-1], row, [1.0]), FrameConstraint(names[-1], row, [-1.0])]
+        demand_error(TreesimError, lambda: solved(method, robot, _at_rest(robot), against), "", "contradicting rows")
+    with checks.require("refuses NaN", robot.name):
+        q, v, tau = _at_rest(robot)
+        demand_error(
+            NonFiniteError, lambda: solved(method, robot, (q, v, tau * np.nan), hands[:1]), "tau", "NaN in tau"
+        )
+
+
+def solved(method: Any, robot: Tree, state: tuple[np.ndarray, ...], held: list[FrameConstraint]) -> Any:
+    """Return the method's result for a state (q, v, tau) with frames held."""
+    q, v, tau = state
+    tables = constraint_tables(robot, held)
+    wanted = wanted_derivatives(robot, tables, q, v)
+    return method.solve(
+        Problem(robot, q, v, tau, None, None, None, tables, wanted, "pv_osim_r", MU, TOLERANCE, ITERATIONS)
+    )
+
+
+def _at_rest(robot: Tree, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    state = random_state(robot, seed)
+    return state.q, np.zeros(robot.nv), state.tau
+
+
+def _rows(robot: Tree, q: np.ndarray, held: list[FrameConstraint]) -> np.ndarray:
+    return np.concatenate([np.asarray(c.rows) @ frame_jacobian(robot, q, c.frame) for c in held])
+
+
+def _demand_solution(method: Any, robot: Tree, held: list[FrameConstraint], tolerance: float) -> None:
+    """At rest there is no dJ/dt v: [M -Jᵀ; J 0] [qdd; f] = [tau - bias; target]."""
+    q, still, tau = _at_rest(robot)
+    found = solved(method, robot, (q, still, tau), held)
+    demand(isinstance(found, ConstrainedAcceleration), f"it returns a {type(found).__name__}")
+    M, J = mass_matrix(robot, q), _rows(robot, q, held)
+    sides = tau - bias_forces(robot, q, still), np.concatenate([np.asarray(c.target) for c in held])
+    system = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
+    truth = np.split(np.linalg.solve(system, np.concatenate(sides)), [robot.nv])
+    bounds = of_constrained(M, J, *sides, *truth)
+    for label, true, bound in zip(("acceleration", "force"), truth, bounds, strict=True):
+        part = demand_array(getattr(found, label), true.shape, label)
+        demand_near(part, true, 2 * bound + tolerance, label)  # both err
+    left = sides[1] - J @ found.acceleration
+    scale = np.abs(sides[1]).max() + np.abs(J).max() * np.abs(found.acceleration).max()
+    demand(
+        bool(np.abs(found.residual - left).max() <= tolerance * scale), "the residual that it tells is not that found"
+    )
+
+
+def _demand_batch(method: Any, robot: Tree, held: list[FrameConstraint]) -> None:
+    states = [_at_rest(robot, seed) for seed in range(3)]
+    together = solved(method, robot, tuple(np.array(column) for column in zip(*states, strict=True)), held)
+    for k, state in enumerate(states):
+        alone = solved(method, robot, state, held)
+        for label in ("acceleration", "force"):
+            one, all_of_them = getattr(alone, label), getattr(together, label)
+            demand(all_of_them.shape == (len(states), *one.shape), f"{label} has the shape {all_of_them.shape}")
+            demand_near(all_of_them[k], one, 1e-9, f"{label}[{k}] beside that of the state alone")

@@ -1,0 +1,133 @@
+"""Whether a forward-dynamics backend keeps its promises (`treesim.dynamics.base.DynamicsBackend`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..dynamics.base import Capabilities
+from ..dynamics.functions import inverse_dynamics, mass_matrix
+from ..errors import ArgumentError, NonFiniteError
+from ..model.tree import Tree
+from .bounds import of_forces
+from .report import Checks, Conformance, demand, demand_array, demand_error, demand_near, named
+from .samples import State, random_state, sample_robots
+
+STATES = 3  # that every requirement is tried on
+
+# how far, relative to the largest number, accelerations a may be off: (robot, q, v, tau, a, **options)
+Bound = Callable[..., Any]
+
+
+def check_dynamics(backend: str | Any, robots: Iterable[Tree] | None = None, bound: Bound | None = None) -> Conformance:
+    """Try a forward-dynamics backend on robots and states, and return what was found, if all of it is as promised.
+
+    backend: a name of `available("dynamics")`, or an object. robots: `sample_robots()` by default; those with joints
+    that the backend does not declare are left out. bound(robot, q, v, tau, a, **options): how far accelerations a
+    (..., nv) may be off, relative to the largest; by default what rounding the mass matrix and the forces once
+    moves them by, times the backend's `error_factor`.
+    Tried: that it solves the equation of motion, with external forces, another gravity and armature where it declares
+    them; batches, and arguments that broadcast; that results are fresh, arguments unchanged, and a second call gives
+    the same bits; that wrong shapes and numbers that are not finite are errors which name the argument.
+    Raises ConformanceError listing what is not as promised.
+
+    Example:
+        >>> from treesim import testing
+        >>> testing.check_dynamics("crba_ltdl")
+        <Conformance of forward-dynamics backend 'crba_ltdl': 63 requirements met>
+    """
+    if isinstance(backend, str):
+        backend = plugins.get("dynamics", backend)
+    checks = Checks(plugins.SINGULAR["dynamics"], named(backend))
+    if not checks.has(backend, name=str, capabilities=Capabilities):
+        return checks.report()
+    with checks.require("says its cost and its source"):
+        demand(bool(backend.capabilities.cost and backend.capabilities.source), "capabilities lack them")
+    for robot in sample_robots() if robots is None else robots:
+        if {body.joint.type for body in robot.bodies} <= {*backend.capabilities.joint_types}:
+            _Robot(checks, backend, robot, bound or _bound_of(backend)).check()
+    return checks.report()
+
+
+def _bound_of(backend: Any) -> Bound:
+    """The bound of the problem, as the backend declares to keep it."""
+    return lambda *given, **options: of_forces(*given, **options) * backend.capabilities.error_factor
+
+
+class _Robot:
+    """The requirements on one robot."""
+
+    def __init__(self, checks: Checks, backend: Any, robot: Tree, bound: Bound) -> None:
+        self.checks, self.backend, self.robot, self.bound = checks, backend, robot, bound
+        self.states = [random_state(robot, seed) for seed in range(STATES)]
+
+    def check(self) -> None:
+        """Try all of them."""
+        can, robot = self.backend.capabilities, self.robot
+        inertias = mass_matrix(robot, self.states[0].q, armature=np.zeros(robot.nv)).diagonal()
+        rotors = np.linspace(0.01, 0.1, robot.nv) * inertias  # up to a tenth of what the joints carry
+        self.solves("the equation of motion", lambda state: {})
+        if can.external_forces:
+            self.solves("external forces", lambda state: {"f_ext": state.f_ext})
+        self.solves("another gravity", lambda state: {"gravity": (1.0, -2.0, 3.0)})
+        if can.armature:
+            self.solves("another armature", lambda state: {"armature": rotors})
+        if can.batches:
+            with self.checks.require("batches are their states side by side", robot.name):
+                self.batches()
+        with self.checks.require("gives the same bits twice, in fresh arrays, and leaves arguments alone", robot.name):
+            self.repeats()
+        for label in ("q", "v", "tau"):
+            self.refuses(label)
+
+    def solves(self, what: str, options: Callable[[State], dict[str, Any]]) -> None:
+        """Forward dynamics undo inverse dynamics."""
+        robot, forward = self.robot, self.backend.forward_dynamics
+        with self.checks.require(f"solves {what}", robot.name):
+            for state in self.states:
+                given = options(state)
+                tau = inverse_dynamics(robot, state.q, state.v, state.a, **given)
+                found = demand_array(forward(robot, state.q, state.v, tau, **given), (robot.nv,), "qdd")
+                bound = self.bound(robot, state.q, state.v, tau, state.a, **given)
+                demand_near(found, state.a, bound, "qdd")
+
+    def batches(self) -> None:
+        """Leading axes, and arguments of one state beside those of several."""
+        robot, forward = self.robot, self.backend.forward_dynamics
+        q, v, tau = (np.array([getattr(state, label) for state in self.states]) for label in ("q", "v", "tau"))
+        together = demand_array(forward(robot, q[:, None], v[:, None], tau), (STATES, STATES, robot.nv), "qdd")
+        for k in range(STATES):
+            for j in range(STATES):
+                alone = forward(robot, q[k], v[k], tau[j])
+                bound = 2 * self.bound(robot, q[k], v[k], tau[j], alone)  # both err
+                demand_near(together[k, j], alone, bound, f"qdd[{k}, {j}] beside that of the state alone")
+        demand_array(forward(robot, q[:0], v[:0], tau[:0]), (0, robot.nv), "qdd of no states")
+
+    def repeats(self) -> None:
+        """Results depend on the arguments alone, which stay as they are."""
+        state = self.states[0]
+        given = [x.copy() for x in (state.q, state.v, state.tau)]
+        for array in given:
+            array.setflags(write=False)
+        first, second = (self.backend.forward_dynamics(self.robot, *given) for _ in range(2))
+        demand(bool(np.array_equal(first, second)), "the second call gives other bits than the first")
+        demand(not any(np.shares_memory(first, x) for x in (second, *given)), "a result shares memory")
+
+    def refuses(self, label: str) -> None:
+        """A wrong shape, and what is not a number."""
+        labels, state = ("q", "v", "tau"), self.states[0]
+        given = [getattr(state, name) for name in labels]
+        place = labels.index(label)
+        wrongs: tuple[tuple[str, type[Exception], np.ndarray], ...] = (
+            ("of a wrong shape", ArgumentError, np.zeros(len(given[place]) + 1)),
+            ("of NaN", NonFiniteError, given[place] * np.nan),
+        )
+        for what, kind, wrong in wrongs:
+            changed = [wrong if k == place else x for k, x in enumerate(given)]
+            with self.checks.require(f"refuses {label} {what}", self.robot.name):
+                call = partial(self.backend.forward_dynamics, self.robot, *changed)
+                demand_error(kind, call, label, f"{label} {what}")

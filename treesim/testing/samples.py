@@ -1,0 +1,78 @@
+"""Robots and states that checks run on: every joint type, numbered not depth-first, on floating and fixed bases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model import generators
+from ..model.inertia import Inertia, Placement
+from ..model.joints import Joint
+from ..model.tree import Body, Tree
+
+MIXED = ("revolute", "spherical", "prismatic", "planar", "continuous", "floating")
+
+
+class State(NamedTuple):
+    """Everything that a check of dynamics needs, all random; the wrenches would accelerate a free body by about one.
+
+    q (nq,), v, a, tau (nv,), f_ext (N, 6).
+
+    Example:
+        >>> from treesim import testing
+        >>> q, v, a, tau, f_ext = testing.random_state(treesim.load("ur5"), seed=1)
+        >>> testing.random_state(treesim.load("ur5"), seed=1).tau.tolist() == tau.tolist()
+        True
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    f_ext: np.ndarray
+
+
+def random_state(robot: Tree, seed: int = 0) -> State:
+    """Return a random state of `robot`, with accelerations, joint forces and a wrench on every body.
+
+    Example:
+        >>> from treesim import testing
+        >>> testing.random_state(treesim.load("ur5")).f_ext.shape
+        (6, 6)
+    """
+    rng = np.random.default_rng(seed)
+    v, a, tau = rng.normal(size=(3, robot.nv))
+    pushes = [push(body.inertia, *rng.normal(size=(2, 3))) for body in robot.bodies]
+    return State(robot.random(rng), v, a, tau, np.array(pushes).reshape(robot.n_bodies, 6))
+
+
+def push(inertia: Inertia, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Return the wrench (6,) that accelerates a body at rest by `linear` and `angular` at its origin."""
+    force = inertia.mass * (linear + np.cross(angular, inertia.com))
+    return np.concatenate([force, inertia.rotational @ angular + np.cross(inertia.com, force)])
+
+
+def on_floating_base(tree: Tree) -> Tree:
+    """Return `tree` carried by one more body, in front, that floats."""
+    base = Body("carrier", 0, Joint("root_joint", "floating", Placement()), tree.bodies[0].inertia)
+    bodies = [Body(body.name, body.parent + 1, body.joint, body.inertia) for body in tree.bodies]
+    return Tree(f"floating_{tree.name}", [base, *bodies], gravity=tree.gravity)
+
+
+def sample_robots() -> tuple[Tree, ...]:
+    """Return the robots that checks run on unless they are given others: small, of all joint types between them.
+
+    Example:
+        >>> from treesim import testing
+        >>> [robot.nv for robot in testing.sample_robots()]
+        [7, 15, 24, 13, 40]
+    """
+    rng = np.random.default_rng
+    return (
+        generators.tree_1(),
+        generators.chain(6, MIXED),
+        generators.random_tree(rng(1), 8),
+        on_floating_base(generators.random_tree(rng(3), 7, joint_types=("revolute", "prismatic", "continuous"))),
+        generators.asimo(),
+    )

@@ -1,0 +1,84 @@
+"""Whether a viewer keeps its promises (`treesim.viewers.base.Viewer`, `Recorder`)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..errors import ArgumentError, TreesimError
+from ..model.tree import Tree
+from ..simulation import Simulation
+from ..viewers.base import Recorder
+from .report import Checks, Conformance, demand, demand_error, named
+from .samples import random_state, sample_robots
+
+DURATION, FPS = 0.1, 20.0  # [s], [1/s]: of the motion that is recorded
+
+
+def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Conformance:
+    """Try a viewer, and return what was found, if all of it is as promised.
+
+    viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
+    robot, with shapes and without, follows its configuration, and shows another in its place; that it may be closed
+    twice and used again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that
+    say so; that a `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees
+    must be looked at. Raises ConformanceError listing what is not as promised.
+
+    Example:
+        >>> from treesim import testing
+        >>> testing.check_viewer("meshcat").failures
+        ()
+    """
+    if isinstance(viewer, str):
+        viewer = plugins.get("viewers", viewer)
+    checks = Checks(plugins.SINGULAR["viewers"], named(viewer))
+    for method in ("show", "update", "close"):
+        with checks.require(f"has the method {method!r}"):
+            demand(callable(getattr(viewer, method, None)), f"{type(viewer).__name__} has none")
+    if any(finding.problem for finding in checks.findings):
+        return checks.report()
+    robots = tuple(sample_robots() if robots is None else robots)
+    with checks.require("refuses an update before show"):
+        demand_error(TreesimError, lambda: viewer.update(robots[0].neutral()), "show", "update of nothing")
+    try:
+        for robot in robots:
+            _check_showing(checks, viewer, robot)
+    finally:
+        with checks.require("closes, and closing twice does nothing"):
+            viewer.close()
+            viewer.close()
+    with checks.require("shows again after it was closed", robots[0].name):
+        viewer.show(robots[0], robots[0].neutral())
+        viewer.close()
+    if isinstance(viewer, Recorder):
+        for robot in robots:
+            _check_recording(checks, viewer, robot)
+    return checks.report()
+
+
+def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
+    q = random_state(robot).q
+    with checks.require("shows a robot and follows it", robot.name):
+        viewer.show(robot, robot.neutral())
+        for seed in range(3):
+            viewer.update(random_state(robot, seed).q)
+    for what, wrong in (("of a wrong shape", np.zeros(robot.nq + 1)), ("of NaN", q * np.nan)):
+        with checks.require(f"refuses a configuration {what}", robot.name):
+            demand_error(TreesimError, partial(viewer.update, wrong), "q", f"update by one {what}")
+            demand_error(TreesimError, partial(viewer.show, robot, wrong), "q", f"show of one {what}")
+
+
+def _check_recording(checks: Checks, viewer: Any, robot: Tree) -> None:
+    with tempfile.TemporaryDirectory() as folder, checks.require("records a trajectory", robot.name):
+        trajectory = Simulation(robot, dt=1e-2).run(DURATION)
+        path = Path(folder) / "motion.html"
+        written = viewer.record(robot, trajectory, path, FPS)
+        demand(Path(written).is_file(), f"it returned {written}, where there is no file")
+        demand(Path(written).stat().st_size > 0, f"{written} is empty")
+        demand_error(ArgumentError, lambda: viewer.record(robot, trajectory, path, 0), "fps", "no frames a second")
