@@ -18,13 +18,21 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.ge
 
 # files whose kernels take longest to compile, by what they share: two processes would compile the same at once
 SHARED = {
-    "operational space": ("tests/operational/", "tests/constrained/", "inverse_operational_inertia", "in_docstrings"),
+    "operational space": (
+        "tests/operational/",
+        "tests/constrained/",
+        "tests/testing/test_operational",
+        "tests/testing/test_constrained",
+        "inverse_operational_inertia",
+        "in_docstrings",
+    ),
     "forward dynamics": (
         "tests/cli/test_accuracy",
         "tests/cli/test_cost_advice",
         "tests/identities/test_dynamics",
         "tests/pinocchio/test_random_trees",
         "tests/dynamics/test_batches",
+        "tests/testing/test_dynamics",
         "tests/test_sensitivity",
     ),
 }
