@@ -15,6 +15,7 @@ from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_d
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
 from .dynamics.schedules import schedule
 from .dynamics.solve import solve_mass_matrix
+from .engine.threads import use_threads
 from .errors import (
     AccuracyError,
     ArgumentError,
@@ -110,4 +111,5 @@ __all__ = [
     "sparse_jacobian",
     "to_urdf",
     "unpack_mass_matrix",
+    "use_threads",
 ]

@@ -17,6 +17,7 @@ from .engine.bound_entry import BoundEntry
 from .engine.evaluate import evaluate
 from .engine.fastcall import MISFIT
 from .engine.result_memory import empty
+from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from .kernels.inverse_mass import solve_mass_matrix_states
@@ -41,7 +42,7 @@ class Dynamics(Shown):
     float32; single states in arrays of it take the fast entry, everything else is converted to it first.
     engine: "specialized", code compiled for this robot at a function's first call (0.1 to 1 s the first time ever, then
     kept on disk); "generic", the code of the plain functions; "auto", specialized where that is possible.
-    gravity (3,) and armature (nv,) replace the robot's.
+    gravity (3,) and armature (nv,) replace the robot's. threads: of batches, by default as in `treesim.use_threads`.
 
     Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
     returns; it may be one of the arguments. Objects may be shared between threads; a pickle holds what they are made
@@ -64,10 +65,12 @@ class Dynamics(Shown):
         engine: Engine = "auto",
         gravity: ArrayLike | None = None,
         armature: ArrayLike | None = None,
+        threads: int | None = None,
     ) -> None:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
+        self.threads = checked_threads(threads)
         self._constants = constants_of(robot, gravity, armature)
         self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
         self._solver = plugins.get("dynamics", backend)
@@ -91,7 +94,9 @@ class Dynamics(Shown):
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature)
+        return type(self), (
+            self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature, self.threads
+        )  # fmt: skip
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
@@ -223,7 +228,11 @@ class _Function:
         return status
 
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Coerce, broadcast, run batches, or explain what cannot be computed."""
+        """Coerce, broadcast, run batches on the owner's threads, or explain what cannot be computed."""
+        with use_threads(self.owner.threads):
+            return self._slowly(values, out, f_ext)
+
+    def _slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
         owner, number, bound = self.owner, self.owner.dtype, self._bound
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
             result = empty((len(values[0]), *self.result), number) if out is None else out
@@ -255,7 +264,8 @@ class _Plugin:
     def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Ask the backend."""
         owner = self.owner
-        qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
+        with use_threads(owner.threads):
+            qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
         return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
 
 

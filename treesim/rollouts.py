@@ -18,6 +18,7 @@ from .engine.evaluate import check_engine
 from .engine.policies import Policy
 from .engine.result_memory import empty
 from .engine.steps import Piece, under_controls, under_policy
+from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with
 from .kernels.rollout import policy_step_states, step_states
 from .memory import check_memory
@@ -92,6 +93,7 @@ def rollout(
     progress: Callable[[int, int], None] | None = None,
     engine: Engine = "auto",
     parameters: ArrayLike | None = None,
+    threads: int | None = None,
 ) -> Rollouts:
     """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
 
@@ -114,7 +116,8 @@ def rollout(
     Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
     armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
-    Float32 arrays throughout give float32 results. Results do not depend on the number of threads.
+    threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
+    Float32 arrays throughout give float32 results.
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
     results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
     UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
@@ -130,6 +133,7 @@ def rollout(
     checked_robot(robot)
     check_engine(engine)
     checked_progress(progress)
+    threads = checked_threads(threads)
     dt = positive_number("dt", dt)
     settings = settings_table(robot, dt, kp, kd)
     law = controls if callable(controls) else None
@@ -141,8 +145,6 @@ def rollout(
     q, v, u, p = state_arrays(robot, q0, v0, controls, parameters, steps, number)
     count, steps = len(q), u.shape[1]
     every = whole_number("every", every, 1, max(steps, 1))
-    shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
-    constants, sizes = (robot.ints, robot.reals, settings), (robot.nq, robot.nv)
     shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
     constants, sizes = (robot.ints, robot.reals, settings), (robot.nq, robot.nv)
     piece = None
@@ -157,7 +159,8 @@ def rollout(
         if count and steps and robot.nv:
             piece = under_controls(step_states, constants, sizes, u, number, engine)
     results = _Results(out, shapes, number, (q, v, u, p), {"dt": dt, "every": every})
-    return _run(robot, piece, (q, v), u, results, progress)
+    with use_threads(threads):
+        return _run(robot, piece, (q, v), u, results, progress)
 
 
 def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:

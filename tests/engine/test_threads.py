@@ -1,6 +1,7 @@
 """Threads: who takes which states changes no result, whatever wakes them, and a fork does not leave anyone waiting."""
 
 import multiprocessing
+import pickle
 import sys
 import threading
 import time
@@ -176,7 +177,7 @@ def set_environment(monkeypatch, variables):
 @pytest.mark.parametrize(("variables", "count"), ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 def test_how_many_threads(monkeypatch, variables, count):
     set_environment(monkeypatch, variables)
-    assert threads.thread_count.__wrapped__() == count
+    assert threads.default_thread_count.__wrapped__() == count
 
 
 @pytest.mark.parametrize("name", threads.VARIABLES)
@@ -184,4 +185,46 @@ def test_how_many_threads(monkeypatch, variables, count):
 def test_what_is_no_number_of_threads_is_told(monkeypatch, name, text):
     set_environment(monkeypatch, {name: text})
     with pytest.raises(treesim.ArgumentError, match=rf"\${name} is '.*', but must be a whole number of threads, 1 or"):
-        threads.thread_count.__wrapped__()
+        threads.default_thread_count.__wrapped__()
+
+
+def test_threads_are_asked_for_in_a_block_and_in_one_python_thread():
+    before, elsewhere = threads.thread_count(), []
+    with treesim.use_threads(3):
+        with treesim.use_threads(before + 4):
+            assert threads.thread_count() == before + 4
+            with treesim.use_threads(None):
+                assert threads.thread_count() == before + 4
+        other = threading.Thread(target=lambda: elsewhere.append(threads.thread_count()))
+        other.start()
+        other.join()
+        assert (threads.thread_count(), elsewhere) == (3, [before])
+    assert threads.thread_count() == before
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2", 10**9, [2]])
+def test_threads_that_are_no_number_are_told_by_all_who_take_them(wrong, tmp_path):
+    robot = treesim.load("ur5")
+    for call in (
+        lambda: treesim.use_threads(wrong).__enter__(),
+        lambda: treesim.Dynamics(robot, threads=wrong),
+        lambda: treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=2, threads=wrong, out=str(tmp_path / "run")),
+    ):
+        with pytest.raises(treesim.ArgumentError, match="threads must be a whole number"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_batches_run_on_the_threads_asked_for(monkeypatch):
+    robot, asked = treesim.load("ur5"), []
+    q = np.zeros((5000, 6))
+    together = specialized.together
+    monkeypatch.setattr(specialized, "together", lambda f, job, count: asked.append(count) or together(f, job, count))
+    bound = treesim.Dynamics(robot, threads=3)
+    expected = treesim.mass_matrix(robot, q)
+    assert np.array_equal(bound.mass_matrix(q), expected)
+    with treesim.use_threads(2):
+        assert np.array_equal(treesim.mass_matrix(robot, q), expected)
+    treesim.rollout(robot, np.zeros((4000, 6)), np.zeros(6), steps=3, threads=4)
+    assert asked[1:4] == [3, 2, 4]  # before: as many as by default
+    assert pickle.loads(pickle.dumps(bound)).threads == 3

@@ -57,14 +57,14 @@ def one_blas_thread() -> None:
 @contextmanager
 def on_threads(count: int | None) -> Iterator[None]:
     """Let treesim's batches run on `count` threads for a while; None changes nothing."""
-    from ..engine.threads import thread_count
+    from ..engine.threads import default_thread_count
 
     if count is None:
         yield
         return
     before = os.environ.get(THREADS)
     os.environ[THREADS] = str(count)
-    thread_count.cache_clear()
+    default_thread_count.cache_clear()
     try:
         yield
     finally:
@@ -72,7 +72,7 @@ def on_threads(count: int | None) -> Iterator[None]:
             del os.environ[THREADS]
         else:
             os.environ[THREADS] = before
-        thread_count.cache_clear()
+        default_thread_count.cache_clear()
 
 
 def shortest(call: Callable[[], object], spend: float = 0.1) -> float:

@@ -11,10 +11,13 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
+from operator import index
 from typing import Any
 
 from ..cores import usable_cores
@@ -26,6 +29,9 @@ LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib"
 # than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 
+MOST_THREADS = 4096
+
+_asked: ContextVar[int | None] = ContextVar("treesim_threads", default=None)
 _busy = threading.Lock()  # held while OpenMP's threads work
 _may_use_openmp = True
 
@@ -38,10 +44,51 @@ def lock_across_forks() -> Any:
     return lock
 
 
-@lru_cache(maxsize=1)
 def thread_count() -> int:
-    """Return the number of threads for batches: $TREESIM_NUM_THREADS, else $OMP_NUM_THREADS, of which a list's first
-    counts, else the cores that this process may use: those that it may run on, or what a container's quota pays for.
+    """Return the number of threads for batches: what `use_threads` asks for here, else `default_thread_count`."""
+    asked = _asked.get()
+    return default_thread_count() if asked is None else asked
+
+
+@contextmanager
+def use_threads(threads: int | None) -> Iterator[None]:
+    """Run batches of the block under `with` on so many threads, those of other Python threads on as many as before.
+
+    threads: a whole number above 0, which may be more than there are cores; None leaves things as they are. It comes
+    before $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on it. Raises ArgumentError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> with treesim.use_threads(1):
+        ...     treesim.mass_matrix(robot, np.zeros((1000, 6))).shape
+        (1000, 6, 6)
+    """
+    wanted = checked_threads(threads)
+    token = _asked.set(_asked.get() if wanted is None else wanted)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def checked_threads(threads: Any) -> int | None:
+    """Return a number of threads as an int, or None if that is what it is. Raises ArgumentError for anything else."""
+    if threads is None:
+        return None
+    try:
+        number = None if isinstance(threads, bool) else index(threads)
+    except TypeError:
+        number = None
+    if number is None or not 1 <= number <= MOST_THREADS:
+        raise ArgumentError(f"threads must be a whole number from 1 to {MOST_THREADS}, or None, got {quoted(threads)}")
+    return number
+
+
+@lru_cache(maxsize=1)
+def default_thread_count() -> int:
+    """Return the number of threads where nobody asks for one: $TREESIM_NUM_THREADS, else $OMP_NUM_THREADS, of which a
+    list's first counts, else the cores that this process may use: those that it may run on, or what a container's quota
+    pays for.
 
     Raises ArgumentError if the variable that counts is set to what is no number above 0.
     """
@@ -59,7 +106,7 @@ def _wanted(name: str, text: str) -> int:
 @lru_cache(maxsize=1)
 def pool() -> ThreadPoolExecutor:
     """Return Python's threads for batches and stages."""
-    return ThreadPoolExecutor(thread_count(), thread_name_prefix="treesim")
+    return ThreadPoolExecutor(default_thread_count(), thread_name_prefix="treesim")
 
 
 def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:

@@ -37,6 +37,11 @@ def _definitions(filename: str, text: str) -> dict[tuple[str, int], ast.Function
     return {(x.name, min(x.lineno, *(y.lineno for y in x.decorator_list), x.lineno)): x for x in found}
 
 
+def loops_deep(node: ast.AST) -> int:
+    """Return how many loops stand in each other at most."""
+    return isinstance(node, ast.For | ast.While) + max(map(loops_deep, ast.iter_child_nodes(node)), default=0)
+
+
 def registers(tree: ast.FunctionDef) -> set[str]:
     """Return the variables that a register can hold: assigned at one place, before and around all that read them, or
     never read, or counters of loops that nobody reads outside. The others live in memory, until LLVM finds registers
