@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.engine import bound_entry, specialized
+from treesim.engine.call import bound_entry, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.errors import (
     ArgumentError,

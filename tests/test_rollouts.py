@@ -9,7 +9,8 @@ import pytest
 import treesim
 from tests import trees
 from treesim import control, rollouts
-from treesim.engine import specialized, threads
+from treesim.engine import threads
+from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.kernels import numbers
 from treesim.kernels.rollout import STICKING_SPEED

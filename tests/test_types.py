@@ -12,7 +12,7 @@ from treesim import plugins, types
 from treesim.cli.common import BASES
 from treesim.constrained.constraints import SHORTHAND
 from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
-from treesim.engine.evaluate import ENGINES
+from treesim.engine.call.evaluate import ENGINES
 from treesim.operational.frames import REFERENCES
 from treesim.operational.tasks import SELECTIONS
 

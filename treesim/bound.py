@@ -12,11 +12,11 @@ from . import plugins
 from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
-from .engine.arguments import Argument, check_out, real_numbers
-from .engine.bound_entry import BoundEntry
-from .engine.evaluate import evaluate
-from .engine.fastcall import MISFIT
-from .engine.result_memory import empty
+from .engine.call.arguments import Argument, check_out, real_numbers
+from .engine.call.bound_entry import BoundEntry
+from .engine.call.buffer_pool import empty
+from .engine.call.evaluate import evaluate
+from .engine.fastcall import BAD_LAYOUT
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -105,7 +105,7 @@ class Dynamics(Shown):
         qdd = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
             return qdd
-        return self._forward.slowly((q, v, tau), out, f_ext)
+        return self._forward.checked_call((q, v, tau), out, f_ext)
 
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
@@ -114,7 +114,7 @@ class Dynamics(Shown):
         tau = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
             return tau
-        return self._inverse.slowly((q, v, a), out, f_ext)
+        return self._inverse.checked_call((q, v, a), out, f_ext)
 
     def bias_forces(
         self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
@@ -125,17 +125,17 @@ class Dynamics(Shown):
     def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
         M = np.empty(self._matrix, self.dtype) if out is None else out
-        return M if self._mass.call(q, M) == FINE else self._mass.slowly((q,), out)
+        return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
 
     def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
         M = np.empty(self.robot.nnz, self.dtype) if out is None else out
-        return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.slowly((q,), out)
+        return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.checked_call((q,), out)
 
     def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
         solution = np.empty(self._vector, self.dtype) if out is None else out
-        return solution if self._solve.call(q, x, solution) == FINE else self._solve.slowly((q, x), out)
+        return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
 
     def frame_jacobian(
         self, q: ArrayLike, frame: str, reference: Reference = "world", out: np.ndarray | None = None
@@ -143,7 +143,7 @@ class Dynamics(Shown):
         """Return the Jacobian J (..., 6, nv) of a frame; see `treesim.frame_jacobian`."""
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
         J = np.empty((6, *self._vector), self.dtype) if out is None else out
-        return J if function.call(q, J) == FINE else function.slowly((q,), out)
+        return J if function.call(q, J) == FINE else function.checked_call((q,), out)
 
     def inverse_operational_inertia(
         self,
@@ -157,7 +157,7 @@ class Dynamics(Shown):
         names = (frames,) if isinstance(frames, str) else tuple(frames)
         function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
         inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
-        return inertia if function.call(q, inertia) == FINE else function.slowly((q,), out)
+        return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
 
     def _function(
         self,
@@ -203,7 +203,7 @@ class Dynamics(Shown):
 
 
 class _Function:
-    """A kernel entry of a bound robot: `call` for single states in exact arrays, `slowly` for all else."""
+    """A kernel entry of a bound robot: `call` for single states in exact arrays, `checked_call` for all else."""
 
     def __init__(
         self,
@@ -227,12 +227,12 @@ class _Function:
         self.call = self._bound.call
         return status
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Coerce, broadcast, run batches on the owner's threads, or explain what cannot be computed."""
         with use_threads(self.owner.threads):
-            return self._slowly(values, out, f_ext)
+            return self._checked_call(values, out, f_ext)
 
-    def _slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
+    def _checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
         owner, number, bound = self.owner, self.owner.dtype, self._bound
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
             result = empty((len(values[0]), *self.result), number) if out is None else out
@@ -259,9 +259,9 @@ class _Plugin:
     def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
         self.owner, self.parameters = owner, (gravity, armature)
 
-    call = staticmethod(lambda *arrays: MISFIT)
+    call = staticmethod(lambda *arrays: BAD_LAYOUT)
 
-    def slowly(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Ask the backend."""
         owner = self.owner
         with use_threads(owner.threads):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .display import Shown, span, vector
-from .engine.arguments import Argument, coerce
+from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
 from .model.given import checked_robot, told
 from .model.tree import Tree

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .dynamics.functions import energy
-from .engine.evaluate import specialized_first
+from .engine.call.evaluate import specialized_first
 from .errors import NonFiniteError
 from .model.tree import Tree
 from .trajectory import Trajectory

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control import checked_gain
-from .engine.arguments import Argument, coerce, refuse_non_finite
-from .engine.steps import all_finite
+from .engine.call.arguments import Argument, coerce, refuse_non_finite
+from .engine.call.steps import all_finite
 from .errors import ArgumentError, UnsupportedError
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions

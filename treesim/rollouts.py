@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .display import Shown, arrays
-from .engine.arguments import Shape, check_out, precision
-from .engine.evaluate import check_engine
-from .engine.policies import Policy
-from .engine.result_memory import empty
-from .engine.steps import Piece, under_controls, under_policy
+from .engine.call.arguments import Shape, check_out, precision
+from .engine.call.buffer_pool import empty
+from .engine.call.evaluate import check_engine
+from .engine.call.steps import Piece, under_controls, under_policy
+from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with
 from .kernels.rollout import policy_step_states, step_states

@@ -17,8 +17,8 @@ from .control import PD, Carried, Controller, Hold, Zero, as_controller, control
 from .display import Shown, vector
 from .dynamics.base import CompiledBackend, check_supported
 from .dynamics.tables import constants_of
-from .engine.bound_entry import BoundEntry
-from .engine.evaluate import Argument, coerce
+from .engine.call.bound_entry import BoundEntry
+from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .kernels.status import FINE
 from .memory import check_memory, free_memory

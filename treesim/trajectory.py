@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .display import Shown, arrays, html_table, span
-from .engine.arguments import Argument, coerce
+from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import write_whole
 from .model.given import checked_robot

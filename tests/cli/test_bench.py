@@ -20,7 +20,7 @@ from treesim.cli.contenders import FILL, Contender, Motion, measured
 from treesim.cli.operational_rows import spread_leaves
 from treesim.cli.peers import MujocoPeer
 from treesim.cli.timing import interleaved, on_threads
-from treesim.engine.lane_functions import sincos_arithmetic
+from treesim.engine.llvm.elementary import sincos_arithmetic
 from treesim.errors import TreesimError
 from treesim.kernels import numbers
 from treesim.kernels.status import FINE

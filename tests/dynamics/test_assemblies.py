@@ -9,7 +9,7 @@ from tests.trees import random_state
 from treesim import Body, Inertia, Tree, plugins
 from treesim.cost.error_growth import exact_acceleration
 from treesim.dynamics import assemblies
-from treesim.engine import stages
+from treesim.engine.call import stages
 from treesim.model import generators as make
 
 BACKENDS = ("tree_contraction", "divide_and_conquer")

@@ -201,7 +201,7 @@ def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
     results = []
     for threads in (1, 2, 3):
         monkeypatch.setattr(module, "thread_count", lambda n=threads: n)
-        monkeypatch.setattr("treesim.engine.stages.thread_count", lambda n=threads: n)
+        monkeypatch.setattr("treesim.engine.call.stages.thread_count", lambda n=threads: n)
         results.append(treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend))
     assert all((result == results[0]).all() for result in results)
     by_aba = sensitivity.of_forward_dynamics(robot, *state[:2], state.tau, alone)
@@ -229,9 +229,9 @@ def test_no_share_of_a_stage_judges_what_others_have_not_written(backend, monkey
     state = random_state(robot)
     monkeypatch.setattr(module, "LARGE", 500)
     monkeypatch.setattr(module, "thread_count", lambda: 3)
-    monkeypatch.setattr("treesim.engine.stages.thread_count", lambda: 3)
+    monkeypatch.setattr("treesim.engine.call.stages.thread_count", lambda: 3)
     poisoned = Poisoned()
-    monkeypatch.setattr("treesim.engine.stages.np", poisoned)
+    monkeypatch.setattr("treesim.engine.call.stages.np", poisoned)
     for _ in range(5):
         treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend=backend)
     assert poisoned.given == [(1, robot.nv)] * 5, "what shares write to is somewhere else"

@@ -54,7 +54,7 @@ def engines_agree(robot, name="", states=24):
         recursions = np.full(states, ROUNDINGS * ROUNDING)
         allowed = SPREAD * problem.allowed if problem.sensitivity.any() else recursions
         assert (apart(generic, truth) <= allowed[:1]).all(), problem.name
-        forms = ("rolled lanes",) if (name, problem.name) in LONG else SPECIALIZED
+        forms = ("looped lanes",) if (name, problem.name) in LONG else SPECIALIZED
         same_numbers = results(rounded(problem), GENERIC)
         for form in forms:
             found = results(problem, form)

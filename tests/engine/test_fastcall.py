@@ -1,4 +1,4 @@
-"""The door to compiled code for single states: what it takes, what it turns down, and that it leaks nothing."""
+"""Fast calls of compiled code for single states: what it takes, what it turns down, and that it leaks nothing."""
 
 import sys
 
@@ -7,8 +7,9 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine import fast_entry, fastcall
-from treesim.engine.fast_entry import FastEntry
+from treesim.engine import fastcall
+from treesim.engine.call import fast_entry
+from treesim.engine.call.fast_entry import FastEntry
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -23,7 +24,7 @@ ROBOT = trees.random_tree(4, 6)
 STATE = trees.random_state(ROBOT, 1)
 NO_FORCES = np.empty(0)
 
-pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: there is no door")
+pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: there is no fast call")
 
 
 class Array(np.ndarray):
@@ -32,7 +33,7 @@ class Array(np.ndarray):
 
 def enter(q=STATE.q, v=STATE.v, tau=STATE.tau, f_ext=NO_FORCES, result=None):
     result = np.empty(ROBOT.nv) if result is None else result
-    call = fast_entry.door(forward_dynamics_states)
+    call = fast_entry.fast_call(forward_dynamics_states)
     return call(ROBOT.ints, ROBOT.reals, q, v, tau, f_ext, result)
 
 
@@ -67,10 +68,10 @@ def test_a_result_in_a_row_passes_its_own_door_only():
     call = FastEntry(mass_matrix_packed_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed) == FINE
     np.testing.assert_array_equal(packed, treesim.mass_matrix(ROBOT, STATE.q[None], packed=True)[0])
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[:-1]) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, packed[None]) == fastcall.BAD_LAYOUT
     full = FastEntry(mass_matrix_full_states).call
-    assert full(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.MISFIT
+    assert full(ROBOT.ints, ROBOT.reals, STATE.q, M.reshape(-1)) == fastcall.BAD_LAYOUT
 
 
 def test_frames_and_rows_pass():
@@ -81,30 +82,30 @@ def test_frames_and_rows_pass():
     assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse) == FINE
     batch = treesim.inverse_operational_inertia(ROBOT, STATE.q[None], frames, reference="local")
     np.testing.assert_array_equal(inverse, batch[0])
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q[:-1], inverse) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q[:-1], inverse) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[:6]) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q.tolist(), inverse) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, codes, offsets, STATE.q, inverse[0]) == fastcall.BAD_LAYOUT
     velocity, call = np.empty(6), FastEntry(frame_velocity_states).call
     assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, velocity) == FINE
-    assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, STATE.v[:6]) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, codes[:2], offsets[:12], STATE.q, STATE.v, STATE.v[:6]) == fastcall.BAD_LAYOUT
 
 
 def test_blocks_of_matrices_pass():
     poses, call = np.empty((ROBOT.n_bodies + 1, 4, 4)), FastEntry(body_poses_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, poses) == FINE
     for wrong in (poses[:-1], poses.reshape(-1, 4), poses.reshape(-1, 2, 8), poses.transpose(0, 2, 1), poses[None]):
-        assert call(ROBOT.ints, ROBOT.reals, STATE.q, wrong) == fastcall.MISFIT
+        assert call(ROBOT.ints, ROBOT.reals, STATE.q, wrong) == fastcall.BAD_LAYOUT
 
 
 def test_a_solve_passes():
     x, call = np.empty(ROBOT.nv), FastEntry(solve_mass_matrix_states).call
     assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x) == FINE
     np.testing.assert_allclose(treesim.mass_matrix(ROBOT, STATE.q) @ x, STATE.tau, atol=1e-9)
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x[:-1]) == fastcall.MISFIT
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, None, x) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q[:-1], STATE.tau, x) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau[:-1], x[:-1]) == fastcall.BAD_LAYOUT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, None, x) == fastcall.BAD_LAYOUT
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_a_solve_passes():
     ],
 )
 def test_anything_but_plain_float_arrays_is_turned_down(other):
-    assert enter(q=other(STATE.q)) == fastcall.MISFIT
+    assert enter(q=other(STATE.q)) == fastcall.BAD_LAYOUT
 
 
 @pytest.mark.parametrize(
@@ -152,24 +153,26 @@ def test_anything_but_plain_float_arrays_is_turned_down(other):
     ],
 )
 def test_wrong_sizes_never_touch_memory(wrong):
-    assert enter(**wrong) == fastcall.MISFIT
+    assert enter(**wrong) == fastcall.BAD_LAYOUT
 
 
-def test_a_batch_opens_no_door(monkeypatch):
+def test_a_batch_needs_no_fast_call(monkeypatch):
     """It may run on lanes: code for single states would be compiled, and waited for, without being called."""
-    opened = []
-    monkeypatch.setattr(fast_entry, "door", lambda entry: opened.append(entry) or (lambda *arguments: fastcall.MISFIT))
+    asked_for = []
+    monkeypatch.setattr(
+        fast_entry, "fast_call", lambda entry: asked_for.append(entry) or (lambda *arguments: fastcall.BAD_LAYOUT)
+    )
     call = FastEntry(forward_dynamics_states).call
     rows = [np.tile(x, (3, 1)) for x in (STATE.q, STATE.v, STATE.tau)]
-    assert call(ROBOT.ints, ROBOT.reals, *rows, NO_FORCES, np.empty(ROBOT.nv)) == fastcall.MISFIT
-    assert not opened
+    assert call(ROBOT.ints, ROBOT.reals, *rows, NO_FORCES, np.empty(ROBOT.nv)) == fastcall.BAD_LAYOUT
+    assert not asked_for
     call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.v, STATE.tau, NO_FORCES, np.empty(ROBOT.nv))
-    assert opened == [forward_dynamics_states]
+    assert asked_for == [forward_dynamics_states]
 
 
 def test_wrong_number_of_arguments():
     call = FastEntry(forward_dynamics_states).call
-    assert call() == call(ROBOT.ints) == call(*[STATE.q] * 8) == fastcall.MISFIT
+    assert call() == call(ROBOT.ints) == call(*[STATE.q] * 8) == fastcall.BAD_LAYOUT
 
 
 def test_results_that_are_not_finite_are_reported():
@@ -192,15 +195,15 @@ def test_references_are_kept_in_order():
     assert np.abs(np.subtract(counts(), before)).max() < 100
 
 
-def test_an_entry_without_declaration_has_no_door():
+def test_an_entry_without_declaration_has_no_fast_call():
     def written_by_hand_states(ints, reals, q, result):
         raise AssertionError("it is not called")
 
     call = FastEntry(written_by_hand_states).call
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, np.empty(1)) == fastcall.MISFIT
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, np.empty(1)) == fastcall.BAD_LAYOUT
 
 
-def test_an_unknown_layout_closes_the_door(monkeypatch):
+def test_an_unknown_layout_closes_it(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
-    closed = fast_entry.door(forward_dynamics_states)
-    assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.MISFIT
+    closed = fast_entry.fast_call(forward_dynamics_states)
+    assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.BAD_LAYOUT

@@ -12,8 +12,8 @@ import pytest
 import treesim
 from tests import trees
 from treesim.dynamics import conjugate_gradient
-from treesim.engine import evaluate as evaluation
 from treesim.engine import generic, threads
+from treesim.engine.call import evaluate as evaluation
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels.sparse_jacobian import product_states
 

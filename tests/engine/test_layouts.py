@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine import arguments, specialized
+from treesim.engine.call import arguments, specialized
 from treesim.engine.generic import runs_compiled
 from treesim.errors import ArgumentError
 

@@ -14,9 +14,10 @@ import pytest
 import treesim
 from tests import trees
 from treesim.dynamics.tables import constants_of
-from treesim.engine import machine_code, shared_code, specialized
+from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
-from treesim.engine.shared_code import RECENT, SharedCode
+from treesim.engine.llvm import machine_code, shared_code
+from treesim.engine.llvm.shared_code import RECENT, SharedCode
 from treesim.kernels.status import FINE
 from treesim.model.generators import chain
 

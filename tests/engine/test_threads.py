@@ -12,7 +12,8 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine import specialized, threads
+from treesim.engine import threads
+from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

@@ -9,7 +9,7 @@ import pytest
 import treesim.kernels
 from tests import trees
 from treesim.engine import generic
-from treesim.engine.fast_entry import FastEntry
+from treesim.engine.call.fast_entry import FastEntry
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.entry import Array, entry
 from treesim.kernels.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
@@ -118,7 +118,7 @@ def test_sizes_that_do_not_fit_are_told_before_anything_is_written():
     assert (y == 7).all() and (total == 7).all()
 
 
-@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: there is no door")
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: there is no fast call")
 def test_the_door_takes_the_declared_shapes_only():
     call = FastEntry(SUM).call
     x, none, y, total = np.ones(ROBOT.nv), np.empty(0), np.empty(ROBOT.nv), np.empty(2)

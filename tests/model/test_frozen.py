@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree, Visual
-from treesim.engine.specialized import _contents
+from treesim.engine.call.specialized import _contents
 from treesim.errors import ModelError
 from treesim.model import generators as make
 from treesim.model.contraction import tree_contraction

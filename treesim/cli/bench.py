@@ -133,7 +133,7 @@ def _environment() -> dict[str, Any]:
 
     import treesim
 
-    from ..engine.machine_code import processor
+    from ..engine.llvm.machine_code import processor
     from ..engine.threads import thread_count
 
     here = processor()
@@ -171,7 +171,7 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
 def _first_batch(robot: BenchRobot) -> str:
     import numpy as np
 
-    from ..engine.specialized import STATES
+    from ..engine.call.specialized import STATES
     from .bench_engine import engine_of_batch
 
     return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.lane_functions import sincos_arithmetic
+from ..engine.graph.trace import trace
+from ..engine.llvm.elementary import sincos_arithmetic
 from ..engine.threads import thread_count
-from ..engine.trace import trace
 from ..engine.trace_counts import fused, turned
 from ..engine.trace_counts import operations as counts
 from ..errors import UnsupportedError
@@ -34,7 +34,7 @@ class Arithmetic(NamedTuple):
 def arithmetic(
     entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int], single: bool
 ) -> Arithmetic:
-    """Return what this robot's straight-line code does on one state; rolled code does some more, with constants that
+    """Return what this robot's straight-line code does on one state; looped code does some more, with constants that
     the other folds.
 
     An addition or subtraction is an add; a sine and cosine count as the adds and muls that they take, without what

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import specialized
+from ..engine.call import specialized
 from ..engine.threads import over_threads, thread_count
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states

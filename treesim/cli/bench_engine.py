@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import specialized
+from ..engine.call import specialized
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..model.tree import Tree

@@ -10,7 +10,7 @@ import tempfile
 import time
 from typing import Any
 
-from ..engine.specialized import STATES
+from ..engine.call.specialized import STATES
 from ..errors import TreesimError
 
 _SCRIPT = """

@@ -25,7 +25,7 @@ class States(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What is rolled out: q0 (B, nq), v0 (B, nv), forces (B, steps, nv), the step dt [s]."""
+    """What is looped out: q0 (B, nq), v0 (B, nv), forces (B, steps, nv), the step dt [s]."""
 
     q0: np.ndarray
     v0: np.ndarray

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engine.machine_code import processor
-from ..engine.specialized import lanes
+from ..engine.call.specialized import lanes
+from ..engine.llvm.machine_code import processor
 from ..engine.threads import pool
 
 CHAINS = 12  # independent multiply-adds: enough for two units of four to six cycles, and still all in registers

@@ -67,7 +67,7 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
 
     import treesim
 
-    from ..engine.evaluate import specialized_first
+    from ..engine.call.evaluate import specialized_first
 
     floating = [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"]
     if not floating:

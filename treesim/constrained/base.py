@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
-from ..engine.evaluate import Argument, evaluate
+from ..engine.call.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
 from ..model.quaternions import configuration
 from ..model.tree import Tree

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, selection
-from ..engine.evaluate import Argument, coerce
+from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code

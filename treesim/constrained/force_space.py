@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.tables import constants_of
-from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
+from ..engine.call.evaluate import Argument, coerce, evaluate, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_derivatives_states

@@ -14,8 +14,9 @@ import numpy as np
 
 from .. import plugins
 from ..dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
-from ..engine import forms, specialized
+from ..engine.call import specialized
 from ..engine.generic import compiled
+from ..engine.llvm import strategies
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_full_states
@@ -40,7 +41,7 @@ COARSER = float(np.finfo(np.float32).eps) / ROUNDING
 DT = 1e-3  # [s]
 NO_LIMIT = 1e30  # [N, N m]
 GENERIC, SINGLE_STATE = "generic", "single states"
-LANES = {"straight-line lanes": forms.STRAIGHT, "rolled lanes": forms.ROLLED}
+LANES = {"straight-line lanes": strategies.STRAIGHT, "looped lanes": strategies.LOOPED}
 SPECIALIZED = (SINGLE_STATE, *LANES)
 
 
@@ -140,15 +141,15 @@ def _single_call(
         code = compiled(problem.entry)
         return lambda inputs, one: int(code(*problem.constants, *inputs, *one))
     shapes = [x.shape[1:] for x in problem.arguments], [(size,) for size in problem.sizes]
-    door = specialized.single_code(problem.entry, problem.constants, *shapes, number)
-    return lambda inputs, one: door(*(x for x in inputs if x.size), *one)
+    call = specialized.single_code(problem.entry, problem.constants, *shapes, number)
+    return lambda inputs, one: call(*(x for x in inputs if x.size), *one)
 
 
 def _on_lanes(problem: Problem, form: str, inputs: Sequence[np.ndarray], number: type[np.floating]) -> list[np.ndarray]:
     found = [np.empty((len(inputs[0]), size), number) for size in problem.sizes]
     sizes = [x.shape[1] for x in inputs]
     code = specialized.batch_code(
-        problem.entry, problem.constants, sizes, problem.sizes, number is np.float32, form=form
+        problem.entry, problem.constants, sizes, problem.sizes, number is np.float32, strategy=form
     )
     code.run([*inputs, *found], len(inputs[0]))
     return found

@@ -1,7 +1,7 @@
 """Exact operation counts of code specialized for a robot: those of a kernel's trace, and its critical path.
 
 Beyond what `counting` leaves out (operations with constants 0, 1 and -1) a trace shares equal subexpressions and drops
-what no result needs. The machine code does just these operations on every state (`engine.straight_line`).
+what no result needs. The machine code does just these operations on every state (`engine.llvm.straight_line`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dynamics.base import CompiledBackend, DynamicsBackend
-from ..engine.trace import Trace, trace
+from ..engine.graph.trace import Trace, trace
 from ..engine.trace_counts import depth, operations
 from ..errors import UnsupportedError
 from ..kernels.crba import mass_matrix_full_states

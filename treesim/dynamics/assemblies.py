@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Runner
+from ..engine.call.evaluate import Runner
+from ..engine.call.stages import staged
 from ..engine.generic import compiled
-from ..engine.stages import staged
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Argument, Runner, evaluate
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, Runner, evaluate
+from ..engine.call.fast_entry import FastEntry
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE

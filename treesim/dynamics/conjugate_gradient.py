@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table, span
-from ..engine.evaluate import Argument, evaluate
+from ..engine.call.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
 from ..kernels.conjugate_gradient import (
     STEPS_PER_DOF,

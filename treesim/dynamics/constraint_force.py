@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Argument, Runner, evaluate
+from ..engine.call.evaluate import Argument, Runner, evaluate
+from ..engine.call.stages import staged
 from ..engine.generic import compiled
-from ..engine.stages import staged
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels import constraint_force as kernel

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, span
-from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
-from ..engine.evaluate import refuse_overflow
+from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_finite
+from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels import factored

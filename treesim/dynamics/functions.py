@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..engine.arguments import Argument, check_out
-from ..engine.evaluate import check_engine, evaluate, refuse_overflow
-from ..engine.fast_entry import FastEntry
+from ..engine.call.arguments import Argument, check_out
+from ..engine.call.evaluate import check_engine, evaluate, refuse_overflow
+from ..engine.call.fast_entry import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states

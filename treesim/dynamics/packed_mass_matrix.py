@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.arguments import Argument, coerce, precision, refuse_non_finite
+from ..engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from ..model.given import checked_robot
 from ..model.tree import Tree
 

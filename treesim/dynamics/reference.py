@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
+from ..engine.call.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
 from .base import Capabilities, explain_failure
 from .functions import bias_forces, mass_matrix

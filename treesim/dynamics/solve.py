@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Argument, evaluate
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, evaluate
+from ..engine.call.fast_entry import FastEntry
 from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot

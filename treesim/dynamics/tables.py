@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.evaluate import Argument, coerce, precision
+from ..engine.call.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError
 from ..model.tree import Tree
 

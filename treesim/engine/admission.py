@@ -15,7 +15,15 @@ from typing import Any
 from ..kernels.status import NOT_FINITE, quaternion_start, status_of, status_of_quaternions
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
+KERNELS = "treesim.kernels"
 Kernel = Callable[..., int]
+
+
+def is_kernel(value: Any, caller: Any) -> bool:
+    """Return whether what a kernel calls is one, too: a function of treesim's kernels, or of the caller's own file."""
+    return isinstance(value, FunctionType) and (
+        value.__module__.startswith(KERNELS) or value.__module__ == caller.__module__
+    )
 
 
 def is_entry(kernel: Kernel) -> bool:

@@ -1,11 +1,10 @@
 """Built-in functions that call an entry's machine code with next to no overhead, for single states.
 
 Looking up the type of every argument and wrapping every array takes longer than the arithmetic of a small robot. Here
-an entry gets a door of its own: a built-in function of CPython's fast calling convention, a kernel itself
-(`door_text`), that reads each array's address and size straight from the numpy object. It takes exact, aligned,
+an entry gets a fast call of its own: a built-in function of CPython's fast calling convention, a kernel itself
+(`fast_text`), that reads each array's address and size straight from the numpy object. It takes exact, aligned,
 writable, C-contiguous float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and
-turns everything else down with MISFIT, so nothing unsafe gets through; the caller then takes the way that coerces and
-explains.
+turns everything else down with BAD_LAYOUT, so nothing unsafe gets through; the caller then coerces, or explains.
 
 The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
 (PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.
@@ -28,16 +27,16 @@ from ..kernels.tables import NNZ, NQ, NV
 from .admission import made_kernel
 from .compiler.memory import reals_at, unchanged, words_at
 
-MISFIT = WRONG_SIZE + 1  # an argument is not such an array
+BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080
 TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400  # NPY_ARRAY_C_CONTIGUOUS, ...
 BEHAVED = CONTIGUOUS | ALIGNED | WRITEABLE
 HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 
-# what the compiled door is told at run time, since addresses differ from process to process
+# what the compiled fast call is told at run time, since addresses differ from process to process
 ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
-WORDS_KNOWN = FIRST_STATUS + MISFIT + 1
+WORDS_KNOWN = FIRST_STATUS + BAD_LAYOUT + 1
 
 
 def is_row(words, known, size):
@@ -100,8 +99,8 @@ def row(words):
     return words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
 
 
-def door_text(signature: Signature) -> str:
-    """Return the text of an entry's door: exact shapes of one state, results apart from all else, then the entry."""
+def fast_text(signature: Signature) -> str:
+    """Return the text of an entry's fast call: exact shapes of a state, results apart from all else, then the entry."""
     arrays, names = signature.arrays, ["ints", "reals", *signature.tables, *(x.name for x in signature.arrays)]
     words = [f"{name}_ = words_at(given[{k}], 9)" for k, name in enumerate(names)]
     tables = [f"{name} = {READ[kind]}({name}_)" for name, kind in signature.tables.items()]
@@ -113,10 +112,10 @@ def door_text(signature: Signature) -> str:
     given = ["ints", "numbers(reals_)", *signature.tables]
     given += [f"reals_at({name}_[DATA], {count})" for name, count in size.items()]
     return "\n    ".join([
-        "def door(me, arguments, count):",
+        "def fast(me, arguments, count):",
         "known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)",
         f"if count != {len(names)}:",
-        "    return boxed(known, MISFIT)",
+        "    return boxed(known, BAD_LAYOUT)",
         f"given = words_at(arguments, {len(names)})",
         *words,
         "ints = table(ints_)",
@@ -124,23 +123,23 @@ def door_text(signature: Signature) -> str:
         *tables,
         *sizes,
         f"if not ({' and '.join(shapes)}):",
-        "    return boxed(known, MISFIT)",
+        "    return boxed(known, BAD_LAYOUT)",
         f"if not ({' and '.join(f'apart({x}_, {size[x]}, {y}_, {size[y]})' for x, y in pairs)}):",
-        "    return boxed(known, MISFIT)",
+        "    return boxed(known, BAD_LAYOUT)",
         f"return boxed(known, entry({', '.join(given)}))\n",
     ])  # fmt: skip
 
 
-def has_door(entry: Any) -> bool:
-    """Whether an entry can have a door: it is declared, all its tables are arrays, and numpy's layout is known."""
+def has_fast_entry(entry: Any) -> bool:
+    """Whether an entry can have a fast call: it is declared, all its tables are arrays, and numpy's layout is known."""
     signature = getattr(entry, "signature", None)
     return signature is not None and READ.keys() >= {*signature.tables.values()} and layout_is_known()
 
 
-def door(entry: Any, whole: FunctionType) -> FunctionType:
-    """Return the kernel door(me, arguments, count) of an entry, for the compiler. whole: the entry with its checks."""
-    place, namespace = f"door of {entry.__module__}.{entry.__name__}", globals() | {"entry": whole}
-    return made_kernel(place, door_text(entry.signature), "door", namespace)
+def fast_kernel(entry: Any, whole: FunctionType) -> FunctionType:
+    """Return the kernel fast(me, arguments, count) of an entry, for the compiler. whole: the entry with its checks."""
+    place, namespace = f"fast entry of {entry.__module__}.{entry.__name__}", globals() | {"entry": whole}
+    return made_kernel(place, fast_text(entry.signature), "fast", namespace)
 
 
 READ = {"TableOfIntegers": "table", "Integers": "row", "TableOfReals": "numbers"}
@@ -178,7 +177,7 @@ class _Known(np.ndarray):
 def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
     """Return the built-in function whose code, for arrays of `number`, lies at an address; `keep` holds that code."""
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
-    statuses = [id(status) for status in range(MISFIT + 1)]
+    statuses = [id(status) for status in range(BAD_LAYOUT + 1)]
     words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
     known = words.view(_Known)
     known.method, known.keep = _MethodDef(name.encode(), address, METH_FASTCALL, None), keep

@@ -1,6 +1,6 @@
 """The generic engine: compiles a kernel's text once for all robots, and keeps the result on disk.
 
-An entry, its checks (`admission`) and its door (`fastcall`) are compiled as one module (`compiler`), in which LLVM
+An entry, its checks (`admission`) and its fast call (`fastcall`) are compiled as one module (`compiler`), in which LLVM
 inlines everything that the entry calls: tuples then live in registers.
 """
 
@@ -15,17 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from . import machine_code
 from .admission import admitted, is_entry
-from .compiler.module import KINDS, Module, door_function, entry_types, job_function
+from .compiler.module import KINDS, Module, entry_types, fast_function, job_function
 from .compiler.types import INTEGER
 from .ctrl_c import ctrl_c_later
-from .disk_cache import kernel_hash
-from .fastcall import address, builtin, door, has_door
-from .straight_line import Code
+from .fastcall import address, builtin, fast_kernel, has_fast_entry
+from .llvm import machine_code
+from .llvm.object_cache import kernel_hash
+from .llvm.straight_line import Code
 from .threads import lock_across_forks
-
-KERNELS = "treesim.kernels"
 
 _lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}
@@ -34,13 +32,6 @@ _entries: dict[Callable[..., Any], Any] = {}
 def runs_compiled() -> bool:
     """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1, the switch that is common in Python."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-
-
-def is_kernel(value: Any, caller: Any) -> bool:
-    """Return whether what a kernel calls is one, too: a function of treesim's kernels, or of the caller's own file."""
-    return isinstance(value, FunctionType) and (
-        value.__module__.startswith(KERNELS) or value.__module__ == caller.__module__
-    )
 
 
 def compiled(entry: Callable[..., int]) -> Any:
@@ -62,7 +53,7 @@ def compiled(entry: Callable[..., int]) -> Any:
 class EntryCode:
     """Machine code of an entry, for all robots, called as the entry is, with arrays that have one axis.
 
-    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `door`:
+    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `fast`:
     the built-in function for single states (`fastcall`), or None.
     """
 
@@ -72,11 +63,11 @@ class EntryCode:
         self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
         self._written = [kind in ("Reals", "Integers") for kind in kinds]
         name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-        declared = entry.__annotations__, getattr(entry, "signature", None), has_door(entry)
+        declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry)
         key = repr((name, kernel_hash(), *declared, _closures(entry)))
         code = machine_code.linked(name, (key + _text(entry)).encode(), lambda: _written(entry, whole))
         self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
-        self.door = builtin(entry.__name__, code.address("door"), np.float64, code) if has_door(entry) else None
+        self.fast = builtin(entry.__name__, code.address("fast"), np.float64, code) if has_fast_entry(entry) else None
 
     def __call__(self, *arguments: Any) -> int:
         """Return the entry's status."""
@@ -100,8 +91,8 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     module, types = Module({_file(entry), entry.__code__.co_filename, whole.__code__.co_filename}), entry_types(entry)
     module.apart.add(whole)
     functions = [job_function(module.compiled(whole, tuple(types)), types)]
-    if has_door(entry):
-        functions.append(door_function(module.compiled(door(entry, whole), (INTEGER,) * 3)))
+    if has_fast_entry(entry):
+        functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
     return Code(module.text(*functions), 0, optimize=True)
 
 

@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .primitives import ADD, COS, MUL, NEG, PRIMITIVES, SIN, SUB
-from .trace import Trace
+from .graph.primitives import (
+    ADD,
+    COS,
+    MUL,
+    NEG,
+    PRIMITIVES,
+    SIN,
+    SUB,
+)
+from .graph.trace import Trace
 
 
 def operations(traced: Trace) -> Counter[str]:

@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..engine.bound_entry import BoundEntry
-from ..engine.evaluate import Argument, evaluate
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import Argument, evaluate
 from ..kernels.configuration import chart_rate_states, semi_implicit_states
 from ..kernels.status import FINE
 from ..model.quaternions import configuration

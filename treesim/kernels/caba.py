@@ -1,7 +1,7 @@
 """Proximal constrained articulated-body algorithm (cABA; Sathya, Carpentier 2024), O(N + m) an iteration.
 
-Each constrained body gets the inertia A' mu^-1 A, as if stiff dampers held it; articulated inertias are made once.
-The force that the dampers lack is made up for by the multipliers, f <- f + mu^-1 (alpha - A a), until nothing lacks.
+Each constrained body gets the inertia A' mu^-1 A, a proximal term, as if stiff dampers held it; articulated inertias
+are made once. The force that the dampers lack is made up for by the multipliers, f <- f + mu^-1 (alpha - A a), until nothing lacks.
 mu is a small part of Λ^-1's diagonal, so that units of rows do not matter: an error in a direction in which Λ^-1 is
 sigma times its diagonal shrinks by mu / (mu + sigma) each time. Redundant constraints that agree do no harm.
 Rounding is magnified by the dampers' inertia: accelerations are right to about 1e-16 / mu.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .aba import articulate_inward
 from .cholesky import SMALL_ENTRY
-from .constrained import constrained_dynamics_entry, find_residual, prepare, respond
+from .constrained import apply_multipliers, constrained_dynamics_entry, find_residual, prepare
 from .spatial import articulated_downdate, force_component, force_scale, force_sub, force_to_parent
 from .tables import articulated_at, body_transform_at, force_at, put_articulated, put_force
 
@@ -29,7 +29,7 @@ def yielding(tree, i, X, U, D_inv, f):
     return total
 
 
-def dampers(tree, task, X, U, D_inv, A, mu, out):
+def proximal_parameters(tree, task, X, U, D_inv, A, mu, out):
     """out = mu times the diagonal of Λ^-1; where nothing yields, the largest entry stands in, or 1."""
     for c in range(task.reference.size):
         for r in range(task.start[c], task.start[c + 1]):
@@ -39,7 +39,7 @@ def dampers(tree, task, X, U, D_inv, A, mu, out):
         out[r] = mu * (out[r] if out[r] > SMALL_ENTRY * stand_in else (stand_in if stand_in > 0 else mu * 0 + 1))
 
 
-def hold_with_dampers(task, A, wanted, mu, IA, pA):
+def add_proximal_inertias(task, A, wanted, mu, IA, pA):
     """IA += A' mu^-1 A and pA -= A' mu^-1 wanted on the constrained bodies."""
     for c in range(task.reference.size):
         i = task.body[c, 0]
@@ -67,15 +67,15 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     for held in range(2):  # the free motion tells how much each row lacks and yields; then dampers hold the bodies
         prepare(tree, task, q, v, f_ext, alpha, scratch)
         if held == 1:
-            dampers(tree, task, X, U, D_inv, A, settings[0], mu)
-            hold_with_dampers(task, A, wanted, mu, IA, pA)
+            proximal_parameters(tree, task, X, U, D_inv, A, settings[0], mu)
+            add_proximal_inertias(task, A, wanted, mu, IA, pA)
             tolerance, allowed = settings[1] * max(lacking, allowed), settings[2]
         articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
         force[:] = 0
         step[:] = 0
         iterations, lacking = allowed * 0, tolerance + 1
         while lacking > tolerance and iterations < allowed:
-            respond(tree, task, scratch, step, qdd)
+            apply_multipliers(tree, task, scratch, step, qdd)
             find_residual(task, A, acceleration, wanted, residual)
             for r in range(force.size):
                 step[r] = residual[r] / mu[r] if held == 1 else residual[r] * 0

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .at_rest import apply_mass_matrix
-from .bias_first import bias_first_entry, bias_memory, right_hand_side
 from .crba import add_to_parent
 from .entry import entry
 from .kinematics import body_transform
@@ -24,6 +23,7 @@ from .numbers import sqrt
 from .spatial import force_component, rigid_column
 from .status import FINE, NOT_CONVERGED, status_of
 from .tables import body_inertia, put_rigid, put_transform, rigid_at
+from .via_bias import bias_memory, right_hand_side, via_bias_entry
 
 TOLERANCE, STEPS_PER_DOF = 1e-13, 20
 SINGULAR = 1e-14  # a pivot of a joint's block below this part of its diagonal is round-off of 0
@@ -195,5 +195,5 @@ forward_dynamics_within_states = entry(
     qdd="-> nv",
     report="-> 2",
 )
-forward_dynamics_plain_states = bias_first_entry(forward_dynamics_plain, scratch_for, tells=True)
-forward_dynamics_preconditioned_states = bias_first_entry(forward_dynamics_preconditioned, scratch_for, tells=True)
+forward_dynamics_plain_states = via_bias_entry(forward_dynamics_plain, scratch_for, tells=True)
+forward_dynamics_preconditioned_states = via_bias_entry(forward_dynamics_preconditioned, scratch_for, tells=True)

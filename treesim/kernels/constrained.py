@@ -29,7 +29,7 @@ from .tables import (
 )
 
 
-def yield_inward(tree, X, U, D_inv, F, nu):
+def propagate_forces(tree, X, U, D_inv, F, nu):
     """nu += what the forces F on the bodies do to it, inward; F is used up."""
     for i in range(tree.n_bodies, 0, -1):
         f = force_at(F, i)
@@ -85,13 +85,13 @@ def prepare(tree, task, q, v, f_ext, alpha, scratch):
     offset_targets(tree, task, W, A, bias, alpha, wanted)
 
 
-def respond(tree, task, scratch, f, qdd):
+def apply_multipliers(tree, task, scratch, f, qdd):
     """qdd and the bodies' accelerations, with constraint forces f added to those that nu already knows."""
     X, _, _, C, acceleration, _, _, F, U, D_inv, nu, A, _, _, _ = scratch
     for i in range(tree.n_bodies + 1):
         put_force(F, i, zero_force(tree))
     add_row_forces(task, A, f, F)
-    yield_inward(tree, X, U, D_inv, F, nu)
+    propagate_forces(tree, X, U, D_inv, F, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, acceleration)
 
 

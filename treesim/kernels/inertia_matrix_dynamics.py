@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bias_first import bias_first_entry, right_hand_side
 from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl
 from .ltdl import solve as substitute_ltdl
 from .ltl import factorize as factorize_ltl
 from .ltl import solve as substitute_ltl
+from .via_bias import right_hand_side, via_bias_entry
 
 
 class Scratch(NamedTuple):
@@ -56,5 +56,5 @@ def forward_dynamics_ltl(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_ltl(tree, q, memory, qdd)
 
 
-forward_dynamics_ltdl_states = bias_first_entry(forward_dynamics_ltdl, scratch_for)
-forward_dynamics_ltl_states = bias_first_entry(forward_dynamics_ltl, scratch_for)
+forward_dynamics_ltdl_states = via_bias_entry(forward_dynamics_ltdl, scratch_for)
+forward_dynamics_ltl_states = via_bias_entry(forward_dynamics_ltl, scratch_for)

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bias_first import bias_first_entry, right_hand_side
 from .ltdl import multiply, multiply_transposed, solve_diagonal
 from .ltdl import solve as substitute
 from .rjk import articulated_quantities
 from .spatial import force_component, force_scale, force_sub, force_to_parent
 from .tables import body_transform_at, force_at
+from .via_bias import right_hand_side, via_bias_entry
 
 
 def pass_by(f, U, D_inv, screw):
@@ -96,5 +96,5 @@ def forward_dynamics_explicit(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_explicit(tree, q, memory, qdd)
 
 
-forward_dynamics_innovations_states = bias_first_entry(forward_dynamics_innovations, scratch_for)
-forward_dynamics_explicit_states = bias_first_entry(forward_dynamics_explicit, scratch_for)
+forward_dynamics_innovations_states = via_bias_entry(forward_dynamics_innovations, scratch_for)
+forward_dynamics_explicit_states = via_bias_entry(forward_dynamics_explicit, scratch_for)

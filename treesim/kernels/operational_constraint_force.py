@@ -116,7 +116,7 @@ def accelerate_outward(tree, paths, w, carries):
                 acceleration(tree, paths, w, paths.order[place])
 
 
-def respond(tree, paths, w, carries, body, force):
+def response_to_force(tree, paths, w, carries, body, force):
     """a <- the accelerations that `force` on one body causes."""
     for i in range(1, tree.n_bodies + 1):
         for c in range(6):
@@ -136,7 +136,7 @@ def inverse_inertia_constraint_force(tree, q, out, frames, memory):
     for f in range(bodies.size):
         task_rows(tree, bodies[f], placement, W, reference, f, K[6 * f : 6 * f + 6])
     for s in range(K.shape[0]):
-        respond(tree, paths, w, carries, bodies[s // 6], K[s])
+        response_to_force(tree, paths, w, carries, bodies[s // 6], K[s])
         for r in range(s, K.shape[0]):
             a, power = w.a[bodies[r // 6]], K[r, 0] * 0
             for c in range(6):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .aba import articulate_inward
 from .cholesky import factor, solve
-from .constrained import constrained_dynamics_entry, find_residual, prepare, respond
+from .constrained import apply_multipliers, constrained_dynamics_entry, find_residual, prepare
 from .kinematics import base_acceleration
 from .spatial import force_add, force_dot, force_to_parent
 from .tables import body_transform_at, force_at, motion_at, put_force
@@ -93,7 +93,7 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
         force[r] = wanted[r] - found[r]
     if dependent < 0:
         solve(inverse, force)
-    respond(tree, task, scratch, force, qdd)
+    apply_multipliers(tree, task, scratch, force, qdd)
     find_residual(task, A, acceleration, wanted, residual)
     return 1 if dependent < 0 else -1
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import eliminate_screw, release_screw
-from .bias_first import bias_first_entry, right_hand_side
 from .blocks import transform, transform_rows
 from .kinematics import body_transform
 from .linear import Vector
@@ -39,6 +38,7 @@ from .tables import (
     put_motion,
     put_transform,
 )
+from .via_bias import right_hand_side, via_bias_entry
 
 
 def zero_force(tree):
@@ -117,7 +117,7 @@ def forward_dynamics_rjk(tree, q, v, tau, f_ext, qdd, bias, memory):
     solve_rjk(tree, q, memory, qdd)
 
 
-forward_dynamics_rjk_states = bias_first_entry(forward_dynamics_rjk, scratch_for)
+forward_dynamics_rjk_states = via_bias_entry(forward_dynamics_rjk, scratch_for)
 
 
 def nearest_common_ancestor(parent, p, q):

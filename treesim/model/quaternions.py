@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.arguments import Argument
+from ..engine.call.arguments import Argument
 from ..errors import ArgumentError
 from ..kernels.status import LONGEST, SHORTEST
 

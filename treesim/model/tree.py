@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, html_table, vector
-from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, coerce, evaluate
+from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from ..types import ShapeKind

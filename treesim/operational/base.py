@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.base import explain_failure
-from ..engine.fast_entry import FastEntry
+from ..engine.call.fast_entry import FastEntry
 from ..kernels.status import FINE
 from ..model.tree import Tree
 from ..types import Reference

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.tables import constants_of
-from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, coerce, evaluate
+from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
 from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table
-from ..engine.evaluate import Argument, coerce, evaluate
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, coerce, evaluate
+from ..engine.call.fast_entry import FastEntry
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states

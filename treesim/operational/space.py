@@ -13,8 +13,8 @@ from .. import plugins
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..engine.evaluate import Argument, coerce, evaluate, refuse_overflow
-from ..engine.fast_entry import FastEntry
+from ..engine.call.evaluate import Argument, coerce, evaluate, refuse_overflow
+from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS

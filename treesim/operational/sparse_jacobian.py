@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..display import Shown
 from ..dynamics.factorization import Factorization
-from ..engine.arguments import Argument, coerce, real_numbers, refuse_non_finite
-from ..engine.evaluate import refuse_overflow
+from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_finite
+from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels

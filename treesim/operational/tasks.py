@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, selection
-from ..engine.evaluate import Argument, coerce
+from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, listed, unknown_name
 from ..types import Reference, TaskRows
 from .frames import REFERENCES

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from treesim.engine import disk_cache, generic
+from treesim.engine import generic
+from treesim.engine.llvm import object_cache
 
 compiled_only = pytest.mark.skipif(
     not generic.runs_compiled(), reason="kernels run as plain Python: there is no compiler"
@@ -15,8 +16,8 @@ compiled_only = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def no_disk(monkeypatch):
     """Code is compiled at every run, so that a mended compiler is what is tested."""
-    monkeypatch.setattr(disk_cache, "read", lambda name: None)
-    monkeypatch.setattr(disk_cache, "write", lambda name, content: None)
+    monkeypatch.setattr(object_cache, "read", lambda name: None)
+    monkeypatch.setattr(object_cache, "write", lambda name, content: None)
     monkeypatch.setattr(generic, "_entries", {})
 
 

@@ -159,13 +159,13 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
     ])  # fmt: skip
 
 
-def door_function(door: Compiled) -> str:
-    """Return the text of `door(self, arguments, count)`, the code of a built-in function."""
+def fast_function(fast: Compiled) -> str:
+    """Return the text of `fast(self, arguments, count)`, the code of a built-in function."""
     return f"""
-define i64 @door(i64 %me, i64 %arguments, i64 %count) nounwind {{
+define i64 @fast(i64 %me, i64 %arguments, i64 %count) nounwind {{
   %arena = alloca [2 x ptr]
   store ptr null, ptr %arena
-  %result = call {{ i64 }} @{door.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
+  %result = call {{ i64 }} @{fast.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
   call void @release(ptr %arena, ptr null)
   %status = extractvalue {{ i64 }} %result, 0
   ret i64 %status

@@ -1,0 +1,67 @@
+"""Long straight-line code: values and constants that functions hand on, near and far."""
+
+import re
+
+import numpy as np
+import pytest
+
+from treesim.engine.call import specialized
+from treesim.engine.generic import runs_compiled
+from treesim.engine.graph.trace import trace
+from treesim.engine.llvm.chunks import CHUNK, MIDDLE, RECENT, chunk_functions
+from treesim.engine.llvm.lanes import Lanes
+from treesim.kernels.status import FINE
+
+NUMBERS = 3 * CHUNK // 4  # operations twice as many: several functions
+CONSTANTS = np.random.default_rng(0).uniform(0.5, 1.5, NUMBERS)
+LATE = 3 * MIDDLE  # values that wait from the first function to the last
+
+
+def long_entry(x, out):
+    """Many early values that late results take, thousands of different constants, and results that are constants."""
+    early = [x[0] * CONSTANTS[k] for k in range(LATE)]
+    value = x[1]
+    for k in range(NUMBERS):
+        value = value * x[0] + CONSTANTS[k]
+    for k in range(LATE):
+        out[k] = early[k] - value * CONSTANTS[k]
+    out[LATE], out[LATE + 1], out[LATE + 2] = 0.0, 2.5, x[1]
+    return FINE
+
+
+def expected(x):
+    out = [None] * (LATE + 3)
+    long_entry(x, out)
+    return out
+
+
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+@pytest.mark.parametrize("by", ["lanes", "single states"])
+def test_what_crosses_functions_arrives(number, by):
+    single = number is np.float32
+    x = np.random.default_rng(1).uniform(0.2, 0.7, (37, 2)).astype(number)
+    found = np.empty((len(x), LATE + 3), number)
+    if by == "lanes":
+        assert specialized.batch_code(long_entry, (), [2], [LATE + 3], single).run([x, found], len(x)) == FINE
+    else:
+        call = specialized.single_code(long_entry, (), [(2,)], [(LATE + 3,)], number)
+        assert all(call(one, out) == FINE for one, out in zip(x, found, strict=True))
+    truth = np.array([expected(row) for row in x.astype(float)])
+    np.testing.assert_allclose(found, truth, rtol=1e-5 if single else 1e-14, atol=1e-5 if single else 1e-14)
+
+
+def test_a_constant_is_loaded_again_where_its_last_use_is_far():
+    def entry(x, out):
+        value = x[0] * 0.3
+        for _ in range(RECENT - 2):
+            value = value * x[0]
+        near = value * 0.3
+        for _ in range(RECENT):
+            near = near + x[0]
+        out[0] = near * 0.3
+        return FINE
+
+    (text,), *_ = chunk_functions(trace(entry, (), [1], [1]), Lanes(False, 8))
+    assert len(re.findall(r"load \$NUMBER, ptr %c\d", text)) == text.count("shufflevector") == 2
+    assert re.search(r"@constants0 = internal constant \[2 x \$NUMBER\]", text)

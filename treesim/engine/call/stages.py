@@ -1,0 +1,83 @@
+"""One state of a large robot on several threads: stage after stage, the blocks of a stage at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
+from typing import Any
+
+import numpy as np
+
+from ..threads import pool, thread_count
+from .evaluate import STATES_PER_TASK, Runner, run_states
+
+BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another thread
+
+# part(first, last, share, shares): one of so many shares of the stages first .. last; returns a status
+Part = Callable[[int, int, int, int], int]
+
+
+def run_stages(part: Part, widths: Sequence[int], least: int = BLOCKS_PER_SHARE) -> int:
+    """Run all stages, of `widths` independent blocks each, and return the largest status.
+
+    A stage is split into as many shares as there are threads ($TREESIM_NUM_THREADS, all cores by default) and blocks
+    for them, `least` a share; stages too narrow to be split run together in one call. Which thread computes a block
+    does not change its result.
+    """
+    return max(_run(part, *run) for run in _runs(widths, thread_count(), least))
+
+
+def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int, int, int]]:
+    """First and last of neighbouring stages that run in one call, and in how many shares."""
+    first = 0
+    for stage, width in enumerate(widths):
+        shares = max(1, min(threads, width // least))
+        if shares > 1:
+            if first < stage:
+                yield first, stage - 1, 1
+            yield stage, stage, shares
+            first = stage + 1
+    if first < len(widths):
+        yield first, len(widths) - 1, 1
+
+
+def _run(part: Part, first: int, last: int, shares: int) -> int:
+    """All shares of the stages first .. last: the caller's thread takes the first, and waits for the others."""
+    others = [pool().submit(part, first, last, share, shares) for share in range(1, shares)]
+    status = part(first, last, 0, shares)
+    wait(others)
+    return max([status, *(other.result() for other in others)])
+
+
+def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths: Sequence[int], least: int) -> Runner:
+    """Return what runs one state after the other, each stage by stage on all threads.
+
+    code: an entry `(constants, tables, memory, first, last, share, shares, inputs, outputs)`. numbers: size of memory.
+    widths, least: as in `run_stages`. So many states that each thread has enough of them run side by side instead.
+    """
+
+    def run(
+        entry: Callable[..., int],
+        constants: Sequence[Any],
+        inputs: list[np.ndarray],
+        outputs: list[np.ndarray],
+        engine: str,
+    ) -> int:
+        count = len(outputs[0])
+        if count >= thread_count() * STATES_PER_TASK:
+            return run_states(entry, constants, inputs, outputs, engine)
+        leading = (*constants, *tables, np.zeros(numbers))
+        given = [np.array(x, dtype=float, order="C") for x in inputs]
+        results = [np.empty(x.shape) for x in outputs]
+        parts = [_of_state(code, leading, [x[state] for x in (*given, *results)]) for state in range(count)]
+        status = max(run_stages(part, widths, least) for part in parts)
+        for output, double in zip(outputs, results, strict=True):
+            output[...] = double
+        return status
+
+    return run
+
+
+def _of_state(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Part:
+    """The shares of one state with its own arrays."""
+    return lambda *part: code(*leading, *part, *arrays)

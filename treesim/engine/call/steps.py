@@ -1,0 +1,153 @@
+"""Many steps of many states in compiled code: each state is carried from step to step, and written now and then.
+
+Results (count, records, n) hold the states after every `every` steps; they may lie in files, and nothing else is as
+large. A state that is not finite stays in the results. The work is done a piece at a time: some of the states, through
+some of their steps, from where the piece before left them. Into which pieces it is cut changes no bit of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..generic import compiled
+from ..graph.policies import Policy
+from ..threads import over_threads
+from .evaluate import STATES_PER_TASK, lanes_for
+from .specialized import BatchCode
+
+Step = Callable[..., int]
+Arrays = Sequence[np.ndarray]
+# the controls (states, m) of the states first .. last - 1, which are given, at a step
+Controls = Callable[[int, int, int, Arrays], np.ndarray]
+
+
+class Carried(NamedTuple):
+    """States (count, n) at the end of a piece, and whether all that was recorded, and the controls given, is finite."""
+
+    states: Arrays
+    finite: bool
+
+
+# carries the states given, those of the rollouts `rows`, through the steps `steps`, and writes results (count, records,
+# n), one record after every so many steps, which must divide the number of steps
+Piece = Callable[[slice, slice, Arrays, Arrays, int], Carried]
+
+
+def under_controls(
+    entry: Step, constants: Sequence[Any], sizes: Sequence[int], controls: np.ndarray, number: Any, engine: str = "auto"
+) -> Piece:
+    """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
+    (count, steps, m), whose strides may be 0.
+
+    entry(*constants, *states, control, *next states) does one step. Raises UnsupportedError where the engine
+    "specialized" cannot be.
+    """
+    code = _code(entry, constants, [*sizes, controls.shape[2]], sizes, number, engine, carried=len(sizes))
+
+    def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        given = controls[rows, steps]
+        if code is not None:
+            return _on_lanes(code, [*states, given], results, given.shape[1], every)
+
+        def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
+            return given[first:last, step]
+
+        ends, finite = _one_by_one(entry, constants, states, taken, results, given.shape[1], every)
+        return Carried(ends, finite and all_finite(given))
+
+    return piece
+
+
+def under_policy(
+    entries: tuple[Step, Step],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    policy: Policy,
+    parameters: np.ndarray,
+    dt: float,
+    number: Any,
+    engine: str = "auto",
+) -> Piece:
+    """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
+    (count, k).
+
+    entries: as in `under_controls`, and (*constants, policy, number of the step, *states, parameters, next number,
+    *next states), the same with the policy.
+    """
+    entry, traced = entries
+    counted = [1, *sizes]
+    inputs = [*counted, parameters.shape[1]]
+    code = _code(traced, (*constants, policy), inputs, counted, number, engine, carried=len(counted), invariant=1)
+
+    def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        p, count, many = parameters[rows], len(states[0]), steps.stop - steps.start
+        if code is not None:
+            begun = np.broadcast_to(np.full((1, 1), steps.start, number), (count, 1))
+            unread = np.broadcast_to(np.empty((count, 1, 1), number), (count, many // every, 1))
+            ends = _on_lanes(code, [begun, *states, p], [unread, *results], many, every)
+            return Carried(ends.states[1:], ends.finite)
+        exact = p.astype(float)
+
+        def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
+            return policy.columns(dt * (steps.start + step), *now, exact[first:last])
+
+        return _one_by_one(entry, constants, states, taken, results, many, every)
+
+    return piece
+
+
+def all_finite(array: np.ndarray) -> bool:
+    """Whether all numbers are finite, with memory for one entry of the first axis; what is repeated is seen once."""
+    own = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+    return all(bool(np.isfinite(entry).all()) for entry in own)
+
+
+def _code(
+    entry: Step, constants: Sequence[Any], inputs: Sequence[int], results: Sequence[int], number: Any, engine: str,
+    **steps: int,
+) -> BatchCode | None:  # fmt: skip
+    """Code on lanes, if there is any: the same from the first piece to the last, even if better code comes meanwhile,
+    whose last digits may differ."""
+    if engine == "generic":
+        return None
+    return copy(lanes_for(entry, constants, inputs, results, np.dtype(number), engine, **steps))
+
+
+def _on_lanes(code: BatchCode, inputs: Arrays, results: Arrays, steps: int, every: int) -> Carried:
+    status = code.run([*inputs, *results], len(inputs[0]), steps, every)
+    return Carried([x[:, -1] for x in results], status == 0)
+
+
+def _one_by_one(
+    entry: Step,
+    constants: Sequence[Any],
+    states: Arrays,
+    controls: Controls,
+    results: Arrays,
+    steps: int,
+    every: int,
+) -> Carried:
+    """Without lanes: each thread takes its states through all steps, in double precision."""
+    machine_code = compiled(entry)
+    ends = [np.empty(x.shape) for x in states]
+
+    def part(first: int, last: int) -> int:
+        now = [np.array(x[first:last], dtype=float, order="C") for x in states]
+        new = [np.empty_like(x) for x in now]
+        status = 0
+        for step in range(steps):
+            control = np.array(controls(first, last, step, now), dtype=float, order="C")
+            status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, control, *new))))
+            now, new = new, now
+            if (step + 1) % every == 0:
+                for result, x in zip(results, now, strict=True):
+                    result[first:last, step // every] = x
+        for end, x in zip(ends, now, strict=True):
+            end[first:last] = x
+        return status
+
+    return Carried(ends, over_threads(part, len(states[0]), STATES_PER_TASK) == 0)

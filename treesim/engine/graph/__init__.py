@@ -1,0 +1,1 @@
+"""What a kernel computes for one robot, as a graph of operations: primitives, traces, derivatives, basic blocks."""

@@ -1,0 +1,124 @@
+"""The operations that traces consist of: all that engines, counts and derivatives know of each, in one table.
+
+To add an operation, add its entry here, a function of its name to `kernels.numbers` and to `trace.Functions`, and, if
+no instruction of LLVM does it, the text of a function to `llvm.elementary.HELPERS`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...kernels import numbers
+
+Lines = Callable[[str, Sequence[str]], list[str]]
+
+
+class Primitive(NamedTuple):
+    """An operation.
+
+    python: on numbers of any type. numpy: on arrays. llvm: the lines that make a name the result of values; vectors'
+    names are as in `lanes`. partials: its partial derivatives by each operand, from its result and its operands. cost:
+    the kind that it is counted as, or "" where it costs nothing.
+    """
+
+    name: str
+    arity: int
+    python: Callable[..., Any]
+    numpy: Callable[..., Any]
+    llvm: Lines
+    partials: Callable[..., tuple[Any, ...]]
+    cost: str
+    commutes: bool = False
+
+
+def _instruction(word: str) -> Lines:
+    return lambda name, values: [f"  {name} = {word} $FAST $VECTOR {', '.join(values)}"]
+
+
+def _intrinsic(word: str) -> Lines:
+    def lines(name: str, values: Sequence[str]) -> list[str]:
+        arguments = ", ".join(f"$VECTOR {value}" for value in values)
+        return [f"  {name} = call $FAST $VECTOR @llvm.{word}.$SUFFIX({arguments})"]
+
+    return lines
+
+
+def _helper(word: str) -> Lines:
+    def lines(name: str, values: Sequence[str]) -> list[str]:
+        return [f"  {name} = call $VECTOR @{word}({', '.join(f'$VECTOR {value}' for value in values)})"]
+
+    return lines
+
+
+def _one_of_a_pair(index: int) -> Lines:
+    """Sine or cosine: writers of code ask for both at once (`lanes.sine_and_cosine_lines`), and take this one here."""
+    return lambda name, values: [
+        f"  {name}.pair = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {values[0]})",
+        f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} {name}.pair, {index}",
+    ]
+
+
+def _less(name: str, values: Sequence[str]) -> list[str]:
+    return [
+        f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}",
+        f"  {name} = uitofp <$LANES x i1> {name}.less to $VECTOR",
+    ]
+
+
+def _select(name: str, values: Sequence[str]) -> list[str]:
+    return [
+        f"  {name}.holds = fcmp une $VECTOR {values[0]}, zeroinitializer",
+        f"  {name} = select <$LANES x i1> {name}.holds, $VECTOR {values[1]}, $VECTOR {values[2]}",
+    ]
+
+
+def _no_operation(*_: Any) -> Any:
+    raise NotImplementedError
+
+
+def _leaf(name: str) -> Primitive:
+    """What is no operation: a number that is there."""
+    return Primitive(name, 0, _no_operation, _no_operation, _no_operation, _no_operation, "")
+
+
+PRIMITIVES = (
+    _leaf("input"),
+    _leaf("constant"),
+    _leaf("table"),
+    Primitive("add", 2, operator.add, operator.add, _instruction("fadd"), lambda r, a, b: (1.0, 1.0), "add", True),
+    Primitive("sub", 2, operator.sub, operator.sub, _instruction("fsub"), lambda r, a, b: (1.0, -1.0), "add"),
+    Primitive("mul", 2, operator.mul, operator.mul, _instruction("fmul"), lambda r, a, b: (b, a), "mul", True),
+    Primitive(
+        "div", 2, operator.truediv, operator.truediv, _instruction("fdiv"), lambda r, a, b: (1.0 / b, -r / b), "div"
+    ),
+    Primitive("neg", 1, operator.neg, operator.neg, _instruction("fneg"), lambda r, a: (-1.0,), ""),
+    Primitive("sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt"),
+    Primitive("sin", 1, numbers.sin, np.sin, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig"),
+    Primitive("cos", 1, numbers.cos, np.cos, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig"),
+    Primitive(
+        "max", 2, numbers.maximum, np.maximum, _intrinsic("maxnum"),
+        lambda r, a, b: (1.0 - numbers.less(a, b), numbers.less(a, b)), "compare",
+    ),
+    Primitive(
+        "min", 2, numbers.minimum, np.minimum, _intrinsic("minnum"),
+        lambda r, a, b: (1.0 - numbers.less(b, a), numbers.less(b, a)), "compare",
+    ),
+    Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
+    Primitive("exp", 1, numbers.exp, np.exp, _helper("exponential"), lambda r, a: (r,), "exp"),
+    Primitive(
+        "select", 3, numbers.select, np.where, _select,
+        lambda r, c, a, b: (0.0, numbers.select(c, 1.0, 0.0), numbers.select(c, 0.0, 1.0)), "compare",
+    ),
+    Primitive(
+        "atan2", 2, numbers.atan2, np.arctan2, _helper("arctangent"),
+        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig",
+    ),
+)  # fmt: skip
+(INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP, SELECT, ATAN2) = range(
+    len(PRIMITIVES)
+)
+ARITY = [primitive.arity for primitive in PRIMITIVES]

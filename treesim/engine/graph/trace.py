@@ -1,0 +1,335 @@
+"""Traces: what a kernel's own text computes for one robot, as a graph of operations.
+
+The text runs once, in the interpreter, on `Traced` numbers that write down what is done to them. The robot's tables are
+constants, so all indexing and all branches on joint types happen while tracing; constants are folded, equal
+subexpressions are shared, and what no result needs is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...kernels.status import FINE
+from .graph import Graph
+from .primitives import (
+    ADD,
+    ATAN2,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    PRIMITIVES,
+    SIN,
+    SQRT,
+    SUB,
+)
+
+
+class Traced:
+    """A number that is not known yet; `value` is set for constants, which are folded as a compiler folds them.
+
+    0 x is taken as 0 for all x, as in the compiled kernels, whose results are checked for NaN and infinity.
+    """
+
+    __slots__ = ("graph", "node", "value")
+
+    def __init__(self, graph: Graph, node: int, value: float | None = None) -> None:
+        self.graph, self.node, self.value = graph, node, value
+
+    @property
+    def context(self) -> type[Functions]:
+        """Elementary functions, as kernels look for them."""
+        return Functions
+
+    def made(self, operation: int, other: Traced | None = None) -> Traced:
+        """Return the result of an operation on this number, or on this and another."""
+        graph = self.graph
+        return Traced(graph, graph.node(operation, self.node, 0 if other is None else other.node))
+
+    def constant(self, value: float) -> Traced:
+        """Return a known number of the same trace."""
+        return Traced(self.graph, self.graph.constant(value), value)
+
+    def _other(self, other: Any) -> Traced:
+        """The other operand as a number of the trace; arrays are left to NumPy, which takes them number by number."""
+        if isinstance(other, Traced):
+            return other
+        return NotImplemented if isinstance(other, np.ndarray) else self.constant(float(other))
+
+    def __add__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b is NotImplemented:
+            return b
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value + b.value)
+        if self.value == 0:
+            return b
+        if b.value == 0:
+            return self
+        if _is_negation(b):
+            return self.made(SUB, _operand(b))
+        if _is_negation(self):
+            return b.made(SUB, _operand(self))
+        return self.made(ADD, b)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Traced:
+        if self.value is not None:
+            return self.constant(-self.value)
+        if _is_negation(self):
+            return _operand(self)
+        if self.graph.operation[self.node] == SUB:  # -(a - b) = b - a
+            return Traced(self.graph, self.graph.node(SUB, self.graph.second[self.node], self.graph.first[self.node]))
+        return self.made(NEG)
+
+    def __sub__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b is NotImplemented:
+            return b
+        if b.value == 0:
+            return self
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value - b.value)
+        if self.value == 0:
+            return -b
+        if _is_negation(b):
+            return self + _operand(b)
+        if self.node == b.node:
+            return self.constant(0.0)
+        return self.made(SUB, b)
+
+    def __rsub__(self, other: Any) -> Traced:
+        return self._other(other) - self
+
+    def __mul__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b is NotImplemented:
+            return b
+        if self.value is not None and b.value is not None:
+            return self.constant(self.value * b.value)
+        for x, y in ((self, b), (b, self)):
+            if x.value == 0:
+                return x.constant(0.0)
+            if x.value == 1:
+                return y
+            if x.value == -1:
+                return -y
+        if _is_negation(self):  # signs travel outward, where sums swallow them
+            return -(_operand(self) * b)
+        if _is_negation(b):
+            return -(self * _operand(b))
+        return self.made(MUL, b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Traced:
+        b = self._other(other)
+        if b is NotImplemented:
+            return b
+        if b.value == 0:
+            raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
+        if b.value is not None:
+            return self * (1.0 / b.value)
+        if self.value == 0 and b.value is None:
+            return self
+        return self.made(DIV, b)
+
+    def __rtruediv__(self, other: Any) -> Traced:
+        return self._other(other) / self
+
+    def __eq__(self, other: object) -> bool:
+        if self.value is None or not isinstance(other, (int, float)):
+            raise data_dependent()
+        return self.value == other
+
+    def __lt__(self, other: Any) -> bool:
+        raise data_dependent()
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __bool__(self) -> bool:
+        raise data_dependent()
+
+    __int__ = __float__ = __index__ = __bool__
+
+    def __abs__(self) -> Traced:
+        return Functions.maximum(self, -self)
+
+    def __pow__(self, exponent: Any) -> Traced:
+        """Powers that are products."""
+        if not (isinstance(exponent, int) and exponent >= 0):
+            raise UnsupportedError(f"powers of numbers that are not known yet must be whole, not {exponent!r}")
+        result = self.constant(1.0)
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    # as NumPy's functions look for them on arrays of objects
+    def sin(self) -> Traced:
+        """Sine."""
+        return Functions.sin(self)
+
+    def cos(self) -> Traced:
+        """Cosine."""
+        return Functions.cos(self)
+
+    def sqrt(self) -> Traced:
+        """Square root."""
+        return Functions.sqrt(self)
+
+    def exp(self) -> Traced:
+        """Exponential function."""
+        return Functions.exp(self)
+
+    def tanh(self) -> Traced:
+        """Hyperbolic tangent."""
+        return Functions.tanh(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def data_dependent() -> UnsupportedError:
+    """Return the error for a kernel whose course depends on its inputs' values: it has no straight-line code."""
+    return UnsupportedError("the kernel's course depends on the values of its inputs: it cannot be traced")
+
+
+def _is_negation(x: Traced) -> bool:
+    return x.graph.operation[x.node] == NEG
+
+
+def _operand(x: Traced) -> Traced:
+    return Traced(x.graph, x.graph.first[x.node])
+
+
+class Functions:
+    """Elementary functions of numbers that are not known yet."""
+
+    @staticmethod
+    def sin(x: Traced) -> Traced:
+        """Sine."""
+        return _of_one(SIN, x)
+
+    @staticmethod
+    def cos(x: Traced) -> Traced:
+        """Cosine."""
+        return _of_one(COS, x)
+
+    @staticmethod
+    def sqrt(x: Traced) -> Traced:
+        """Square root."""
+        return _of_one(SQRT, x)
+
+    @staticmethod
+    def exp(x: Traced) -> Traced:
+        """Exponential function."""
+        return _of_one(EXP, x)
+
+    @staticmethod
+    def tanh(x: Traced) -> Traced:
+        """Hyperbolic tangent, to the last digit of 1: of small x it has fewer digits."""
+        e = Functions.exp(-2.0 * abs(x))
+        return (1.0 - 2.0 * Functions.less(x, 0.0)) * ((1.0 - e) / (1.0 + e))
+
+    @staticmethod
+    def maximum(x: Any, y: Any) -> Traced:
+        """The larger of two numbers."""
+        return _compared(MAX, x, y)
+
+    @staticmethod
+    def minimum(x: Any, y: Any) -> Traced:
+        """The smaller of two numbers."""
+        return _compared(MIN, x, y)
+
+    @staticmethod
+    def less(x: Any, y: Any) -> Traced:
+        """1 if x < y, else 0."""
+        return _compared(LESS, x, y)
+
+    @staticmethod
+    def atan2(y: Any, x: Any) -> Traced:
+        """The angle of the point (x, y)."""
+        return _compared(ATAN2, y, x)
+
+    @staticmethod
+    def select(condition: Any, x: Any, y: Any) -> Traced:
+        """x where the condition is not zero, else y."""
+        one = next(z for z in (condition, x, y) if isinstance(z, Traced))
+        condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
+        if condition.value is not None:
+            return first if condition.value else second
+        if first.node == second.node:
+            return first
+        return Traced(condition.graph, condition.graph.choice(condition.node, first.node, second.node))
+
+
+def _of_one(operation: int, x: Traced) -> Traced:
+    """An operation on one number: of a known one its value, unless there is none, which is left to the processor."""
+    if x.value is not None:
+        with suppress(ValueError, OverflowError):
+            return x.constant(float(PRIMITIVES[operation].python(x.value)))
+    return x.made(operation)
+
+
+def _compared(operation: int, x: Any, y: Any) -> Traced:
+    """An operation on two numbers, at least one of them traced."""
+    one = x if isinstance(x, Traced) else y
+    first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
+    if first.value is not None and second.value is not None:
+        return one.constant(float(PRIMITIVES[operation].python(first.value, second.value)))
+    return first.made(operation, second)
+
+
+class Trace(NamedTuple):
+    """A kernel entry on one robot: its graph, the nodes of its results, the inputs' sizes one after the other."""
+
+    graph: Graph
+    results: list[int]
+    inputs: int
+
+
+def trace(
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    graph: Graph | None = None,
+) -> Trace:
+    """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
+
+    graph: an empty one to write to. Raises UnsupportedError when the entry's course depends on its inputs' values, or
+    is too long. Cost: about 3 us per operation of the text, once per robot.
+    """
+    graph = Graph() if graph is None else graph
+    fixed = [_constants(graph, x) for x in constants]
+    inputs, start = [], 0
+    for size in sizes:
+        inputs.append(_objects([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)]))
+        start += size
+    outputs = [_objects([Traced(graph, graph.constant(0.0), 0.0)] * size) for size in results]
+    if entry(*fixed, *inputs, *outputs) != FINE:
+        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
+    nodes = [x.node if isinstance(x, Traced) else graph.constant(float(x)) for output in outputs for x in output]
+    return Trace(graph, nodes, start)
+
+
+def _constants(graph: Graph, value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
+        return value
+    return _objects([Traced(graph, *graph.given(x)) for x in value.reshape(-1).tolist()])
+
+
+def _objects(items: Sequence[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

@@ -1,0 +1,148 @@
+"""Machine code kept on disk between processes: files that are whole and our own, or as good as none.
+
+A file's name is a digest of everything that decides whether its contents fit, and it begins with a digest of name and
+contents: what is damaged, cut short or under another name is not used, and replaced by what is then compiled. Since
+machine code is run, files that anybody else (but root) owns or may write to are not used either, wherever they lie.
+
+A file is written elsewhere first and appears whole under its name, so any number of processes may read and write at
+once, and be killed while they do. A folder that cannot be written to costs only time, and is told once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+import sys
+import time
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from ... import kernels
+
+MAGIC = b"treesim machine code 2\n"
+DIGITS = 64  # of a digest
+OURS_ALONE = 0o644  # who may read a kept file, if the process's umask lets them; nobody else may write to it
+BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # what opens somebody's pipe must not wait for a writer
+UNFINISHED, SUFFIX = "unfinished", ".part"
+LEFT_OVER = 86400.0  # seconds after which an unfinished file is that of a process that was killed
+
+_told: set[str] = set()
+
+
+@lru_cache(maxsize=1)
+def kernel_hash() -> str:
+    """Return a hash of all sources that machine code is made from, empty where the sources are not there."""
+    digested, folders = hashlib.sha256(), (Path(kernels.__path__[0]), Path(__file__).parent)
+    sources = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    for path in sources:
+        digested.update(path.read_bytes())
+    return digested.hexdigest()[:16] if sources else ""
+
+
+def cache_directory() -> Path | None:
+    """Return where machine code is kept: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources.
+
+    None where there is no such place: a user without a home, or a program that comes without its sources.
+    """
+    root = os.environ.get("TREESIM_CACHE_DIR") or _of_the_user()
+    return Path(root, kernel_hash()) if root and kernel_hash() else None
+
+
+def _of_the_user() -> str | None:
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(home):  # not set, or to be ignored by the standard that the variable is from
+        home = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "treesim") if os.path.isabs(home) else None
+
+
+def digest(*parts: bytes) -> str:
+    """Return the hexadecimal digest of several strings of bytes; where one ends and the next begins matters."""
+    digested = hashlib.sha256()
+    for part in parts:
+        digested.update(len(part).to_bytes(8, "little") + part)
+    return digested.hexdigest()
+
+
+def read(name: str) -> bytes | None:
+    """Return what is kept under a name, "folder/digest", or None if nothing there is whole and to be trusted."""
+    directory = cache_directory()
+    if directory is None:
+        return None
+    try:
+        with open(directory / name, "rb", opener=_trusted) as file:
+            found = file.read()
+    except (OSError, ValueError):  # ValueError: a path that no system call takes
+        return None
+    start = len(MAGIC) + DIGITS
+    return found[start:] if found[:start] == _head(name, found[start:]) else None
+
+
+def write(name: str, content: bytes) -> None:
+    """Keep contents under a name, in the place of what is there; where that cannot be, say so on stderr."""
+    directory = cache_directory()
+    if directory is None:
+        _tell(f"machine code is not kept: there is no {'home directory' if kernel_hash() else 'source of the kernels'}")
+        return
+    try:
+        _place(directory, name, _head(name, content) + content)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        _tell(f"machine code cannot be kept in {str(directory)!r} ({reason})")
+
+
+def _head(name: str, content: bytes) -> bytes:
+    """What a whole file of this name and contents begins with."""
+    return MAGIC + digest(name.encode(), content).encode()
+
+
+def _trusted(path: str, flags: int) -> int:
+    """Open a file, if it is one, that only this user or root can have written."""
+    descriptor = os.open(path, flags | NO_WAITING)
+    found = os.fstat(descriptor)
+    ours = os.name != "posix" or (found.st_uid in (0, os.geteuid()) and not found.st_mode & BY_OTHERS)
+    if ours and stat.S_ISREG(found.st_mode):
+        return descriptor
+    os.close(descriptor)
+    if not ours:
+        _tell(f"machine code in {os.path.dirname(path)!r} is not used where others own it or may write to it")
+    raise PermissionError(path)
+
+
+def _place(directory: Path, name: str, content: bytes) -> None:
+    path, unfinished = directory / name, directory / UNFINISHED
+    for folder in (path.parent, unfinished):
+        folder.mkdir(parents=True, exist_ok=True)
+    _remove_left_over(unfinished)
+    part = unfinished / f"{secrets.token_hex(16)}{SUFFIX}"
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, OURS_ALONE)) as file:
+            file.write(content)
+        _rename(part, path)
+    except BaseException:  # a full disk, Ctrl-C
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _rename(part: Path, path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()  # left empty by what makes folders for files that it does not find, as containers do
+    os.replace(part, path)
+
+
+def _remove_left_over(unfinished: Path) -> None:
+    """Remove what processes left that were killed while they wrote."""
+    for part in unfinished.glob(f"*{SUFFIX}"):
+        with suppress(OSError):
+            if time.time() - part.lstat().st_mtime > LEFT_OVER:
+                part.unlink()
+
+
+def _tell(what: str) -> None:
+    if what not in _told and not os.environ.get("TREESIM_QUIET"):
+        _told.add(what)
+        print(f"treesim: {what}; later processes compile anew", file=sys.stderr, flush=True)

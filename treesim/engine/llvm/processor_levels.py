@@ -1,0 +1,49 @@
+"""Processors that code can be compiled for in the place of this machine's: the levels of the x86-64 psABI.
+
+What a level has is the same whoever makes the processor. With $TREESIM_CPU=x86-64-v3 in the environment of every
+machine of a mixed cluster, the specialized engine writes the same instructions, and finds the same bits, on all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...errors import ArgumentError
+
+VARIABLE = "TREESIM_CPU"
+
+
+class Level(NamedTuple):
+    """A level as LLVM names it, the width of its vectors in bytes, and what it adds to the level before."""
+
+    name: str
+    vector_bytes: int
+    added: str
+
+
+LEVELS = (
+    Level("x86-64", 16, "sse2"),
+    Level("x86-64-v2", 16, "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"),
+    Level("x86-64-v3", 32, "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"),
+    Level("x86-64-v4", 64, "avx512bw avx512cd avx512dq avx512f avx512vl"),
+)
+
+
+def wanted(features: Mapping[str, bool]) -> Level | None:
+    """Return the level that $TREESIM_CPU asks for, None if it is not set.
+
+    features: what this machine's processor has, by LLVM's names. Raises ArgumentError for a name that is no level's,
+    and for a level that this processor does not reach: its instructions would end the process.
+    """
+    name = os.environ.get(VARIABLE)
+    if not name:
+        return None
+    names = [level.name for level in LEVELS]
+    if name not in names:
+        raise ArgumentError(f"{VARIABLE} is {name!r}, but must be {', '.join(names[:-1])} or {names[-1]}")
+    upto = LEVELS[: names.index(name) + 1]
+    if missing := [feature for level in upto for feature in level.added.split() if not features.get(feature)]:
+        raise ArgumentError(f"{VARIABLE} is {name!r}, but this machine's processor lacks {', '.join(missing)}")
+    return upto[-1]

@@ -1,0 +1,46 @@
+"""Machine code in memory: made once for all who ask for the same, freed when nobody can call it any more."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
+
+from ..threads import lock_across_forks
+
+RECENT = 64  # codes that stay although nobody holds them: those asked for last
+
+Code = TypeVar("Code")
+
+
+class SharedCode(Generic[Code]):
+    """Codes by what decides them: each stays as long as anybody holds it, the last RECENT in any case.
+
+    Codes must allow weak references. Safe for threads: one makes code at a time, which others find without waiting for
+    it if it is there.
+    """
+
+    def __init__(self) -> None:
+        self._living: WeakValueDictionary[Hashable, Code] = WeakValueDictionary()
+        self._recent: OrderedDict[Hashable, Code] = OrderedDict()
+        self._making, self._counting = lock_across_forks(), lock_across_forks()
+
+    def get(self, identity: Hashable, make: Callable[[], Code]) -> Code:
+        """Return the code of an identity, from `make` if there is none; what that raises is raised, and not kept."""
+        code = self._living.get(identity)
+        if code is None:
+            with self._making:
+                code = self._living.get(identity)  # another thread's
+                if code is None:
+                    code = self._living[identity] = make()
+        self._hold(identity, code)
+        return code
+
+    def _hold(self, identity: Hashable, code: Code) -> None:
+        """Keep code while less than RECENT others are asked for."""
+        with self._counting:
+            self._recent[identity] = code
+            self._recent.move_to_end(identity)
+            oldest = self._recent.popitem(last=False) if len(self._recent) > RECENT else None
+        del oldest  # outside of the lock, since freeing code may have to wait for a compiler

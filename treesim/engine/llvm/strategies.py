@@ -1,0 +1,95 @@
+"""Which strategy a kernel's code on lanes takes: straight-line, or looped.
+
+Straight-line code is 5 to 50 % faster where it fits: every constant is folded, no offset is looked up. Looped code is
+compiled sooner, the more so the larger and the more regular the robot, and there is no limit to how large. The choice
+is made by counts of operations, not by clocks, and holds for good: the two round differently, and a result must
+depend on neither what was computed before nor how fast a machine is. For the same reason a robot's looped code is not
+exchanged for straight-line code while a program runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import ArgumentError
+from ..admission import quaternion_places
+from ..graph.blocks import Blocks, cut, table_trace
+from ..graph.graph import Graph, TooLongError
+from ..graph.trace import Trace, trace
+from .lanes import Lanes
+from .looped import looped
+from .straight_line import Code, straight_line
+
+VARIABLE = "TREESIM_CODE"
+AUTO, STRAIGHT, LOOPED = "auto", "straight", "looped"
+STRATEGIES = (AUTO, STRAIGHT, LOOPED)
+SHORT = 100_000  # operations whose straight-line code is compiled in about two seconds
+STRAIGHT_COST, LOOPED_COST = 24, 34  # us to write and compile an operation; of looped code, one of its templates
+WORTH = 2  # straight-line code may take so many times as long to compile
+IRREGULAR = 10_000  # operations of templates, above which it is tried whether zeros make them differ
+
+
+def wanted() -> str:
+    """Return the strategy that $TREESIM_CODE asks for: auto (also if it is not set), straight or looped.
+
+    Raises ArgumentError for anything else.
+    """
+    strategy = os.environ.get(VARIABLE) or AUTO
+    if strategy not in STRATEGIES:
+        raise ArgumentError(f"{VARIABLE} is {strategy!r}, but must be {', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]}")
+    return strategy
+
+
+def emit(
+    strategy: str,
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    results: Sequence[int],
+    lanes: Lanes,
+    carried: int = 0,
+    invariant: int = 0,
+) -> Code:
+    """Return the IR of an entry in a strategy, see straight_line.
+
+    auto: straight-line code if it is short, or compiled in not more than twice the time of looped code. Raises
+    UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
+    """
+
+    # of many steps the first states' quaternions are the caller's to look at; steps keep them at length 1
+    quaternions = () if carried else quaternion_places(entry, constants, sizes)
+
+    def straight(graph: Graph) -> Code:
+        traced = trace(entry, constants, sizes, results, graph)
+        return straight_line(traced, sizes, results, lanes, carried, invariant, quaternions)
+
+    if strategy == STRAIGHT:
+        return straight(Graph())
+    if strategy == AUTO:
+        try:
+            return straight(Graph(SHORT))
+        except TooLongError:
+            pass
+    traced, blocks = _cut_trace(entry, constants, sizes, results)
+    if strategy == AUTO and len(blocks.order) * STRAIGHT_COST < WORTH * blocks.distinct * LOOPED_COST:
+        try:
+            return straight(Graph())
+        except TooLongError:
+            pass
+    return looped(traced, blocks, sizes, results, lanes, carried, invariant, quaternions)
+
+
+def _cut_trace(
+    entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]
+) -> tuple[Trace, Blocks]:
+    """A trace in blocks: with zeros in tables folded, unless that makes too many templates."""
+    traced = table_trace(entry, constants, sizes, results, fold_zeros=True)
+    blocks = cut(traced)
+    if blocks.distinct > IRREGULAR:
+        general = table_trace(entry, constants, sizes, results)
+        general_blocks = cut(general)
+        if 2 * general_blocks.distinct < blocks.distinct:
+            return general, general_blocks
+    return traced, blocks
