@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.graph.trace import trace
+from ..engine.graph.trace_counts import fused, turned
+from ..engine.graph.trace_counts import operations as counts
 from ..engine.llvm.elementary import sincos_arithmetic
 from ..engine.threads import thread_count
-from ..engine.trace_counts import fused, turned
-from ..engine.trace_counts import operations as counts
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_packed_states

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..dynamics.base import CompiledBackend, DynamicsBackend
 from ..engine.graph.trace import Trace, trace
-from ..engine.trace_counts import depth, operations
+from ..engine.graph.trace_counts import depth, operations
 from ..errors import UnsupportedError
 from ..kernels.crba import mass_matrix_full_states
 from ..kernels.rnea import inverse_dynamics_states

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .graph.primitives import (
+from .primitives import (
     ADD,
     COS,
     MUL,
@@ -17,7 +17,7 @@ from .graph.primitives import (
     SIN,
     SUB,
 )
-from .graph.trace import Trace
+from .trace import Trace
 
 
 def operations(traced: Trace) -> Counter[str]:
