@@ -2,8 +2,9 @@
 
 Each constrained body gets the inertia A' mu^-1 A, a proximal term, as if stiff dampers held it; articulated inertias
 are made once. The force that the dampers lack is made up for by the multipliers, f <- f + mu^-1 (alpha - A a), until
-nothing lacks. mu is a small part of Λ^-1's diagonal, so that units of rows do not matter: an error in a direction in which Λ^-1 is
-sigma times its diagonal shrinks by mu / (mu + sigma) each time. Redundant constraints that agree do no harm.
+nothing lacks. mu is a small part of Λ^-1's diagonal, so that units of rows do not matter: an error in a direction in
+which Λ^-1 is sigma times its diagonal shrinks by mu / (mu + sigma) each time. Redundant constraints that agree do no
+harm.
 Rounding is magnified by the dampers' inertia: accelerations are right to about 1e-16 / mu.
 """
 
