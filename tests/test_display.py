@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, Frame, FrameConstraint, FrameTask, Inertia, Joint, LoopConstraint, Placement, Tree, control
+from treesim import (
+    Body,
+    Frame,
+    FrameConstraint,
+    FrameTask,
+    Inertia,
+    Joint,
+    LoopConstraint,
+    Placement,
+    Tree,
+    control,
+    plugins,
+)
 from treesim.compare import Report, Row
 from treesim.display import MOST_ROWS, batch, html_table, selection, span
 from treesim.dynamics.conjugate_gradient import Solution
@@ -113,6 +125,14 @@ class Cells(HTMLParser):
 @pytest.mark.parametrize(("line", "thing"), LINES.items(), ids=lambda x: x if isinstance(x, str) else "")
 def test_one_line(line, thing):
     assert repr(thing) == line
+
+
+@pytest.mark.parametrize("kind", ["dynamics", "operational", "constrained", "integrators"])
+def test_implementations_say_what_they_are_and_whose(kind):
+    for name in treesim.available(kind):
+        thing = plugins.get(kind, name)
+        assert repr(thing).startswith(f"<{plugins.SINGULAR[kind]} {name!r}: ") and len(repr(thing)) < 200
+        assert Cells(thing._repr_html_()).texts[0] == repr(thing)
 
 
 def test_tasks_of_ones_own_are_shown():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,25 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), self._facts())
+
+
+class Implementation(Shown):
+    """A base of what `plugins.get` returns: shows what it is, its name, and what there is to say about it.
+
+    what: one of its kind, in a few words.
+    """
+
+    name: ClassVar[str]
+    what: ClassVar[str]
+
+    def _about(self) -> list[str]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.what} {self.name!r}: {', '.join(filter(None, self._about()))}>"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("", about) for about in self._about()]
 
 
 def html_table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:

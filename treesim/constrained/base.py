@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, arrays, batch, span
+from ..display import Implementation, Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.evaluate import Argument, evaluate
@@ -87,7 +87,17 @@ class ConstrainedMethod(Protocol):
         ...
 
 
-class CompiledConstrained:
+class Method(Implementation):
+    """What treesim's own methods share: how they show themselves."""
+
+    what = "method of constrained dynamics"
+    source: ClassVar[str]
+
+    def _about(self) -> list[str]:
+        return [self.source]
+
+
+class CompiledConstrained(Method):
     """A method whose mathematics is one kernel entry.
 
     Its arguments: (ints, reals, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations);

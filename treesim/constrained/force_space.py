@@ -16,10 +16,10 @@ from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_derivatives_states
 from ..model.quaternions import configuration
 from ..model.tree import Tree
-from .base import ConstrainedAcceleration, Problem
+from .base import ConstrainedAcceleration, Method, Problem
 
 
-class ForceSpaceMethod:
+class ForceSpaceMethod(Method):
     """A method that solves Λ⁻¹ f = gamma for the constraint forces f; gamma is what the free motion lacks."""
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:

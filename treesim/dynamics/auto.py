@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..model.tree import Tree
 from .advice import advise
-from .base import Capabilities, DynamicsBackend
+from .base import Backend, Capabilities, DynamicsBackend
 
 
-class Auto:
+class Auto(Backend):
     """The backend that `treesim cost` advises for the robot."""
 
     name = "auto"

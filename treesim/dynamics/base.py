@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..display import Implementation
 from ..engine.call.evaluate import Argument, Runner, evaluate
 from ..engine.call.fast_entry import FastEntry
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
@@ -64,7 +65,17 @@ class DynamicsBackend(Protocol):
         ...
 
 
-class CompiledBackend:
+class Backend(Implementation):
+    """What treesim's own backends share: how they show themselves."""
+
+    what = "forward-dynamics backend"
+    capabilities: ClassVar[Capabilities]
+
+    def _about(self) -> list[str]:
+        return [self.capabilities.cost, self.capabilities.source]
+
+
+class CompiledBackend(Backend):
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
     armature_entry: its like for one state with rotor inertias of its own, `(ints, reals, q, v, tau, armature, qdd)`.

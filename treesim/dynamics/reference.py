@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
-from .base import Capabilities, explain_failure
+from .base import Backend, Capabilities, explain_failure
 from .functions import bias_forces, mass_matrix
 
 
-class Reference:
+class Reference(Backend):
     """Dense reference: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization."""
 
     name = "reference"

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..display import Implementation
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import Argument, evaluate
 from ..kernels.configuration import chart_rate_states, semi_implicit_states
@@ -46,6 +47,17 @@ class Integrator(Protocol):
     def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return (q, v) at t + dt; the arguments must not be changed."""
         ...
+
+
+class FixedStep(Implementation):
+    """What treesim's own integrators share: how they show themselves."""
+
+    what = "integrator"
+    order: int
+    friction: bool
+
+    def _about(self) -> list[str]:
+        return [f"order {self.order}", "with Coulomb friction" if self.friction else ""]
 
 
 def chart_rate(robot: Tree, displacement: Vector, v: Vector) -> Vector:

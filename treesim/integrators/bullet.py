@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import System, Vector, semi_implicit_step
+from .base import FixedStep, System, Vector, semi_implicit_step
 
 
-class BulletRule:
+class BulletRule(FixedStep):
     """v+ = v + dt qdd(q, v), q+ = q (+) dt v+, the base moving with its centre of mass."""
 
     name = "bullet"

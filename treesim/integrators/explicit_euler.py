@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .base import System, Vector
+from .base import FixedStep, System, Vector
 
 
-class ExplicitEuler:
+class ExplicitEuler(FixedStep):
     """q+ = q (+) dt v, v+ = v + dt qdd(q, v). Gains energy on oscillations: for teaching and comparison."""
 
     name = "explicit_euler"

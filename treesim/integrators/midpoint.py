@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .base import System, Vector
+from .base import FixedStep, System, Vector
 
 
-class Midpoint:
+class Midpoint(FixedStep):
     """q+ = q (+) dt v_m, v+ = v + dt qdd(q_m, v_m), with (q_m, v_m) half an Euler step ahead."""
 
     name = "midpoint"

@@ -6,10 +6,10 @@ inverse of the tangent of the exponential, so the order holds with quaternions t
 
 from __future__ import annotations
 
-from .base import System, Vector, chart_rate
+from .base import FixedStep, System, Vector, chart_rate
 
 
-class RungeKutta4:
+class RungeKutta4(FixedStep):
     """Four evaluations a step, weights 1 2 2 1."""
 
     name = "rk4"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import System, Vector, semi_implicit_step
+from .base import FixedStep, System, Vector, semi_implicit_step
 
 
-class SemiImplicitEuler:
+class SemiImplicitEuler(FixedStep):
     """v+ = v + dt qdd(q, v, v+ in the damping), q+ = q (+) dt v+."""
 
     name = "semi_implicit_euler"

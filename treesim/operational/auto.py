@@ -11,11 +11,11 @@ from .. import plugins
 from ..model.tree import Tree
 from ..types import Reference
 from .advice import advise
-from .base import OperationalMethod
+from .base import Method, OperationalMethod
 from .frames import frame_codes
 
 
-class Auto:
+class Auto(Method):
     """The method that `treesim cost` advises for the robot and its frames."""
 
     name = "auto"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..display import Implementation
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.status import FINE
@@ -27,7 +28,17 @@ class OperationalMethod(Protocol):
         ...
 
 
-class CompiledMethod:
+class Method(Implementation):
+    """What treesim's own methods share: how they show themselves."""
+
+    what = "operational-space method"
+    source: ClassVar[str]
+
+    def _about(self) -> list[str]:
+        return [self.source]
+
+
+class CompiledMethod(Method):
     """A method whose mathematics is one kernel entry `(ints, reals, codes, offsets, q, out)`."""
 
     name: ClassVar[str]
