@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from treesim import Tree
 from treesim.model import generators as make
 from treesim.model.joints import JOINT_TYPES
-from treesim.testing.samples import MIXED, State, on_floating_base, push, random_state
+from treesim.testing.samples import MIXED, State, on_floating_base, random_state
 
-__all__ = ["CATALOGUE", "FREE", "MIXED", "SMALL", "State", "on_floating_base", "push", "random_state", "relative_error"]
+__all__ = ["CATALOGUE", "FREE", "MIXED", "SMALL", "State", "on_floating_base", "random_state", "relative_error"]
 
 
 def random_tree(seed: int, n_bodies: int = 8, **options) -> Tree:

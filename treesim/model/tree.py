@@ -27,6 +27,8 @@ from .topology import Topology
 INTEGRATE, DIFFERENCE = FastEntry(integrate_states), FastEntry(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
+# [rad, m] how far random configurations reach along the coordinates of joints without limits, 1 where nothing is said
+REACH = {"revolute": [np.pi], "continuous": [np.pi], "planar": [1.0, 1.0, np.pi]}
 FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
 
 
@@ -275,18 +277,19 @@ class Tree(Immutable):
         from zero, or twice that from the finite one if zero lies beyond it; uniform rotations. rng: generator or seed.
         """
         rng = np.random.default_rng(rng)
-        q = np.empty(self.nq)
+        reach = np.array([x for body in self.bodies for x in REACH.get(body.joint.type, [1.0] * body.joint.nq)])
+        low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-reach, self.upper - 2 * reach))
+        high = np.where(np.isfinite(self.upper), self.upper, np.maximum(reach, self.lower + 2 * reach))
+        low, high = np.clip((low, high), -FARTHEST, FARTHEST)
+        q, start = np.empty(self.nq), 0
         for body in self.bodies:
-            joint, where = body.joint, self.q_index[body.joint.name]
-            reach = np.full(joint.nq, np.pi if joint.type in ("revolute", "continuous") else 1.0)
-            if joint.type == "planar":
-                reach[2] = np.pi
-            low = np.where(np.isfinite(joint.lower), joint.lower, np.minimum(-reach, joint.upper - 2 * reach))
-            high = np.where(np.isfinite(joint.upper), joint.upper, np.maximum(reach, joint.lower + 2 * reach))
-            q[where] = rng.uniform(*np.clip((low, high), -FARTHEST, FARTHEST))
-            if joint.type in ("spherical", "floating"):
+            if body.joint.type in ("spherical", "floating"):
+                stop = self.q_index[body.joint.name].stop
+                q[start:stop] = rng.uniform(low[start:stop], high[start:stop])
                 quaternion = rng.normal(size=4)
-                q[where.stop - 4 : where.stop] = quaternion / np.linalg.norm(quaternion)
+                q[stop - 4 : stop] = quaternion / np.linalg.norm(quaternion)
+                start = stop
+        q[start:] = rng.uniform(low[start:], high[start:])
         return q
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,14 +44,17 @@ def random_state(robot: Tree, seed: int = 0) -> State:
     """
     rng = np.random.default_rng(seed)
     v, a, tau = rng.normal(size=(3, robot.nv))
-    pushes = [push(body.inertia, *rng.normal(size=(2, 3))) for body in robot.bodies]
-    return State(robot.random(rng), v, a, tau, np.array(pushes).reshape(robot.n_bodies, 6))
+    pushes = pushing([body.inertia for body in robot.bodies], *rng.normal(size=(robot.n_bodies, 2, 3)).swapaxes(0, 1))
+    return State(robot.random(rng), v, a, tau, pushes)
 
 
-def push(inertia: Inertia, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the wrench (6,) that accelerates a body at rest by `linear` and `angular` at its origin."""
-    force = inertia.mass * (linear + np.cross(angular, inertia.com))
-    return np.concatenate([force, inertia.rotational @ angular + np.cross(inertia.com, force)])
+def pushing(inertias: Sequence[Inertia], linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Return the wrenches (N, 6) that accelerate bodies at rest by `linear` and `angular` (N, 3) at their origins."""
+    mass = np.array([[inertia.mass] for inertia in inertias]).reshape(-1, 1)
+    com = np.array([inertia.com for inertia in inertias]).reshape(-1, 3)
+    moments = np.array([inertia.rotational for inertia in inertias]).reshape(-1, 3, 3)
+    force = mass * (linear + np.cross(angular, com))
+    return np.concatenate([force, (moments @ angular[..., None])[..., 0] + np.cross(com, force)], axis=1)
 
 
 def on_floating_base(tree: Tree) -> Tree:
