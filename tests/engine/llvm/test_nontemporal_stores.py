@@ -14,7 +14,8 @@ from treesim.engine.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm import machine_code
 from treesim.engine.llvm.chunks import CHUNK
-from treesim.engine.llvm.nontemporal_stores import LEAST, schedule
+from treesim.engine.llvm.lanes import Lanes
+from treesim.engine.llvm.nontemporal_stores import LEAST, schedule, worth_it
 from treesim.engine.llvm.straight_line import straight_line
 from treesim.errors import NonFiniteError
 from treesim.kernels import crba
@@ -42,7 +43,7 @@ def always_nontemporal(monkeypatch):
     monkeypatch.setenv("TREESIM_CODE", "straight")
 
     def on():
-        monkeypatch.setattr(specialized, "LARGE", 0)
+        monkeypatch.setattr(specialized, "worth_it", lambda size, lanes: True)
 
     return on
 
@@ -125,9 +126,17 @@ def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     q, out = states(robot, np.float64), np.full((COUNT, robot.nnz), 7.0)
     loaded = machine_code.load("streams", silent.text.encode(), lambda: silent)
     if past:
-        monkeypatch.setattr(specialized, "LARGE", 0)
+        monkeypatch.setattr(specialized, "worth_it", lambda size, lanes: True)
     assert specialized.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
     assert (out == 7.0).all() == past
+
+
+@pytest.mark.parametrize(
+    ("size", "bytes_of_a_vector", "worth"), [(1 << 28, 64, True), (1 << 28, 32, False), (1, 64, False)]
+)
+def test_only_large_results_and_whole_lines_go_past_the_caches(size, bytes_of_a_vector, worth):
+    for single, unit in ((False, 8), (True, 4)):
+        assert worth_it(size, Lanes(single, bytes_of_a_vector // unit)) == worth
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.sampled_from([2, 4, 8, 16]))

@@ -24,7 +24,7 @@ from ..generic import runs_compiled
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
-from ..llvm.nontemporal_stores import LARGE
+from ..llvm.nontemporal_stores import worth_it
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
@@ -112,7 +112,7 @@ class BatchCode:
                 strides[-1] // unit if x.shape[-1] > 1 else 1,
                 strides[0] // unit,
                 strides[1] // unit if x.ndim == 3 else 0,
-                int(x.nbytes >= LARGE and strides[-1] == unit and x.ctypes.data % unit == 0),
+                int(worth_it(x.nbytes, self.lanes) and strides[-1] == unit and x.ctypes.data % unit == 0),
             ]
         return (ctypes.c_int64 * len(words))(*words)
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .lanes import Lanes
-from .prefetch import array_lines
+from .prefetch import LINE, array_lines
 
 LARGE = 1 << 27  # bytes of a result that are worth it: caches hold enough of smaller ones
 LEAST = 256  # numbers of a state: fewer cost less to write than to compute
@@ -93,6 +93,15 @@ DECLARATIONS = """
 declare $VECTOR @llvm.masked.gather.$SUFFIX.v$LANESp0(<$LANES x ptr>, i32, <$LANES x i1>, $VECTOR)
 declare void @llvm.masked.store.$SUFFIX.p0($VECTOR, ptr, i32, <$LANES x i1>)
 """
+
+
+def worth_it(size: int, lanes: Lanes) -> bool:
+    """Return whether a result of so many bytes is to be written past the caches.
+
+    Only vectors that fill a cache line write it by one store. Halves of lines wait for each other in the few places
+    that there are: on AVX2 (Zen 3) full mass matrices took 1.7 times as long as through the caches.
+    """
+    return size >= LARGE and lanes.bytes >= LINE
 
 
 class NontemporalResult(NamedTuple):
