@@ -46,7 +46,7 @@ SPACES = treesim.OperationalSpace(
 HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, -2e-3]), np.array(1), "arm")
 FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
 MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)
-REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), verdict="they agree")
+REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), summary="they agree")
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 LINES = {
     "<Tree 'one <b>': 1 bodies, nq 1, nv 1, 1.5 kg>": FLAT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .common import messages, output, print_json
+from .common import checked_loading, messages, output, print_json
 
 EXACT_STATES = 3  # on which exact digits are computed
 TABLES = (
@@ -38,11 +38,12 @@ def robot_rows(
     names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
     """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`)."""
+    from ..bench.robots import bench_robot
     from ..cost.engine_errors import errors, problems
-    from .bench_robot import bench_robot
 
     for name in names:
-        tree = bench_robot(name, base, mimic, notes).tree
+        with checked_loading(base, mimic):
+            tree = bench_robot(name, base, mimic, notes).tree
         found = []
         for problem in problems(tree, states):
             tell(f"{name}, {problem.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +11,21 @@ import typer
 
 from ..errors import ArgumentError
 from ..files import write_whole
-from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, plain, print_json
+from .common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    checked_loading,
+    guarded,
+    messages,
+    output,
+    plain,
+    print_json,
+)
 
 if TYPE_CHECKING:
-    from .bench_robot import BenchRobot
+    from ..bench.robots import BenchRobot
+    from ..compare import EngineAdapter, EngineModel
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
 BUSY = 0.5  # load average from which on other work shows in the times
@@ -55,7 +67,7 @@ def bench(
 ) -> None:
     """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
     single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them."""
-    from .timing import on_threads
+    from ..bench.timing import on_threads
 
     if plot is not None:
         from ..plotting import require_matplotlib
@@ -68,9 +80,10 @@ def bench(
             return
         if not robots:
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
-        from .bench_robot import bench_robot
+        from ..bench.robots import bench_robot
 
-        robot = bench_robot(robots[0], base, mimic, report.notes)
+        with checked_loading(base, mimic):
+            robot = bench_robot(robots[0], base, mimic, report.notes)
         if sizes:
             _sizes(report, robot, sizes, single, seed)
         elif batch:
@@ -144,16 +157,17 @@ def _environment() -> dict[str, Any]:
 
 
 def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_backend: bool, cold: bool) -> None:
-    from .bench_calls import call_rows
-    from .bench_robot import random_states
-    from .bench_start import first_results
+    from ..bench.robots import random_states
+    from ..bench.single import call_rows
+    from ..bench.startup import first_results
+    from ..compare.engines import installed_engines, read_by_engines
     from .bench_tables import start_table, timing_table
-    from .peers import peers_of
 
     tree = robot.tree
     with messages().status("preparing kernels and timing ..."):
-        peers = peers_of(tree, robot.xml, report.notes)
-        rows = call_rows(tree, peers, random_states(tree, seed), rounds, every_backend, report.notes)
+        engines = installed_engines(report.notes)
+        models = read_by_engines(engines, tree, robot.text, report.notes)
+        rows = call_rows(tree, models, random_states(tree, seed), rounds, every_backend, report.notes)
         kinds = {"kept": False, **({"none yet": True} if cold else {})}
         starts = {label: first_results(robot.source, robot.base, robot.mimic, empty) for label, empty in kinds.items()}
     title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: one state"
@@ -161,41 +175,50 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
     report.explain(rows)
     report.print(start_table(starts, _first_batch(robot)))
     if report.plot is not None:
-        from .bench_plots import save_timings
+        from ..plotting.bench import save_timings
 
         save_timings(report.plot, title, rows, "us")
-    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "repeats": rounds, "peers": _versions(peers)}
+    facts = {
+        "robot": tree.name,
+        "base": robot.base,
+        "nv": tree.nv,
+        "repeats": rounds,
+        "engines": _versions(engines, models),
+    }
     report.finish({**facts, "calls": rows, "new_process": starts})
 
 
 def _first_batch(robot: BenchRobot) -> str:
     import numpy as np
 
+    from ..bench.engine_choice import engine_of_batch
     from ..engine.specialized import STATES
-    from .bench_engine import engine_of_batch
 
     return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
 
 
-def _versions(peers: list[Any]) -> dict[str, str]:
-    return {peer.name: peer.version for peer in peers}
+def _versions(engines: Sequence[EngineAdapter], models: Sequence[EngineModel]) -> dict[str, str]:
+    """The versions of the engines that took the robot."""
+    taken = {model.engine for model in models}
+    return {engine.title: engine.version() for engine in engines if engine.title in taken}
 
 
 def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
+    from ..bench.arithmetic import arithmetic_rows
+    from ..bench.batches import after_another, batch_rows
+    from ..bench.robots import random_states
+    from ..compare.engines import installed_engines, read_by_engines
     from ..engine.threads import thread_count
-    from .bench_arithmetic import arithmetic_rows
-    from .bench_batches import after_another, batch_rows
-    from .bench_robot import random_states
     from .bench_tables import arithmetic_table, timing_table
-    from .peers import peers_of
 
     tree = robot.tree
     states = random_states(tree, seed, count)
     with messages().status("preparing kernels and timing ..."):
-        peers = peers_of(tree, robot.xml, report.notes)
-        rows = batch_rows(tree, peers, states, rounds, report.notes)
+        engines = installed_engines(report.notes)
+        models = read_by_engines(engines, tree, robot.text, report.notes)
+        rows = batch_rows(tree, models, states, rounds, report.notes)
         arithmetic = arithmetic_rows(tree, states, rounds, report.notes)
-        disturbed = after_another(tree, peers, states, rounds)
+        disturbed = after_another(tree, models, states, rounds)
     title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: {count} states on {thread_count()} threads"
     if disturbed:
         told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
@@ -205,19 +228,25 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     report.print(timing_table(f"{title}; per state, or step of a rollout", rows, "ns"), arithmetic_table(arithmetic))
     report.explain(rows)
     if report.plot is not None:
-        from .bench_plots import save_timings
+        from ..plotting.bench import save_timings
 
         save_timings(report.plot, title, rows, "ns")
     facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "states": count, "repeats": rounds}
     report.finish(
-        {**facts, "peers": _versions(peers), "batches": rows, "arithmetic": arithmetic, "after_another": disturbed}
+        {
+            **facts,
+            "engines": _versions(engines, models),
+            "batches": rows,
+            "arithmetic": arithmetic,
+            "after_another": disturbed,
+        }
     )
 
 
 def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
     import numpy as np
 
-    from .bench_sizes import SIZES, size_rows
+    from ..bench.sizes import SIZES, size_rows
     from .bench_tables import size_table
 
     if largest < SIZES[0]:
@@ -228,7 +257,7 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
     title = f"{tree.name}, {robot.base} base, {rows[0]['threads']} threads"
     report.print(size_table(title, rows))
     if report.plot is not None:
-        from .bench_plots import save_sizes
+        from ..plotting.bench import save_sizes
 
         save_sizes(report.plot, title, rows)
     report.finish({"robot": tree.name, "base": robot.base, "nv": tree.nv, "sizes": rows})
@@ -237,13 +266,13 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
 def _summary(
     report: _Report, names: list[str] | None, base: str, mimic: str | None, batch: int, rounds: int | None, seed: int
 ) -> None:
-    from .bench_robot import STANDARD
-    from .bench_summary import BATCH, BATCH_ROUNDS, ratios, summary_rows
+    from ..bench.robots import STANDARD
+    from ..bench.several import BATCH, BATCH_ROUNDS, ratios, summary_rows
     from .bench_tables import ratio_table
 
     if not names:
         names, base, mimic = list(STANDARD), "floating", "free"
-    with messages().status("timing ...") as status:
+    with messages().status("timing ...") as status, checked_loading(base, mimic):
         found = summary_rows(
             names, base, mimic, batch or BATCH, rounds or CALL_ROUNDS, rounds or BATCH_ROUNDS, seed,
             lambda text: status.update(f"timing: {text} ..."),
@@ -257,7 +286,7 @@ def _summary(
         report.notes += [f"{each['robot']}: {note}" for note in each["notes"]]
     report.explain([])
     if report.plot is not None:
-        from .bench_plots import save_ratios
+        from ..plotting.bench import save_ratios
 
         save_ratios(report.plot, {titles[kind]: rows for kind, rows in tables.items()}, robots)
     report.finish({"robots": found})

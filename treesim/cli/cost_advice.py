@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..bench.timing import interleaved, one_blas_thread
 from ..errors import TreesimError
 from .common import messages, output, print_json
-from .timing import interleaved, one_blas_thread
 
 if TYPE_CHECKING:
     from ..model.tree import Tree

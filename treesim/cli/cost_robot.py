@@ -14,10 +14,10 @@ from .sparsity import picture
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..bench.timing import Timing
     from ..cost.robot import Entry
     from ..dynamics.advice import Advice
     from ..model.tree import Tree
-    from .timing import Timing
 
 TITLES = {"part": "parts", "dynamics": "forward dynamics", "operational": "inverse operational inertia"}
 
@@ -28,7 +28,7 @@ def show_robot(
     """Print the costs on `robot`, as text or as JSON; draw the sparsity to `plot`."""
     facts = robot_costs(robot, base, frames, repeats)
     if plot is not None:
-        from .plots import save_sparsity
+        from ..plotting.cost import save_sparsity
 
         save_sparsity(plot, robot)
     if json:
@@ -106,7 +106,7 @@ def _timings(
     robot: Tree, entries: Sequence[Entry], frames: Sequence[str], repeats: int
 ) -> tuple[dict[tuple[str, str], Timing], list[str]]:
     """Times by kind and name, and what could not be called."""
-    from .timing import interleaved
+    from ..bench.timing import interleaved
 
     if repeats == 0:
         return {}, []

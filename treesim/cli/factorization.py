@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ..bench.timing import interleaved, one_blas_thread
 from .common import messages, output, print_json
-from .timing import interleaved, one_blas_thread
 
 if TYPE_CHECKING:
     from ..model.tree import Tree

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..bench.timing import one_blas_thread, shortest
 from ..errors import TreesimError
 from .common import JsonOption, checked_positive, guarded, messages, output, print_json
-from .timing import one_blas_thread, shortest
 
 if TYPE_CHECKING:
     from ..cost.scaling import Family
@@ -71,7 +71,7 @@ def scaling(
         linear = [row["backend"] for row in rows if _is_linear_on_chains(row)]
         memory = [added_memory(backend, max(sizes)) for backend in linear if sys.platform == "linux"]
     if plot is not None:
-        from .plots import save_scaling
+        from ..plotting.cost import save_scaling
 
         save_scaling(plot, rows)
     if json:

@@ -1,0 +1,1 @@
+"""How fast treesim is, beside other engines in the same process."""
