@@ -10,11 +10,11 @@ import pytest
 from treesim_pybullet.adapter import PybulletAdapter, _failure
 
 import treesim
+from tests import layouts
 from treesim.compare import CANONICAL, EngineAdapter, EngineError, RobotSource, compare
 from treesim.compare.checks import compare_source
 from treesim.compare.source import read
 from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
-from treesim.model.generators import random_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -23,6 +23,7 @@ ROBOTS = [
     ("ur5", "fixed"), ("panda", "fixed"), ("kuka_iiwa", "fixed"), ("anymal_c", "floating"),
     ("allegro_right_hand", "fixed"),
 ]  # fmt: skip
+TYPES = ("revolute", "prismatic", "spherical")
 FEW = {"states": 5, "steps": 0}
 
 
@@ -53,19 +54,10 @@ def test_a_hand_built_robot_is_compared_at_the_canonical_level():
     assert "raw level" in report.skipped
 
 
-def random_robot(seed: int, floating: bool) -> treesim.Tree:
-    """A tree that is not numbered depth-first, with every joint type Bullet has and inertial axes turned anyhow."""
-    fixed = random_tree(np.random.default_rng(seed), 7, ("revolute", "prismatic", "spherical"))
-    if not floating:
-        return treesim.Tree("random", fixed.bodies)
-    hull = replace(fixed.bodies[0], name="hull", joint=treesim.Joint("root_joint", "floating"))
-    return treesim.Tree("random", [hull, *(replace(body, parent=body.parent + 1) for body in fixed.bodies)])
-
-
 @pytest.mark.parametrize("floating", [True, False])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_random_trees_agree(seed, floating):
-    report = compare(random_robot(seed, floating), PybulletAdapter(), states=5, steps=300)
+    report = compare(layouts.robot(seed, floating, TYPES), PybulletAdapter(), states=5, steps=300)
     assert report.passed, report.summary
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pinocchio
 
 from treesim.compare import CANONICAL, RAW
@@ -12,11 +13,12 @@ from .reading import from_tree, from_urdf
 from .timed import ENGINE
 
 if TYPE_CHECKING:
-    from treesim import Tree
+    from treesim import Joint, Tree
 
     from .model import PinocchioModel
 
 UNREAD = ("spherical", "planar")  # in a URDF: not at all, or about one axis only
+LIMITED = ("revolute", "prismatic")  # only with limits
 
 
 class PinocchioAdapter:
@@ -42,6 +44,12 @@ class PinocchioAdapter:
 
         Raises UnsupportedError where Pinocchio cannot read the text, and EngineError if it reads other joints.
         """
-        if level == CANONICAL and any(body.joint.type in UNREAD for body in robot.bodies):
+        if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
             return from_tree(robot)
         return from_urdf(robot, urdf)
+
+
+def _unread(joint: Joint) -> bool:
+    """Whether Pinocchio's reader does not know the joint, or misses its limits."""
+    limits = np.concatenate([np.ravel(x) for x in (joint.lower, joint.upper, joint.effort, joint.velocity)])
+    return joint.type in UNREAD or (joint.type in LIMITED and not np.isfinite(limits).all())
