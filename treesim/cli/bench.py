@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -24,10 +24,11 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..bench.robots import BenchRobot
-    from ..compare import EngineAdapter, EngineModel
+    from ..bench import Benchmark, BenchRobot
+    from ..types import Base, Mimic
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
+BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
 BUSY = 0.5  # load average from which on other work shows in the times
 
 Robots = Annotated[
@@ -110,7 +111,7 @@ class _Report:
         for each in () if self.json else renderables:
             output().print(each, soft_wrap=isinstance(each, str))
 
-    def explain(self, rows: list[dict[str, Any]]) -> None:
+    def explain(self, rows: Sequence[dict[str, Any]]) -> None:
         """Show what the calls of these rows do, and the notes."""
         from .bench_tables import print_notes
 
@@ -157,35 +158,31 @@ def _environment() -> dict[str, Any]:
 
 
 def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_backend: bool, cold: bool) -> None:
-    from ..bench.robots import random_states
-    from ..bench.single import call_rows
-    from ..bench.startup import first_results
-    from ..compare.engines import installed_engines, read_by_engines
+    from ..bench import time_calls, time_start
     from .bench_tables import start_table, timing_table
 
-    tree = robot.tree
     with messages().status("preparing kernels and timing ..."):
-        engines = installed_engines(report.notes)
-        models = read_by_engines(engines, tree, robot.text, report.notes)
-        rows = call_rows(tree, models, random_states(tree, seed), rounds, every_backend, report.notes)
+        found = time_calls(robot, rounds=rounds, seed=seed, every_backend=every_backend)
         kinds = {"kept": False, **({"none yet": True} if cold else {})}
-        starts = {label: first_results(robot.source, robot.base, robot.mimic, empty) for label, empty in kinds.items()}
-    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: one state"
-    report.print(timing_table(title, rows, "us"))
-    report.explain(rows)
+        starts = {label: time_start(robot, cold=empty) for label, empty in kinds.items()}
+    report.notes += found.notes
+    title = f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: one state"
+    report.print(timing_table(title, found.rows, "us"))
+    report.explain(found.rows)
     report.print(start_table(starts, _first_batch(robot)))
     if report.plot is not None:
         from ..plotting.bench import save_timings
 
-        save_timings(report.plot, title, rows, "us")
-    facts = {
-        "robot": tree.name,
-        "base": robot.base,
-        "nv": tree.nv,
-        "repeats": rounds,
-        "engines": _versions(engines, models),
-    }
-    report.finish({**facts, "calls": rows, "new_process": starts})
+        save_timings(report.plot, title, found.rows, "us")
+    report.finish({**_facts(found), "calls": found.rows, "new_process": starts})
+
+
+def _facts(found: Benchmark) -> dict[str, Any]:
+    """What `--json` says of a benchmark besides its rows."""
+    facts = {"robot": found.robot, "base": found.base, "nv": found.nv}
+    if found.states is not None:
+        facts["states"] = found.states
+    return {**facts, "repeats": found.repeats, "engines": found.engines}
 
 
 def _first_batch(robot: BenchRobot) -> str:
@@ -197,85 +194,67 @@ def _first_batch(robot: BenchRobot) -> str:
     return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
 
 
-def _versions(engines: Sequence[EngineAdapter], models: Sequence[EngineModel]) -> dict[str, str]:
-    """The versions of the engines that took the robot."""
-    taken = {model.engine for model in models}
-    return {engine.title: engine.version() for engine in engines if engine.title in taken}
-
-
 def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
-    from ..bench.arithmetic import arithmetic_rows
-    from ..bench.batches import after_another, batch_rows
-    from ..bench.robots import random_states
-    from ..compare.engines import installed_engines, read_by_engines
+    from ..bench import time_batches
     from ..engine.threads import thread_count
     from .bench_tables import arithmetic_table, timing_table
 
-    tree = robot.tree
-    states = random_states(tree, seed, count)
     with messages().status("preparing kernels and timing ..."):
-        engines = installed_engines(report.notes)
-        models = read_by_engines(engines, tree, robot.text, report.notes)
-        rows = batch_rows(tree, models, states, rounds, report.notes)
-        arithmetic = arithmetic_rows(tree, states, rounds, report.notes)
-        disturbed = after_another(tree, models, states, rounds)
-    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: {count} states on {thread_count()} threads"
+        found = time_batches(robot, states=count, rounds=rounds, seed=seed)
+    report.notes += found.notes
+    arithmetic, disturbed = found.more["arithmetic"], found.more["after_another"]
+    title = (
+        f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: {count} states on {thread_count()} threads"
+    )
     if disturbed:
         told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
             f"ns per state of forward_dynamics {told}: of pin.abaInParallel, whose threads spin on; hence the pauses"
         )
-    report.print(timing_table(f"{title}; per state, or step of a rollout", rows, "ns"), arithmetic_table(arithmetic))
-    report.explain(rows)
+    report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
+    report.print(arithmetic_table(arithmetic))
+    report.explain(found.rows)
     if report.plot is not None:
         from ..plotting.bench import save_timings
 
-        save_timings(report.plot, title, rows, "ns")
-    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "states": count, "repeats": rounds}
-    report.finish(
-        {
-            **facts,
-            "engines": _versions(engines, models),
-            "batches": rows,
-            "arithmetic": arithmetic,
-            "after_another": disturbed,
-        }
-    )
+        save_timings(report.plot, title, found.rows, "ns")
+    more = {"batches": found.rows, "arithmetic": arithmetic, "after_another": disturbed}
+    report.finish({**_facts(found), **more})
 
 
 def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
     import numpy as np
 
-    from ..bench.sizes import SIZES, size_rows
+    from ..bench import time_sizes
+    from ..bench.sizes import SIZES
     from .bench_tables import size_table
 
     if largest < SIZES[0]:
         raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
-    tree = robot.tree
     with messages().status("timing ..."):
-        rows = size_rows(tree, np.float32 if single else np.float64, largest, seed)
-    title = f"{tree.name}, {robot.base} base, {rows[0]['threads']} threads"
-    report.print(size_table(title, rows))
+        found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
+    title = f"{found.robot}, {found.base} base, {found.rows[0]['threads']} threads"
+    report.print(size_table(title, found.rows))
     if report.plot is not None:
         from ..plotting.bench import save_sizes
 
-        save_sizes(report.plot, title, rows)
-    report.finish({"robot": tree.name, "base": robot.base, "nv": tree.nv, "sizes": rows})
+        save_sizes(report.plot, title, found.rows)
+    report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
 
 
 def _summary(
     report: _Report, names: list[str] | None, base: str, mimic: str | None, batch: int, rounds: int | None, seed: int
 ) -> None:
+    from ..bench import ratios, time_robots
     from ..bench.robots import STANDARD
-    from ..bench.several import BATCH, BATCH_ROUNDS, ratios, summary_rows
     from .bench_tables import ratio_table
 
     if not names:
         names, base, mimic = list(STANDARD), "floating", "free"
     with messages().status("timing ...") as status, checked_loading(base, mimic):
-        found = summary_rows(
-            names, base, mimic, batch or BATCH, rounds or CALL_ROUNDS, rounds or BATCH_ROUNDS, seed,
-            lambda text: status.update(f"timing: {text} ..."),
+        found = time_robots(
+            names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
+            rounds or SUMMARY_BATCH_ROUNDS, seed, tell=lambda text: status.update(f"timing: {text} ..."),
         )  # fmt: skip
     robots = [each["robot"] for each in found]
     titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}

@@ -62,7 +62,7 @@ def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots:
     """Draw how many times longer the other engines take than our fastest call: axes for each table, groups of bars for
     what is computed beside whom, in them a bar for each robot.
 
-    tables: by title, rows as `bench.several.ratios` gives them.
+    tables: by title, rows as `bench.ratios` gives them.
     """
     best = {title: _best_ratios(rows) for title, rows in tables.items()}
     bars = len(robots) * max(map(len, best.values()))
