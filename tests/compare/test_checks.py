@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import treesim
+from tests import layouts
 from treesim.compare import CANONICAL, RAW, EngineAdapter, EngineError, EngineModel, Results, RobotSource, compare
 from treesim.compare.checks import compare_source
 from treesim.compare.source import read
-from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
+from treesim.compare.treesim_engine import TreesimEngine, TreesimModel, random_batch
 from treesim.errors import ArgumentError, PluginError, UnsupportedError
 
 URDF = """<robot name="arm">
@@ -85,6 +86,20 @@ def test_a_mirror_agrees():
 
 def test_it_is_an_engine_adapter():
     assert isinstance(Mirror(), EngineAdapter) and isinstance(TreesimEngine(None), EngineAdapter)
+
+
+def test_treesim_s_own_layout():
+    robot = layouts.robot(0, True, ("revolute", "continuous", "spherical", "planar"))
+    layouts.check(robot, TreesimEngine(None).read(robot).layout, 1)
+
+
+def test_single_calls_and_batches_give_the_same():
+    model = TreesimEngine("bullet").read(treesim.load(URDF))
+    batch = random_batch(model.robot, 3, 0, 5, 1e-3)
+    together, singly = model.evaluate(batch).values, EngineModel.evaluate(model, batch).values
+    assert together.keys() == singly.keys()
+    for quantity, values in together.items():
+        np.testing.assert_allclose(singly[quantity], values, rtol=1e-12, atol=1e-12)
 
 
 def test_the_engine_gets_the_file_and_our_bodies():

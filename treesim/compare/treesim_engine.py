@@ -8,6 +8,7 @@ import treesim
 
 from ..model.tree import Tree
 from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
+from .layouts import Reordered
 
 
 class TreesimModel(EngineModel):
@@ -18,23 +19,44 @@ class TreesimModel(EngineModel):
     def __init__(self, robot: Tree, integrator: str | None) -> None:
         super().__init__(robot)
         self.integrator = integrator
+        self.layout = Reordered(np.arange(robot.nq), np.arange(robot.nv))
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Return treesim's arrays for a batch of states."""
-        robot, q, v = self.robot, states.q, states.v
-        mass_matrix = treesim.mass_matrix(robot, q)
+        """Return treesim's arrays for a batch of states, each quantity in one call."""
+        q, v = states.q, states.v
+        mass_matrix = self.mass_matrix(q)
         values = self.bodies() | {
-            "pose": np.array([treesim.body_poses(robot, state)[1:] for state in q]),
+            "pose": np.array([self.body_poses(state) for state in q]),
             "mass_matrix": mass_matrix,
-            "bias": treesim.bias_forces(robot, q, v),
-            "inverse_dynamics": treesim.inverse_dynamics(robot, q, v, states.a),
-            "forward_dynamics": treesim.forward_dynamics(robot, q, v, states.tau),
+            "bias": treesim.bias_forces(self.robot, q, v),
+            "inverse_dynamics": self.inverse_dynamics(q, v, states.a),
+            "forward_dynamics": self.forward_dynamics(q, v, states.tau),
             "inverse_mass_matrix": np.linalg.inv(mass_matrix),
         }
         if states.steps:
             motion = self.trajectory(states.q0, states.v0, states.steps, states.dt)
             values["trajectory_q"], values["trajectory_v"] = motion
         return Results(values)
+
+    def body_poses(self, q: np.ndarray) -> np.ndarray:
+        """Return the bodies' poses (N, 4, 4) in the world."""
+        return treesim.body_poses(self.robot, q)[1:]
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """Return M (..., nv, nv)."""
+        return treesim.mass_matrix(self.robot, q)
+
+    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """Return the inverse of M (..., nv, nv), by numpy."""
+        return np.linalg.inv(self.mass_matrix(q))
+
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv)."""
+        return treesim.inverse_dynamics(self.robot, q, v, a)
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return the derivative (..., nv) of v."""
+        return treesim.forward_dynamics(self.robot, q, v, tau)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end."""

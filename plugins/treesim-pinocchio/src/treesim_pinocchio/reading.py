@@ -46,7 +46,7 @@ def from_tree(robot: Tree) -> PinocchioModel:
     turns = {0: np.eye(3)}
     for i, body in enumerate(robot.bodies, start=1):
         joint = body.joint
-        turns[i] = axis_rotation(joint.axis) if joint.type in TURNED else np.eye(3)
+        turns[i] = axis_rotation(np.array(joint.axis)) if joint.type in TURNED else np.eye(3)
         turned[joint.name] = turns[i]
         on_parent = Placement(turns[body.parent].T) @ joint.placement @ Placement(turns[i])
         index = model.addJoint(body.parent, JOINTS[joint.type](np.array(joint.axis)), se3(on_parent), joint.name)
