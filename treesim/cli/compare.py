@@ -57,7 +57,8 @@ def _print_report(report: Report) -> None:
         ("changed for the comparison", [f"{level}: {'; '.join(found)}" for level, found in report.changes.items()]),
         ("not compared", [f"{what.replace('_', ' ')}: {why}" for what, why in report.skipped.items()]),
     ):
-        console.print(f"{title}:")
+        if entries:
+            console.print(f"{title}:")
         for entry in entries:
             console.print(f"  {entry}")
     console.print(report.summary, style="green" if report.passed else "bold red")

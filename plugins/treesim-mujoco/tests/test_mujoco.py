@@ -11,8 +11,9 @@ from treesim_mujoco.layout import MujocoLayout
 
 import treesim
 from tests import layouts
-from treesim.compare import EngineAdapter, Motion, States, compare
+from treesim.compare import EngineAdapter, EngineError, Motion, States, compare
 from treesim.errors import UnsupportedError
+from treesim.urdf import to_urdf
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical")
@@ -33,7 +34,8 @@ def test_it_is_an_engine_adapter():
 def test_agrees(name, base):
     report = compare(name, MujocoAdapter(), base=base, states=10, steps=300)
     assert report.passed, report.summary
-    assert len(report.rows) == 10 and "raw level" in report.skipped
+    assert len(report.rows) == 19 and not report.skipped
+    assert any("removed" in change for change in report.changes["raw"])
 
 
 @pytest.mark.parametrize("floating", [True, False])
@@ -76,6 +78,18 @@ def test_bodies_without_mass_are_refused():
     joint = treesim.Joint("slide", "prismatic")
     with pytest.raises(UnsupportedError, match=r"MuJoCo cannot take this robot \(.*mass"):
         read(treesim.Tree("ghost", [treesim.Body("ghost", 0, joint)]))
+
+
+def test_a_file_with_inertias_that_no_solid_body_has_is_left_out():
+    report = compare("allegro_right_hand", MujocoAdapter(), base="fixed", states=3, steps=0)
+    assert report.passed and "inertia must satisfy" in report.skipped["raw level"]
+
+
+def test_a_file_that_mujoco_reads_otherwise_is_told():
+    robot = treesim.load("ur5", base="fixed")
+    fewer = treesim.Tree("fewer", robot.bodies[:3])
+    with pytest.raises(EngineError, match="MuJoCo reads other joints"):
+        MujocoAdapter().read(robot, to_urdf(fewer), "raw")
 
 
 def test_cases_of_single_states_and_rollouts():

@@ -1,4 +1,4 @@
-"""The adapter: MuJoCo takes the robot's bodies alone, whatever text there is."""
+"""The adapter: MuJoCo reads the user's file, stripped of shapes and limits, or the bodies written out again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import mujoco
 
-from treesim.compare import CANONICAL
+from treesim.compare import CANONICAL, RAW
+from treesim.compare.source import is_floating
 
 from .model import MujocoModel
+from .reading import bodies_alone, stripped
 from .timed import ENGINE
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class MujocoAdapter:
     name = "mujoco"
     title = ENGINE
     integrator: str | None = "semi_implicit_euler"
-    levels: tuple[str, ...] = (CANONICAL,)
+    levels: tuple[str, ...] = (RAW, CANONICAL)
     timed = CANONICAL
 
     def version(self) -> str:
@@ -38,6 +40,10 @@ class MujocoAdapter:
         return None
 
     def read(self, robot: Tree, urdf: str, level: str) -> MujocoModel:
-        """Return the robot's bodies in MuJoCo, written by `reading.bodies_alone`: the text that it would read of itself
-        has contacts, limits and meshes. Raises UnsupportedError if MuJoCo does not take them."""
-        return MujocoModel(robot)
+        """Return the robot in MuJoCo; at the canonical level from `reading.bodies_alone`, which has no limits.
+
+        Raises UnsupportedError if MuJoCo does not take the bodies, and EngineError if it reads other joints.
+        """
+        if level == RAW:
+            return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
+        return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))

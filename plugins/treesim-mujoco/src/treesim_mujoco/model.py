@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 class MujocoModel(EngineModel):
     """MuJoCo's model of a robot's bodies, without contacts, limits and other constraints.
 
-    Raises UnsupportedError if MuJoCo does not take the robot.
+    urdf: a text made fit for MuJoCo. changes: what was changed in it. Raises UnsupportedError if MuJoCo does not take
+    the robot, and EngineError if it reads other joints than treesim.
     """
 
     engine = timed.ENGINE
-    changes = ("bodies alone: no shapes and limits", "constraints and contacts are off, integrator Euler")
 
-    def __init__(self, robot: Tree) -> None:
+    def __init__(self, robot: Tree, urdf: str, changes: tuple[str, ...]) -> None:
         super().__init__(robot)
-        self.model: Any = model_of(robot)
+        self.changes = (*changes, "constraints and contacts off, integrator Euler")
+        self.model: Any = model_of(robot, urdf)
         self.data: Any = mujoco.MjData(self.model)
         self.layout: MujocoLayout = MujocoLayout(robot, self.model)
         self._bodies = [self.model.body(body.name).id for body in robot.bodies]
