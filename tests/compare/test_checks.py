@@ -139,10 +139,11 @@ def test_an_engine_without_functions_says_so():
             return TreesimModel(self.robot, None).bodies()
 
     mirror = Mirror()
-    mirror.integrator, mirror.read = None, lambda robot, urdf, level: Weighing(robot)
+    mirror.read = lambda robot, urdf, level: Weighing(robot)
     report = ask(mirror)
     assert report.passed and {row.quantity for row in report.rows} == {"mass", "com", "inertia"}
     assert report.skipped["bias"] == "scales has no function for inverse dynamics"
+    assert report.skipped["trajectory (canonical level)"] == "scales has no function for trajectories"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -76,7 +77,8 @@ class EngineModel:
     def __init__(self, robot: Tree) -> None:
         self.robot = robot
 
-    # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function
+    # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function;
+    # a comparison needs `bodies`, and leaves out what else there is not
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame."""
@@ -114,16 +116,12 @@ class EngineModel:
     def evaluate(self, states: StateBatch) -> Results:
         """Return the results for a batch of states, here one call after the other; raises EngineError if it fails."""
         values, skipped = self.bodies(), dict(self.skipped)
-        for quantity, function in _evaluations(self, states).items():
-            if quantity in skipped:
-                continue
-            try:
-                values[quantity] = function()
-            except UnsupportedError as error:
-                skipped[quantity] = str(error)
-        if states.steps and "trajectory" not in skipped:
-            motion = self.trajectory(states.q0, states.v0, states.steps, states.dt)
-            values["trajectory_q"], values["trajectory_v"] = motion
+        for quantity, evaluation in _evaluations(self, states).items():
+            if quantity not in skipped:
+                try:
+                    values |= evaluation()
+                except UnsupportedError as error:
+                    skipped[quantity] = str(error)
         return Results(values, skipped, self.changes)
 
     # calls to be timed, for the benchmark; a list is empty where the engine has none
@@ -149,21 +147,28 @@ class EngineModel:
         return []
 
 
-def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[], np.ndarray]]:
+def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[], dict[str, np.ndarray]]]:
     """What evaluates each quantity, state after state."""
     q, v, a, tau = states.q, states.v, states.a, states.tau
 
-    def each(call: Callable[..., np.ndarray], *arguments: np.ndarray) -> Callable[[], np.ndarray]:
-        return lambda: np.array([call(*state) for state in zip(*arguments, strict=True)])
+    def trajectory() -> dict[str, np.ndarray]:
+        names = ("trajectory_q", "trajectory_v")
+        return dict(zip(names, model.trajectory(states.q0, states.v0, states.steps, states.dt), strict=True))
 
-    return {
-        "pose": each(model.body_poses, q),
-        "mass_matrix": each(model.mass_matrix, q),
-        "inverse_mass_matrix": each(model.inverse_mass_matrix, q[:INVERSE_MASS_MATRICES]),
-        "bias": each(model.inverse_dynamics, q, v, np.zeros_like(a)),
-        "inverse_dynamics": each(model.inverse_dynamics, q, v, a),
-        "forward_dynamics": each(model.forward_dynamics, q, v, tau),
+    calls: dict[str, tuple[Callable[..., np.ndarray], tuple[np.ndarray, ...]]] = {
+        "pose": (model.body_poses, (q,)),
+        "mass_matrix": (model.mass_matrix, (q,)),
+        "inverse_mass_matrix": (model.inverse_mass_matrix, (q[:INVERSE_MASS_MATRICES],)),
+        "bias": (model.inverse_dynamics, (q, v, np.zeros_like(a))),
+        "inverse_dynamics": (model.inverse_dynamics, (q, v, a)),
+        "forward_dynamics": (model.forward_dynamics, (q, v, tau)),
     }
+    found = {quantity: partial(_each, quantity, call, arguments) for quantity, (call, arguments) in calls.items()}
+    return {**found, **({"trajectory": trajectory} if states.steps else {})}
+
+
+def _each(quantity: str, call: Callable[..., np.ndarray], arguments: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+    return {quantity: np.array([call(*state) for state in zip(*arguments, strict=True)])}
 
 
 @runtime_checkable
