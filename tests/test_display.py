@@ -21,6 +21,7 @@ from treesim import (
     control,
     plugins,
 )
+from treesim.bench import Benchmark
 from treesim.compare import Report, Row
 from treesim.display import MOST_ROWS, batch, html_table, selection, span
 from treesim.dynamics.conjugate_gradient import Solution
@@ -58,7 +59,9 @@ SPACES = treesim.OperationalSpace(
 HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, -2e-3]), np.array(1), "arm")
 FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
 MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)
-REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), verdict="they agree")
+REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), summary="they agree")
+CASE = {"quantity": "mass", "engine": "treesim", "call": "m", "numbers": "float64", "min_s": 1e-6}
+BENCHMARK = Benchmark("batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJoCo": "4"})
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 LINES = {
     "<Tree 'one <b>': 1 bodies, nq 1, nv 1, 1.5 kg>": FLAT,
@@ -77,6 +80,7 @@ LINES = {
     "<Zero: no torque>": control.Zero(ROBOT),
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
+    "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import control, rollouts, testing
-from treesim.compare import compare
+from treesim import bench, control, rollouts, testing
+from treesim.compare import compare, find_engine
 from treesim.dynamics import conjugate_gradient, schedules
 from treesim.model import generators
 
@@ -27,10 +27,17 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.chain,
         generators.random_tree,
         treesim.urdf.installed_robots,
+        bench.time_batches,
+        bench.time_calls,
+        bench.time_robots,
+        bench.time_sizes,
+        bench.time_start,
         compare,
         *(getattr(testing, name) for name in testing.__all__),
+        find_engine,
     )
 }
+NEEDED = {compare: "treesim_pybullet", find_engine: "treesim_pinocchio"}
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 
 
@@ -45,8 +52,8 @@ def examples_of(name, thing):
 @pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=[*PUBLIC, *OF_SUBMODULES])
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    if thing is compare:
-        pytest.importorskip("treesim_pybullet")
+    if thing in NEEDED:
+        pytest.importorskip(NEEDED[thing])
     test, told = examples_of(name, thing), []
     shown = [example for example in test.examples if example.want or example.exc_msg]
     assert "\nExample:\n" in thing.__doc__.replace("    ", "") and shown, f"{name} has no example that shows a result"

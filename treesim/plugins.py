@@ -55,7 +55,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "bullet": "treesim.integrators.bullet:BulletRule",
     },
     "viewers": {},
-    "referees": {},
+    "engines": {},
 }
 
 
@@ -65,7 +65,7 @@ SINGULAR: dict[PluginKind, str] = {
     "constrained": "method of constrained dynamics",
     "integrators": "integrator",
     "viewers": "viewer",
-    "referees": "referee",
+    "engines": "engine",
 }  # what messages call one implementation of a kind
 
 

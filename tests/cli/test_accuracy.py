@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import treesim
+from treesim.bench.accuracy import error_rows
 from treesim.cli import accuracy
 from treesim.cli.accuracy_robots import TABLES, _cell
 from treesim.cli.main import app
@@ -13,7 +14,7 @@ from treesim.engine.generic import runs_compiled
 
 
 def test_rows_hold_every_backend_and_what_is_expected():
-    rows = list(accuracy.error_rows((10,), lambda text: None))
+    rows = list(error_rows((10,), lambda text: None))
     assert {row["regime"] for row in rows} == {"force-driven", "prescribed motion"}
     for row in rows:
         assert [entry["backend"] for entry in row["errors"]] == [

@@ -1,8 +1,7 @@
-"""`treesim bench`: honest numbers, and a plain word when there is no peer."""
+"""`treesim bench`: honest numbers, and a plain word when there is no other engine."""
 
 from __future__ import annotations
 
-import builtins
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,22 +11,26 @@ import numpy as np
 import pytest
 
 import treesim as package
-from treesim.cli import bench_arithmetic, bench_batches, bench_plots, fma_peak, timing
-from treesim.cli.bench_arithmetic import arithmetic
-from treesim.cli.bench_robot import bench_robot, random_states
-from treesim.cli.bench_start import first_results
-from treesim.cli.contenders import FILL, Contender, Motion, measured
-from treesim.cli.operational_rows import spread_leaves
-from treesim.cli.peers import MujocoPeer
-from treesim.cli.timing import interleaved, on_threads
+from treesim.bench import arithmetic as bench_arithmetic
+from treesim.bench import batches as bench_batches
+from treesim.bench import fma_peak, timing
+from treesim.bench.arithmetic import arithmetic
+from treesim.bench.batches import FILL
+from treesim.bench.measure import measured
+from treesim.bench.operational import spread_leaves
+from treesim.bench.robots import bench_robot, random_states
+from treesim.bench.startup import first_results
+from treesim.bench.timing import interleaved, on_threads
+from treesim.compare import BenchmarkCase, Motion, find_engine
 from treesim.engine.llvm.elementary import sincos_arithmetic
 from treesim.errors import TreesimError
 from treesim.kernels import numbers
 from treesim.kernels.status import FINE
 from treesim.model import generators
+from treesim.plotting.bench import _best_ratios
 
 QUICK = ("--repeats", 1)
-OTHERS = {"Pinocchio": "pinocchio", "MuJoCo": "mujoco", "PyBullet": "treesim_pybullet"}
+OTHERS = {"Pinocchio": "treesim_pinocchio", "MuJoCo": "treesim_mujoco", "PyBullet": "treesim_pybullet"}
 
 
 @pytest.fixture(autouse=True)
@@ -111,12 +114,10 @@ def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(clock: Clock
     def sleeper(seconds: float) -> Callable[[], np.ndarray]:
         return lambda: clock.sleep(seconds) or np.ones(1)  # type: ignore[func-returns-value]
 
-    def contender(engine: str, name: str, seconds: float, states: int = 1) -> Contender:
-        return Contender(engine, name, "sleep", sleeper(seconds), lambda: np.ones(1), "", states)
+    def case(engine: str, name: str, seconds: float, states: int = 1) -> BenchmarkCase:
+        return BenchmarkCase(engine, name, "sleep", sleeper(seconds), lambda: np.ones(1), "", states)
 
-    ours, *theirs = measured(
-        [contender("treesim", "a", 1e-3), contender("b", "b1", 8e-3, 2), contender("b", "b2", 6e-3, 2)], 2, {}
-    )
+    ours, *theirs = measured([case("treesim", "a", 1e-3), case("b", "b1", 8e-3, 2), case("b", "b2", 6e-3, 2)], 2, {})
     assert [row["min_s"] for row in (ours, *theirs)] == pytest.approx([1e-3, 4e-3, 3e-3])
     assert ours["times_faster_than"] == {"b": theirs[1]["min_s"] / ours["min_s"]}
     assert ours["error"] is None and theirs[0]["error"] == 0.0
@@ -143,14 +144,14 @@ def test_agrees_with_the_other_engines(
 
 def test_chain_by_name(answer: Callable[..., Any], engines: None) -> None:
     result = answer("bench", "chain5", *QUICK)
-    assert result["nv"] == 5 and result["peers"].keys() == OTHERS.keys()
+    assert result["nv"] == 5 and result["engines"].keys() == OTHERS.keys()
 
 
 def test_spherical_joints_are_compared_where_they_are_known(
     answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
 ) -> None:
     result = answer("bench", make_robot(shoulder="spherical"), *QUICK)
-    assert result["peers"].keys() == {"MuJoCo"}
+    assert result["engines"].keys() == {"MuJoCo"}
     assert all(row["error"] < 1e-9 for row in result["calls"] if row["engine"] == "MuJoCo")
     assert any("Pinocchio does not read spherical joints" in note for note in result["notes"])
     assert any("PyBullet: its functions" in note or "spherical" in note for note in result["notes"][1:])
@@ -159,18 +160,11 @@ def test_spherical_joints_are_compared_where_they_are_known(
 def test_without_other_engines_it_says_so(
     treesim: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] in OTHERS.values():
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(package.plugins, "_entry_points", lambda kind: {})
     result = treesim("bench", robot, *QUICK)
     assert result.exit_code == 0 and "mass_matrix" in result.stdout
     for name in OTHERS:
-        assert f"note: {name}" in result.stdout
+        assert f"note: {name}'s plugin treesim-" in result.stdout
 
 
 def test_every_backend_can_be_timed(answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +192,7 @@ def test_batches_beside_other_engines(
     assert all(0 < row["min_s"] <= row["median_s"] for row in rows.values())
     assert 0 < rows["forward_dynamics", "float32"]["error"] < 1e-3
     assert rows["forward_dynamics", "float64"]["error"] < 1e-12
-    for call in ("pin.abaInParallel", "pin.rneaInParallel", "mujoco.rollout"):
+    for call in ("pin.abaInParallel", "pin.rneaInParallel", "mujoco.rollout", "mujoco.batch"):
         assert rows[call, "float64"]["error"] < 1e-10
     assert rows["rollout", "float64"]["times_faster_than"].keys() == {"MuJoCo"}
     assert rows["mass_matrix", "float64"]["times_faster_than"].keys() == {"Pinocchio"}
@@ -223,14 +217,17 @@ def test_batches_of_a_pendulum(answer: Callable[..., Any], engines: None) -> Non
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_rollouts_are_mujocos(make_robot: Callable[..., str], base: str) -> None:
     """The same semi-implicit rule, so the same states after many steps, also of a spinning base."""
-    pytest.importorskip("mujoco")
+    pytest.importorskip("treesim_mujoco")
     robot = bench_robot(make_robot(shoulder="spherical"), base, None, [])
     states, steps, dt = random_states(robot.tree, 0, 5), 30, 1e-3
     tau = states.tau * (np.arange(robot.tree.nv) >= 6 * (base == "floating"))
     controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (5, steps, robot.tree.nv)))
     ours = package.rollout(robot.tree, states.q, states.v, controls, dt=dt).q[:, -1]
     assert abs(ours - states.q).max() > 0.01
-    for theirs in MujocoPeer(robot.tree, robot.xml).rollouts(Motion(states.q, states.v, controls, dt), 2):
+    mujoco = find_engine("mujoco").read(robot.tree, robot.xml, "canonical")
+    cases = mujoco.rollouts(Motion(states.q, states.v, controls, dt), 2)
+    assert {case.name.partition(",")[0] for case in cases} == {"mujoco.rollout", "mujoco.batch"}
+    for theirs in cases:
         np.testing.assert_allclose(theirs.result(), ours, atol=1e-12)
 
 
@@ -320,4 +317,4 @@ def test_the_picture_of_ratios_leaves_bare_memory_out() -> None:
         {"quantity": "mass matrix", "call": call, "numbers": "float64", "ratios": {"arm": {"Pinocchio": ratio}}}
         for call, ratio in (("mass_matrix", 2.0), (FILL, 9.0), ("Dynamics.mass_matrix", 3.0))
     ]
-    assert bench_plots._best_ratios(rows) == {"mass matrix: Pinocchio": {"arm": 3.0}}
+    assert _best_ratios(rows) == {"mass matrix: Pinocchio": {"arm": 3.0}}

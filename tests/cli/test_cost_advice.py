@@ -1,7 +1,7 @@
 """`treesim cost --advice`: what is advised beside what is fastest."""
 
 import treesim
-from treesim.cli.cost_advice import compared
+from treesim.bench.advice import compared
 from treesim.dynamics.advice import advise
 from treesim.model import generators as make
 

@@ -7,9 +7,9 @@ import pytest
 
 import treesim as package
 from tests import trees
-from treesim.cli.schedule_picture import depth_first
 from treesim.dynamics.schedules import scheduled_methods
 from treesim.model import generators as make
+from treesim.plotting.schedule import depth_first
 
 pytest.importorskip("matplotlib")
 

@@ -1,4 +1,4 @@
-"""A comparison with a referee whose faults are known: agreement passes, and every fault is found and located."""
+"""A comparison with an engine whose faults are known: agreement passes, and every fault is found and located."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.compare import Answers, Question, RefereeError, compare
-from treesim.compare.checks import compare_described
-from treesim.compare.own import Own
-from treesim.compare.source import Described, read
+from tests import layouts
+from treesim.compare import CANONICAL, RAW, EngineAdapter, EngineError, EngineModel, Results, RobotSource, compare
+from treesim.compare.checks import compare_source
+from treesim.compare.source import read, without_losses
+from treesim.compare.treesim_engine import TreesimEngine, TreesimModel, random_batch
 from treesim.errors import ArgumentError, PluginError, UnsupportedError
 
 URDF = """<robot name="arm">
@@ -27,16 +28,38 @@ URDF = """<robot name="arm">
 </robot>"""
 
 
-class Mirror:
-    """A referee that is treesim itself, except for what `distort` does to its answers."""
+class MirrorModel(EngineModel):
+    """treesim's results, distorted, and with some left out; tells its adapter of the batches that it gets."""
 
-    name = "mirror"
+    changes = ("mirrored",)
+
+    def __init__(self, mirror, robot):
+        super().__init__(robot)
+        self.mirror = mirror
+
+    def evaluate(self, states):
+        self.mirror.batches.append(states)
+        results = TreesimModel(self.robot, self.mirror.integrator).evaluate(states)
+        values = {key: np.array(value) for key, value in results.values.items()}
+        self.mirror.distort(values)
+        left_out = self.mirror.leave_out
+        kept = {key: value for key, value in values.items() if key not in left_out}
+        return Results(kept, dict.fromkeys(left_out, "left out"), self.changes)
+
+
+class Mirror:
+    """An engine that is treesim itself, except for what `distort` does to its results."""
+
+    name = title = "mirror"
     integrator: str | None = "bullet"
+    levels = (RAW, CANONICAL)
+    timed = RAW
 
     def __init__(self, distort=None, leave_out=()):
         self.distort = distort or (lambda values: None)
         self.leave_out = leave_out
-        self.asked: list[Question] = []
+        self.read_texts: list[tuple] = []
+        self.batches: list = []
 
     def version(self):
         return "1.0"
@@ -44,34 +67,83 @@ class Mirror:
     def refuses(self, robot):
         return "it has no elbow" if "elbow" not in robot.joint_names else None
 
-    def answer(self, question):
-        self.asked.append(question)
-        values = {key: np.array(value) for key, value in Own(self.integrator).answer(question).values.items()}
-        self.distort(values)
-        kept = {key: value for key, value in values.items() if key not in self.leave_out}
-        return Answers(kept, dict.fromkeys(self.leave_out, "left out"), ("mirrored",))
+    def read(self, robot, urdf, level):
+        self.read_texts.append((robot, urdf, level))
+        return MirrorModel(self, robot)
 
 
-def ask(referee, **options):
-    return compare(URDF, referee, **{"base": "fixed", "states": 4, "steps": 20} | options)
+def ask(engine, **options):
+    return compare(URDF, engine, **{"base": "fixed", "states": 4, "steps": 20} | options)
 
 
 def test_a_mirror_agrees():
     report = ask(Mirror())
-    assert report.passed and report.verdict == "treesim and mirror agree on all 19 rows"
-    assert {row.tier for row in report.rows} == {"raw", "canonical"}
+    assert report.passed and report.summary == "treesim and mirror agree on all 19 rows"
+    assert {row.level for row in report.rows} == {"raw", "canonical"}
     assert all(row.largest == 0.0 for row in report.rows if row.quantity != "trajectory")
     assert report.versions["mirror"] == "1.0" and report.changes["raw"] == ("mirrored",)
 
 
-def test_the_referee_sees_the_file_and_our_bodies():
+def test_it_is_an_engine_adapter():
+    assert isinstance(Mirror(), EngineAdapter) and isinstance(TreesimEngine(None), EngineAdapter)
+
+
+def test_treesim_s_own_layout():
+    robot = layouts.robot(0, True, ("revolute", "continuous", "spherical", "planar"))
+    layouts.check(robot, TreesimEngine(None).read(robot).layout, 1)
+
+
+def test_single_calls_and_batches_give_the_same():
+    model = TreesimEngine("bullet").read(without_losses(treesim.load(URDF)))
+    batch = random_batch(model.robot, 3, 0, 5, 1e-3)
+    together, singly = model.evaluate(batch).values, EngineModel.evaluate(model, batch).values
+    assert together.keys() == singly.keys()
+    for quantity, values in together.items():
+        np.testing.assert_allclose(singly[quantity], values, rtol=1e-12, atol=1e-12)
+
+
+def test_the_engine_gets_the_file_and_our_bodies():
     mirror = Mirror()
     ask(mirror)
-    raw, canonical = mirror.asked
-    assert 'damping="0.5"' in raw.urdf and "damping" not in canonical.urdf
-    assert raw.steps == 0 and canonical.steps == 20
-    assert not raw.robot.damping.any() and not raw.robot.friction.any()
-    np.testing.assert_array_equal(raw.q, canonical.q)
+    (robot, raw, _), (_, canonical, _) = mirror.read_texts
+    assert [level for *_, level in mirror.read_texts] == [RAW, CANONICAL]
+    assert 'damping="0.5"' in raw and "damping" not in canonical
+    assert not robot.damping.any() and not robot.friction.any()
+    first, second = mirror.batches
+    assert first.steps == 0 and second.steps == 20
+    np.testing.assert_array_equal(first.q, second.q)
+
+
+def test_a_level_that_the_engine_does_not_read_is_left_out():
+    mirror = Mirror()
+    mirror.levels = (CANONICAL,)
+    report = ask(mirror)
+    assert report.passed and {row.level for row in report.rows} == {"canonical"} and "raw level" in report.skipped
+
+
+def test_a_file_that_the_engine_does_not_know_is_left_out():
+    class Partial(Mirror):
+        def read(self, robot, urdf, level):
+            if level == RAW:
+                raise UnsupportedError("it reads no such joints")
+            return super().read(robot, urdf, level)
+
+    assert ask(Partial()).skipped == {"raw level": "it reads no such joints"}
+
+
+def test_an_engine_without_functions_says_so():
+    class Weighing(EngineModel):
+        engine = "scales"
+
+        def bodies(self):
+            return TreesimModel(self.robot, None).bodies()
+
+    mirror = Mirror()
+    mirror.read = lambda robot, urdf, level: Weighing(robot)
+    report = ask(mirror)
+    assert report.passed and {row.quantity for row in report.rows} == {"mass", "com", "inertia"}
+    assert report.skipped["bias"] == "scales has no function for inverse dynamics"
+    assert report.skipped["trajectory (canonical level)"] == "scales has no function for trajectories"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +169,8 @@ def test_a_fault_is_located_and_explained(quantity, entry, where, cause, fault):
     assert not report.passed
     assert [row.quantity for row in report.rows if not row.passed] == [quantity, quantity]
     assert report.row(quantity, "raw").where == where
-    assert where in report.verdict and cause in report.verdict and quantity.replace("_", " ") in report.verdict
-    assert ("not a number" in report.verdict) == np.isnan(fault)
+    assert where in report.summary and cause in report.summary and quantity.replace("_", " ") in report.summary
+    assert ("not a number" in report.summary) == np.isnan(fault)
 
 
 @pytest.mark.parametrize("fault", [1e-9, np.nan])
@@ -110,10 +182,10 @@ def test_a_fault_in_the_trajectory_fails(fault):
     report = ask(Mirror(distort))
     row = report.row("trajectory", "canonical")
     assert not report.passed and not row.passed and row.where == "step 7"
-    assert "valid for 20 of 20 steps" in row.note and "stepping rule" in report.verdict
+    assert "valid for 20 of 20 steps" in row.note and "stepping rule" in report.summary
 
 
-def test_the_tolerances_differ_by_tier():
+def test_the_tolerances_differ_by_level():
     def distort(values):
         values["bias"] *= 1 + 1e-11
 
@@ -121,17 +193,17 @@ def test_the_tolerances_differ_by_tier():
     assert report.row("bias", "raw").passed and not report.row("bias", "canonical").passed
 
 
-def test_what_the_referee_leaves_out_is_listed():
+def test_what_the_engine_leaves_out_is_listed():
     report = ask(Mirror(leave_out=("bias",)))
     assert report.passed and report.skipped == {"bias": "left out"}
     with pytest.raises(KeyError, match="bias"):
         report.row("bias", "raw")
 
 
-def test_a_tree_is_compared_in_the_canonical_tier_only():
+def test_a_tree_is_compared_at_the_canonical_level_only():
     report = compare(treesim.load(URDF), Mirror(), states=2, steps=0)
-    assert report.passed and {row.tier for row in report.rows} == {"canonical"}
-    assert report.sha256 is None and "raw tier" in report.skipped
+    assert report.passed and {row.level for row in report.rows} == {"canonical"}
+    assert report.sha256 is None and "raw level" in report.skipped
 
 
 def test_a_stream_is_read_once(tmp_path):
@@ -144,49 +216,55 @@ def test_a_stream_is_read_once(tmp_path):
 
 
 def test_the_trajectory_is_that_of_the_rule_that_is_asked_for():
-    report = compare_described(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=Own("explicit_euler"))
+    report = compare_source(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=TreesimEngine("explicit_euler"))
     assert [row.quantity for row in report.rows if not row.passed] == ["trajectory"]
 
 
-def test_a_referee_without_a_stepping_rule_is_not_asked_for_a_trajectory():
+def test_an_engine_without_a_stepping_rule_is_not_asked_for_a_trajectory():
     mirror = Mirror()
     mirror.integrator = None
     report = ask(mirror)
-    assert report.passed and all(question.steps == 0 for question in mirror.asked)
+    assert report.passed and all(batch.steps == 0 for batch in mirror.batches)
     assert "trajectory" not in {row.quantity for row in report.rows}
 
 
 def test_a_run_of_ours_that_breaks_down_fails():
-    class Broken(Own):
-        def trajectory(self, question, q0, v0):
-            q, v = super().trajectory(question, q0, v0)
+    class BrokenModel(TreesimModel):
+        def trajectory(self, *motion):
+            q, v = super().trajectory(*motion)
             q[15:], v[15:] = np.nan, np.nan
             return q, v
 
-    report = compare_described(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=Broken("bullet"))
+    class Broken(TreesimEngine):
+        def read(self, robot, urdf="", level=CANONICAL):
+            return BrokenModel(robot, self.integrator)
+
+    report = compare_source(read(URDF, "fixed"), Mirror(), states=1, steps=20, own=Broken("bullet"))
     row = report.row("trajectory", "canonical")
-    assert not row.passed and row.where == "step 15" and "not a number" in report.verdict
+    assert not row.passed and row.where == "step 15" and "not a number" in report.summary
 
 
-def test_a_referee_may_refuse():
+def test_an_engine_may_refuse():
     robot = treesim.load(URDF)
     body = replace(robot.bodies[0], joint=replace(robot.bodies[0].joint, name="hip"))
     with pytest.raises(UnsupportedError, match="mirror cannot judge 'leg': it has no elbow"):
-        compare_described(Described(treesim.Tree("leg", [body])), Mirror())
+        compare_source(RobotSource(treesim.Tree("leg", [body])), Mirror())
 
 
-def test_a_referees_failure_passes_through():
+def test_an_engine_s_failure_passes_through():
     class Broken(Mirror):
-        def answer(self, question):
-            raise RefereeError("lost")
+        def read(self, robot, urdf, level):
+            raise EngineError("lost")
 
-    with pytest.raises(RefereeError, match="lost"):
+    with pytest.raises(EngineError, match="lost"):
         ask(Broken())
 
 
-def test_a_referee_that_is_not_installed_is_named():
-    with pytest.raises(PluginError, match=r"'mirror'.*treesim-pybullet"):
-        compare("no such robot", "mirror")
+@pytest.mark.parametrize(("name", "plugin"), [("mirror", "pybullet"), ("mujoco", "mujoco"), ("pinocchio", "pinocchio")])
+def test_an_engine_that_is_not_installed_is_named(name, plugin, monkeypatch):
+    monkeypatch.setattr(treesim.plugins, "_entry_points", lambda kind: {})
+    with pytest.raises(PluginError, match=rf"'{name}'.*treesim-{plugin}"):
+        compare("no such robot", name)
 
 
 @pytest.mark.parametrize("options", [{"states": 0}, {"steps": -1}, {"dt": 0.0}])

@@ -15,12 +15,12 @@ from treesim.compare import Report, Row
 from treesim.errors import UnknownNameError
 
 AGREED = Report(
-    robot="arm", referee="mirror", base="fixed", sha256="0" * 64, gravity=(0.0, 0.0, -9.81), seed=3, dt=0.001,
-    versions={"treesim": "1", "mirror": "2"}, verdict="they agree", skipped={"jacobian": "is wrong"},
+    robot="arm", engine="mirror", base="fixed", sha256="0" * 64, gravity=(0.0, 0.0, -9.81), seed=3, dt=0.001,
+    versions={"treesim": "1", "mirror": "2"}, summary="they agree", skipped={"jacobian": "is wrong"},
     rows=(Row("mass_matrix", "raw", 5, 1e-15, 1e-16, 1e-7, True, "joint 'elbow'", "a note"),),
     changes={"raw": ("removed 2 <visual>",)},
 )  # fmt: skip
-DIFFER = replace(AGREED, rows=(replace(AGREED.rows[0], largest=float("nan"), passed=False),), verdict="they differ")
+DIFFER = replace(AGREED, rows=(replace(AGREED.rows[0], largest=float("nan"), passed=False),), summary="they differ")
 
 
 @pytest.fixture
@@ -69,5 +69,5 @@ def test_json_is_the_whole_output(run, report, code):
 
 
 def test_a_mistake_ends_in_2(run):
-    result, _ = run(UnknownNameError("no such referee"))
+    result, _ = run(UnknownNameError("no such engine"))
     assert result.exit_code == 2 and "Traceback" not in result.output

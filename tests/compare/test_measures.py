@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.compare.measures import CHAOS, errors, horizon, worst
+from treesim.compare.measures import CHAOS, errors, valid_steps, worst
 
 
 def test_error_is_relative_to_the_reference_or_to_the_scale():
@@ -29,5 +29,5 @@ def test_nan_is_the_worst():
 
 
 @pytest.mark.parametrize(("last", "steps"), [(0.1 * CHAOS, 4), (10 * CHAOS, 3), (np.nan, 4)])
-def test_horizon_ends_where_the_twin_departs(last, steps):
-    assert horizon(np.array([0.0, 1e-15, 1e-13, last])) == steps
+def test_valid_steps_end_where_the_perturbed_run_departs(last, steps):
+    assert valid_steps(np.array([0.0, 1e-15, 1e-13, last])) == steps

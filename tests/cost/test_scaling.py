@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import treesim
 from tests.trees import relative_error
 from treesim import plugins
-from treesim.cli import scaling as command
+from treesim.bench.scaling import added_memory, sweep
 from treesim.cli.main import app
 from treesim.cost import counting, scaling
 from treesim.cost.factorization import dense_factors, sparse_factors
@@ -100,7 +100,7 @@ def test_factors_count_as_their_exponents_say(family, factors):
 
 
 def test_command_stops_within_its_budget():
-    rows = command.sweep((10, 20), 1e-9, lambda text: None)
+    rows = sweep((10, 20), 1e-9, lambda text: None)
     assert {row["family"] for row in rows} == {family.name for family in scaling.FAMILIES}
     assert {row["backend"] for row in rows} == set(treesim.available("dynamics")) - {"auto"}
     for row in rows:
@@ -144,4 +144,4 @@ def test_factorization_table_has_the_papers_ratios():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_articulated_bodies_take_linear_memory_on_a_chain_of_10000():
-    assert command.added_memory("aba", 10_000)["added_bytes"] < 20e6  # a row of H for every body would be 800 MB
+    assert added_memory("aba", 10_000)["added_bytes"] < 20e6  # a row of H for every body would be 800 MB

@@ -34,7 +34,7 @@ def constraint_dynamics(asked, feet, kind, axes, q, v, tau):
     """Pinocchio's accelerations with the feet held."""
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for foot in feet:
-        frame = asked.model.frames[asked._frame(foot)]
+        frame = asked.model.frames[asked.frame(foot)]
         models.append(pin.RigidConstraintModel(kind, asked.model, frame.parentJoint, frame.placement, axes))
     return solved_by_pinocchio(asked, models, datas, q, v, tau)
 
@@ -45,9 +45,10 @@ def solved_by_pinocchio(asked, models, datas, q, v, tau):
         datas.append(model.createData())
     data = asked.model.createData()
     pin.initConstraintDynamics(asked.model, data, models, datas)
-    state = asked.configuration(q), asked.velocity(v), asked.velocity(tau)
+    to = asked.layout
+    state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.force_to_engine(q, tau)
     settings = pin.ProximalSettings(1e-14, 0.0, 10)
-    return pin.constraintDynamics(asked.model, data, *state, models, datas, settings)[asked.order]
+    return to.acceleration_from_engine(q, v, pin.constraintDynamics(asked.model, data, *state, models, datas, settings))
 
 
 @pytest.mark.parametrize("contact", CONTACTS)
@@ -86,7 +87,7 @@ def test_a_loop_between_two_bodies(pair, method, reference):
     loop = treesim.LoopConstraint(hand, "handle", reference=reference)
     found = treesim.constrained_dynamics(with_handle, q, still, tau, loop, method=method)
 
-    frames = [asked.model.frames[asked._frame(name)] for name in (hand, torso)]
+    frames = [asked.model.frames[asked.frame(name)] for name in (hand, torso)]
     at_torso = frames[1].placement * pin.SE3(pose)
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     models.append(

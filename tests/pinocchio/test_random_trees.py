@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from treesim_pinocchio.reading import from_tree
 
 import treesim
 from tests import sensitivity, trees
-from tests.pinocchio import oracle
 from tests.trees import random_state, relative_error
 
 EXACT = 1e-12
@@ -19,7 +19,7 @@ def pair(request):
         robot = trees.tree(request.param)
     else:
         robot = trees.random_tree(request.param, 3 + request.param, armature=0.2 * (request.param % 2))
-    return robot, oracle.from_tree(robot)
+    return robot, from_tree(robot)
 
 
 def test_poses_and_jacobians(pair):
@@ -41,17 +41,20 @@ def test_mass_matrix(pair):
 def test_bias_and_inverse_dynamics(pair):
     robot, pin = pair
     q, v, a, _, f_ext = random_state(robot, 2)
-    assert relative_error(treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext), pin.inverse(q, v, a, f_ext)) < EXACT
-    assert relative_error(treesim.bias_forces(robot, q, v), pin.inverse(q, v, 0 * a)) < EXACT
+    assert (
+        relative_error(treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext), pin.inverse_dynamics(q, v, a, f_ext))
+        < EXACT
+    )
+    assert relative_error(treesim.bias_forces(robot, q, v), pin.inverse_dynamics(q, v, 0 * a)) < EXACT
 
 
 @pytest.mark.parametrize("backend", treesim.available("dynamics"))
 def test_forward_dynamics(pair, backend):
     robot, pin = pair
     q, v, a, tau, f_ext = random_state(robot, 3)
-    for torque in (tau, pin.inverse(q, v, a, f_ext)):
+    for torque in (tau, pin.inverse_dynamics(q, v, a, f_ext)):
         result = treesim.forward_dynamics(robot, q, v, torque, f_ext=f_ext, backend=backend)
-        expected = pin.forward(q, v, torque, f_ext)
+        expected = pin.forward_dynamics(q, v, torque, f_ext)
         bound = sensitivity.of_forward_dynamics(robot, q, v, torque, expected, backend, f_ext=f_ext)
         assert sensitivity.farthest(result, expected) < 2 * bound  # both err
 

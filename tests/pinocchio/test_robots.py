@@ -72,8 +72,8 @@ def test_bias_and_inverse_dynamics(pair):
     robot, pin, _ = pair
     for q, v, a, _, f_ext in states(robot):
         tau = treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext)
-        assert relative_error(tau, pin.inverse(q, v, a, f_ext)) < EXACT
-        assert relative_error(treesim.bias_forces(robot, q, v), pin.inverse(q, v, 0 * a)) < EXACT
+        assert relative_error(tau, pin.inverse_dynamics(q, v, a, f_ext)) < EXACT
+        assert relative_error(treesim.bias_forces(robot, q, v), pin.inverse_dynamics(q, v, 0 * a)) < EXACT
 
 
 @pytest.mark.parametrize("backend", treesim.available("dynamics"))
@@ -84,7 +84,7 @@ def test_forward_dynamics(pair, backend):
     for q, v, a, tau, f_ext in states(robot):
         own_torques = treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext)
         for torques, truth in (
-            (tau, pin.forward(q, v, tau, f_ext)), (own_torques, a), (pin.inverse(q, v, a, f_ext), a)
+            (tau, pin.forward_dynamics(q, v, tau, f_ext)), (own_torques, a), (pin.inverse_dynamics(q, v, a, f_ext), a)
         ):  # fmt: skip
             result = treesim.forward_dynamics(robot, q, v, torques, f_ext=f_ext, backend=backend)
             bound = sensitivity.of_forward_dynamics(robot, q, v, torques, truth, backend, f_ext=f_ext)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import TreesimError
 from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, print_json
-
-if TYPE_CHECKING:
-    from ..cost.error_growth import Case
 
 QUICK = (10, 100)
 
@@ -47,6 +42,7 @@ def accuracy(
 
         show_robots(robots, base, mimic, states, json)
         return
+    from ..bench.accuracy import error_rows
     from ..cost.error_growth import LENGTHS
 
     with messages().status("computing ...") as status:
@@ -56,42 +52,6 @@ def accuracy(
         return
     for title in dict.fromkeys((row["table"], row["regime"]) for row in rows):
         _print(title, [row for row in rows if (row["table"], row["regime"]) == title])
-
-
-def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one."""
-    from ..cost import error_growth as growth
-    from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
-
-    for regime, kind, n, case in growth.growth_cases(lengths):
-        tell(f"{kind} chain of {n}, {regime}")
-        facts = {"table": f"{kind} chain", "regime": regime, "case": f"N = {n}"}
-        yield {**facts, "errors": _errors(case, GROWTH.get((regime, kind, n), {}))}
-    for name, regime, factor, case in growth.ill_conditioned_cases():
-        tell(f"{name}, {regime}")
-        facts = {"table": f"{name} in a random chain of 20", "regime": regime, "case": f"mass x {factor:.0e}"}
-        yield {**facts, "errors": _errors(case, ILL_CONDITIONED[name, regime, factor])}
-
-
-def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
-    """For every backend: its error, that after one refinement, and the expected one; None where it refuses."""
-    import treesim
-
-    from ..cost.error_growth import error
-    from ..cost.expected_errors import expected
-    from ..cost.robot import AUTO
-
-    rows = []
-    for name in treesim.available("dynamics"):
-        if name != AUTO:
-            values: list[float | None] = []
-            for refinements in (0, 1):
-                try:
-                    values.append(error(case, name, refinements))
-                except TreesimError:  # such as iterations that do not converge
-                    values.append(None)
-            rows.append({"backend": name, "error": values[0], "refined": values[1], "expected": expected(seen, name)})
-    return rows
 
 
 def _print(title: tuple[str, str], rows: list[dict[str, Any]]) -> None:

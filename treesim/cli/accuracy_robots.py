@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from .common import messages, output, print_json
+from .common import checked_loading, messages, output, print_json
 
-EXACT_STATES = 3  # on which exact digits are computed
 TABLES = (
     ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
     ("float64: errors against exact digits, generic and specialized code, relative", ("generic", "specialized")),
@@ -17,8 +16,10 @@ TABLES = (
 
 def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int, json: bool) -> None:
     """Print the errors on robots, as tables or as JSON."""
+    from ..bench.accuracy import EXACT_STATES, robot_rows
+
     notes: list[str] = []
-    with messages().status("computing ...") as status:
+    with messages().status("computing ...") as status, checked_loading(base, mimic):
         rows = list(robot_rows(names, base, mimic, states, notes, lambda text: status.update(f"computing: {text} ...")))
     if json:
         print_json({"base": base, "states": states, "robots": rows, "notes": notes})
@@ -32,22 +33,6 @@ def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int,
     )
     for note in dict.fromkeys(notes):
         output().print(f"note: {note}", soft_wrap=True)
-
-
-def robot_rows(
-    names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
-) -> Iterator[dict[str, Any]]:
-    """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`)."""
-    from ..cost.engine_errors import errors, problems
-    from .bench_robot import bench_robot
-
-    for name in names:
-        tree = bench_robot(name, base, mimic, notes).tree
-        found = []
-        for problem in problems(tree, states):
-            tell(f"{name}, {problem.name}")
-            found.append(errors(problem, min(states, EXACT_STATES))._asdict())
-        yield {"robot": name, "nv": tree.nv, "errors": found}
 
 
 def _print(title: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json as json_format
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from ..errors import ArgumentError
 from ..files import write_whole
-from .common import BaseOption, JsonOption, MimicOption, guarded, messages, output, plain, print_json
+from .common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    checked_loading,
+    guarded,
+    messages,
+    output,
+    plain,
+    print_json,
+)
 
 if TYPE_CHECKING:
-    from .bench_robot import BenchRobot
+    from ..bench import Benchmark, BenchRobot
+    from ..types import Base, Mimic
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
+BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
 BUSY = 0.5  # load average from which on other work shows in the times
 
 Robots = Annotated[
@@ -55,7 +68,7 @@ def bench(
 ) -> None:
     """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
     single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them."""
-    from .timing import on_threads
+    from ..bench.timing import on_threads
 
     if plot is not None:
         from ..plotting import require_matplotlib
@@ -68,9 +81,10 @@ def bench(
             return
         if not robots:
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
-        from .bench_robot import bench_robot
+        from ..bench.robots import bench_robot
 
-        robot = bench_robot(robots[0], base, mimic, report.notes)
+        with checked_loading(base, mimic):
+            robot = bench_robot(robots[0], base, mimic, report.notes)
         if sizes:
             _sizes(report, robot, sizes, single, seed)
         elif batch:
@@ -97,7 +111,7 @@ class _Report:
         for each in () if self.json else renderables:
             output().print(each, soft_wrap=isinstance(each, str))
 
-    def explain(self, rows: list[dict[str, Any]]) -> None:
+    def explain(self, rows: Sequence[dict[str, Any]]) -> None:
         """Show what the calls of these rows do, and the notes."""
         from .bench_tables import print_notes
 
@@ -144,109 +158,103 @@ def _environment() -> dict[str, Any]:
 
 
 def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_backend: bool, cold: bool) -> None:
-    from .bench_calls import call_rows
-    from .bench_robot import random_states
-    from .bench_start import first_results
+    from ..bench import time_calls, time_start
     from .bench_tables import start_table, timing_table
-    from .peers import peers_of
 
-    tree = robot.tree
     with messages().status("preparing kernels and timing ..."):
-        peers = peers_of(tree, robot.xml, report.notes)
-        rows = call_rows(tree, peers, random_states(tree, seed), rounds, every_backend, report.notes)
+        found = time_calls(robot, rounds=rounds, seed=seed, every_backend=every_backend)
         kinds = {"kept": False, **({"none yet": True} if cold else {})}
-        starts = {label: first_results(robot.source, robot.base, robot.mimic, empty) for label, empty in kinds.items()}
-    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: one state"
-    report.print(timing_table(title, rows, "us"))
-    report.explain(rows)
+        starts = {label: time_start(robot, cold=empty) for label, empty in kinds.items()}
+    report.notes += found.notes
+    title = f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: one state"
+    report.print(timing_table(title, found.rows, "us"))
+    report.explain(found.rows)
     report.print(start_table(starts, _first_batch(robot)))
     if report.plot is not None:
-        from .bench_plots import save_timings
+        from ..plotting.bench import save_timings
 
-        save_timings(report.plot, title, rows, "us")
-    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "repeats": rounds, "peers": _versions(peers)}
-    report.finish({**facts, "calls": rows, "new_process": starts})
+        save_timings(report.plot, title, found.rows, "us")
+    report.finish({**_facts(found), "calls": found.rows, "new_process": starts})
+
+
+def _facts(found: Benchmark) -> dict[str, Any]:
+    """What `--json` says of a benchmark besides its rows."""
+    facts = {"robot": found.robot, "base": found.base, "nv": found.nv}
+    if found.states is not None:
+        facts["states"] = found.states
+    return {**facts, "repeats": found.repeats, "engines": found.engines}
 
 
 def _first_batch(robot: BenchRobot) -> str:
     import numpy as np
 
+    from ..bench.engine_choice import engine_of_batch
     from ..engine.call.specialized import STATES
-    from .bench_engine import engine_of_batch
 
     return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
 
 
-def _versions(peers: list[Any]) -> dict[str, str]:
-    return {peer.name: peer.version for peer in peers}
-
-
 def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
+    from ..bench import time_batches
     from ..engine.threads import thread_count
-    from .bench_arithmetic import arithmetic_rows
-    from .bench_batches import after_another, batch_rows
-    from .bench_robot import random_states
     from .bench_tables import arithmetic_table, timing_table
-    from .peers import peers_of
 
-    tree = robot.tree
-    states = random_states(tree, seed, count)
     with messages().status("preparing kernels and timing ..."):
-        peers = peers_of(tree, robot.xml, report.notes)
-        rows = batch_rows(tree, peers, states, rounds, report.notes)
-        arithmetic = arithmetic_rows(tree, states, rounds, report.notes)
-        disturbed = after_another(tree, peers, states, rounds)
-    title = f"{tree.name}, {robot.base} base, {tree.nv} degrees of freedom: {count} states on {thread_count()} threads"
+        found = time_batches(robot, states=count, rounds=rounds, seed=seed)
+    report.notes += found.notes
+    arithmetic, disturbed = found.more["arithmetic"], found.more["after_another"]
+    title = (
+        f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: {count} states on {thread_count()} threads"
+    )
     if disturbed:
         told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
             f"ns per state of forward_dynamics {told}: of pin.abaInParallel, whose threads spin on; hence the pauses"
         )
-    report.print(timing_table(f"{title}; per state, or step of a rollout", rows, "ns"), arithmetic_table(arithmetic))
-    report.explain(rows)
+    report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
+    report.print(arithmetic_table(arithmetic))
+    report.explain(found.rows)
     if report.plot is not None:
-        from .bench_plots import save_timings
+        from ..plotting.bench import save_timings
 
-        save_timings(report.plot, title, rows, "ns")
-    facts = {"robot": tree.name, "base": robot.base, "nv": tree.nv, "states": count, "repeats": rounds}
-    report.finish(
-        {**facts, "peers": _versions(peers), "batches": rows, "arithmetic": arithmetic, "after_another": disturbed}
-    )
+        save_timings(report.plot, title, found.rows, "ns")
+    more = {"batches": found.rows, "arithmetic": arithmetic, "after_another": disturbed}
+    report.finish({**_facts(found), **more})
 
 
 def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
     import numpy as np
 
-    from .bench_sizes import SIZES, size_rows
+    from ..bench import time_sizes
+    from ..bench.sizes import SIZES
     from .bench_tables import size_table
 
     if largest < SIZES[0]:
         raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
-    tree = robot.tree
     with messages().status("timing ..."):
-        rows = size_rows(tree, np.float32 if single else np.float64, largest, seed)
-    title = f"{tree.name}, {robot.base} base, {rows[0]['threads']} threads"
-    report.print(size_table(title, rows))
+        found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
+    title = f"{found.robot}, {found.base} base, {found.rows[0]['threads']} threads"
+    report.print(size_table(title, found.rows))
     if report.plot is not None:
-        from .bench_plots import save_sizes
+        from ..plotting.bench import save_sizes
 
-        save_sizes(report.plot, title, rows)
-    report.finish({"robot": tree.name, "base": robot.base, "nv": tree.nv, "sizes": rows})
+        save_sizes(report.plot, title, found.rows)
+    report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
 
 
 def _summary(
     report: _Report, names: list[str] | None, base: str, mimic: str | None, batch: int, rounds: int | None, seed: int
 ) -> None:
-    from .bench_robot import STANDARD
-    from .bench_summary import BATCH, BATCH_ROUNDS, ratios, summary_rows
+    from ..bench import ratios, time_robots
+    from ..bench.robots import STANDARD
     from .bench_tables import ratio_table
 
     if not names:
         names, base, mimic = list(STANDARD), "floating", "free"
-    with messages().status("timing ...") as status:
-        found = summary_rows(
-            names, base, mimic, batch or BATCH, rounds or CALL_ROUNDS, rounds or BATCH_ROUNDS, seed,
-            lambda text: status.update(f"timing: {text} ..."),
+    with messages().status("timing ...") as status, checked_loading(base, mimic):
+        found = time_robots(
+            names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
+            rounds or SUMMARY_BATCH_ROUNDS, seed, tell=lambda text: status.update(f"timing: {text} ..."),
         )  # fmt: skip
     robots = [each["robot"] for each in found]
     titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}
@@ -257,7 +265,7 @@ def _summary(
         report.notes += [f"{each['robot']}: {note}" for note in each["notes"]]
     report.explain([])
     if report.plot is not None:
-        from .bench_plots import save_ratios
+        from ..plotting.bench import save_ratios
 
         save_ratios(report.plot, {titles[kind]: rows for kind, rows in tables.items()}, robots)
     report.finish({"robots": found})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from .contenders import DOUBLE, OURS
+from ..bench.measure import UNITS
+from ..compare.cases import DOUBLE, OURS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-UNITS = {"us": 1e6, "ns": 1e9}
 START_COLUMNS = {
     "python": "python_s",
     "import": "import_s",

@@ -160,16 +160,23 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
 
     from ..urdf.resolve import is_robot_name
 
+    with checked_loading(base, mimic):
+        robot = treesim.load(source, base=cast("Base", base), mimic=cast("Mimic | None", mimic))
+    return robot.with_name(source) if is_robot_name(source) else robot
+
+
+@contextmanager
+def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
+    """Check the options of what loads a robot in the block, and name the option where mimic joints are refused."""
     checked_name("base", base, BASES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:
-        robot = treesim.load(source, base=cast("Base", base), mimic=cast("Mimic | None", mimic))
+        yield
     except UrdfError as error:
         if any(finding.code == MIMIC_REFUSED for finding in error.findings):
             raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error
         raise
-    return robot.with_name(source) if is_robot_name(source) else robot
 
 
 def get_viewer(name: str) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @guarded
 def compare(
     robot: RobotArgument,
-    against: Annotated[str, typer.Option(help="The other engine (`treesim plugins` lists the referees).")] = "pybullet",
+    against: Annotated[str, typer.Option(help="The other engine (`treesim plugins` lists the engines).")] = "pybullet",
     base: BaseOption = "floating",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
     steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
@@ -49,23 +49,24 @@ def _print_report(report: Report) -> None:
         f"{report.robot}, {report.base} base, gravity {list(report.gravity)} m/s^2, seed {report.seed}, "
         f"dt {report.dt:g} s ({versions})"
     )
-    table = Table("quantity", "tier", "states", "largest error", "median", "tolerance", "", "worst at, note")
+    table = Table("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
     for row in report.rows:
         table.add_row(*_cells(row), style=None if row.passed else "red")
     console.print(table)
     for title, entries in (
-        ("changed for the comparison", [f"{tier}: {'; '.join(found)}" for tier, found in report.changes.items()]),
+        ("changed for the comparison", [f"{level}: {'; '.join(found)}" for level, found in report.changes.items()]),
         ("not compared", [f"{what.replace('_', ' ')}: {why}" for what, why in report.skipped.items()]),
     ):
-        console.print(f"{title}:")
+        if entries:
+            console.print(f"{title}:")
         for entry in entries:
             console.print(f"  {entry}")
-    console.print(report.verdict, style="green" if report.passed else "bold red")
+    console.print(report.summary, style="green" if report.passed else "bold red")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     remark = ", ".join(part for part in (row.where, row.note) if part)
     return (
-        row.quantity.replace("_", " "), row.tier, str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}",
+        row.quantity.replace("_", " "), row.level, str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}",
         f"{row.tolerance:.0e}", "ok" if row.passed else "FAIL", remark,
     )  # fmt: skip

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
 from .common import messages, output, print_json
-from .timing import interleaved, one_blas_thread
-
-if TYPE_CHECKING:
-    from ..model.tree import Tree
-
-PRINTED = {"binary_4": 7.8, "binary_8": 430.0, "grid_4": 5.3, "grid_16": 74.0}  # Featherstone 2005, below Table 2
-WHAT_IS_TIMED = (
-    "ltdl: our compiled kernel on H packed along the tree's paths; dense: LAPACK's dpotrf and dpotrs, from scipy, on "
-    "the full H by columns, on one thread. Both copy H first, and both times include the call from Python. Operations: "
-    "D1 + 2 D2 of the dense matrix over that of the tree"
-)
 
 
 def show_factorization(rounds: int, json: bool) -> None:
     """Print times and operations of factoring the mass matrix of the trees of Featherstone 2005, Table 2."""
+    from ..bench.factorization import WHAT_IS_TIMED, factorization_rows
+    from ..bench.timing import one_blas_thread
+
     one_blas_thread()
     with messages().status("timing ..."):
-        rows = [_row(family, robot, rounds) for family, robot in _trees()]
+        rows = factorization_rows(rounds)
     if json:
         print_json({"rows": rows, "note": WHAT_IS_TIMED})
         return
@@ -57,31 +45,3 @@ def show_factorization(rounds: int, json: bool) -> None:
     console = output()
     console.print(table)
     console.print(f"note: {WHAT_IS_TIMED}", soft_wrap=True)
-
-
-def _trees() -> Iterator[tuple[str, Tree]]:
-    """The topologies of Table 2 with about 15, 63 and 255 bodies."""
-    from ..model import generators as make
-
-    for k in (2, 3, 4):
-        n = 4**k - 1
-        yield "chain", make.chain(n)
-        yield "side branches", make.chain_with_side_branches((n + 1) // 2)
-        yield "binary tree", make.balanced_binary_tree(2 * k)
-        yield "square grid", make.square_grid(2**k)
-
-
-def _row(family: str, robot: Tree, rounds: int) -> dict[str, Any]:
-    from ..cost.factorization import dense_factors, sparse_factors
-    from ..cost.featherstone_2005 import unbranched_counts
-
-    tree = robot.topology
-    D1, D2 = unbranched_counts(robot.nv)
-    sparse, dense = sparse_factors(robot, robot.random(0), "ltdl"), dense_factors(robot, robot.random(0))
-    row = {"family": family, "n": robot.nv, "D1": tree.D1, "D2": tree.D2, "printed": PRINTED.get(robot.name)}
-    row["operation_ratio"] = (D1 + 2 * D2) / (tree.D1 + 2 * tree.D2)
-    for task in ("factorize", "solve"):
-        timed = interleaved({"ltdl": getattr(sparse, task), "dense": getattr(dense, task)}, rounds)
-        times: dict[str, Any] = {name: asdict(timing) for name, timing in timed.items()}
-        row[task] = {**times, "ratio": timed["dense"].min_us / timed["ltdl"].min_us}
-    return row

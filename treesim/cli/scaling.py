@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import TreesimError
 from .common import JsonOption, checked_positive, guarded, messages, output, print_json
-from .timing import one_blas_thread, shortest
-
-if TYPE_CHECKING:
-    from ..cost.scaling import Family
-    from ..model.tree import Tree
 
 QUICK_SIZES = (10, 30, 100)
 FACTORIZATION_ROUNDS = {False: 30, True: 1}
-_PEAK = """
-import sys
-import numpy as np
-import treesim
-from treesim.model import generators
-def kilobytes(name):
-    with open("/proc/self/status") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith(name))
-backend, n = sys.argv[1], int(sys.argv[2])
-small, robot = generators.chain(3), generators.chain(n)
-treesim.forward_dynamics(small, *np.zeros((3, 3)), backend=backend)
-state = np.zeros((3, n))
-with open("/proc/self/clear_refs", "w") as peak:
-    peak.write("5")
-before = kilobytes("VmRSS")
-treesim.forward_dynamics(robot, *state, backend=backend)
-print(kilobytes("VmHWM") - before)
-"""
 
 
 @guarded
@@ -61,6 +36,8 @@ def scaling(
         from .factorization import show_factorization
 
         return show_factorization(FACTORIZATION_ROUNDS[quick], json)
+    from ..bench.scaling import added_memory, sweep
+    from ..bench.timing import one_blas_thread
     from ..cost.scaling import SIZES
 
     checked_positive("--budget", budget)
@@ -71,7 +48,7 @@ def scaling(
         linear = [row["backend"] for row in rows if _is_linear_on_chains(row)]
         memory = [added_memory(backend, max(sizes)) for backend in linear if sys.platform == "linux"]
     if plot is not None:
-        from .plots import save_scaling
+        from ..plotting.cost import save_scaling
 
         save_scaling(plot, rows)
     if json:
@@ -82,90 +59,8 @@ def scaling(
         output().print(f"wrote {plot}", soft_wrap=True)
 
 
-def sweep(sizes: Sequence[int], budget: float, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped."""
-    from ..cost.scaling import FAMILIES
-
-    return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, tell)]
-
-
-def _family_rows(
-    family: Family, sizes: Sequence[int], budget: float, tell: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    import treesim
-
-    from .. import plugins
-    from ..cost.robot import AUTO
-    from ..cost.scaling import expected_exponent, fitted_exponent
-
-    rows: list[dict[str, Any]] = []
-    for name in treesim.available("dynamics"):
-        if name != AUTO:
-            order = getattr(plugins.get("dynamics", name).capabilities, "cost", "")
-            row: dict[str, Any] = {
-                "family": family.name,
-                "backend": name,
-                "sizes": [],
-                "seconds": [],
-                "stopped": None,
-                "order": order,
-            }
-            rows.append({**row, "expected": expected_exponent(order, family)})
-    for size in sizes:
-        tell(f"{family.name}, {size} bodies")
-        robot = family.make(size)
-        for row in rows:
-            _measure(row, robot, budget)
-    for row in rows:
-        row["exponent"] = fitted_exponent(row["sizes"], row["seconds"])
-    return rows
-
-
-def _measure(row: dict[str, Any], robot: Tree, budget: float) -> None:
-    """Add one size to a row, unless it would take too long."""
-    from ..cost.scaling import next_seconds
-
-    if row["stopped"] is not None:
-        return
-    if row["sizes"]:
-        ahead = next_seconds(row["sizes"], row["seconds"], robot.n_bodies)
-        if ahead > budget:
-            row["stopped"] = f"N = {robot.n_bodies} would take about {ahead:.2g} s"
-            return
-    try:
-        row["seconds"].append(shortest(_call(robot, row["backend"])))
-        row["sizes"].append(robot.n_bodies)
-    except TreesimError as error:
-        row["stopped"] = f"N = {robot.n_bodies}: {error}"
-
-
-def _call(robot: Tree, backend: str) -> Callable[[], object]:
-    """Forward dynamics in a random state with the torque of a random acceleration."""
-    import numpy as np
-
-    import treesim
-
-    rng = np.random.default_rng(0)
-    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
-    tau = treesim.inverse_dynamics(robot, q, v, a)
-    return lambda: treesim.forward_dynamics(robot, q, v, tau, backend=backend)
-
-
 def _is_linear_on_chains(row: dict[str, Any]) -> bool:
     return bool(row["family"] == "chain" and row["expected"] == 1 and row["stopped"] is None)
-
-
-def added_memory(backend: str, n: int) -> dict[str, Any]:
-    """Return the bytes that one call on a chain of n bodies adds to a new process, at its peak. Linux only.
-
-    Raises TreesimError with what the process said if it fails.
-    """
-    command = [sys.executable, "-c", _PEAK, backend, str(n)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        last = (ended.stderr.strip() or "no message").splitlines()[-1]
-        raise TreesimError(f"the process that measures memory failed: {last}")
-    return {"backend": backend, "n_bodies": n, "added_bytes": 1024 * int(ended.stdout)}
 
 
 def _print(rows: list[dict[str, Any]], memory: list[dict[str, Any]], sizes: Sequence[int], budget: float) -> None:

@@ -51,7 +51,7 @@ def schedule(
     else:
         _print_comparison(tree, schedules)
     if plot is not None:
-        from .schedule_picture import draw
+        from ..plotting.schedule import draw
 
         draw(tree, schedules, plot)
         if not json:

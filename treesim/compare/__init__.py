@@ -1,7 +1,38 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
-from .base import Answers, Question, Referee, RefereeError
+from .cases import BenchmarkCase, Motion, States
 from .checks import compare
+from .engines import (
+    CANONICAL,
+    RAW,
+    EngineAdapter,
+    EngineError,
+    EngineModel,
+    Results,
+    StateBatch,
+    find_engine,
+    installed_engines,
+)
+from .layouts import Layout
 from .report import Report, Row
+from .source import RobotSource
 
-__all__ = ["Answers", "Question", "Referee", "RefereeError", "Report", "Row", "compare"]
+__all__ = [
+    "CANONICAL",
+    "RAW",
+    "BenchmarkCase",
+    "EngineAdapter",
+    "EngineError",
+    "EngineModel",
+    "Layout",
+    "Motion",
+    "Report",
+    "Results",
+    "RobotSource",
+    "Row",
+    "StateBatch",
+    "States",
+    "compare",
+    "find_engine",
+    "installed_engines",
+]

@@ -20,29 +20,29 @@ CAUSES = {
     "inverse_mass_matrix": "a force acts besides those applied (motor, damping), or the mass matrix is wrong",
     "bias": "masses agree at rest, so a velocity term (Coriolis, gyroscopic), gravity or its direction is wrong",
     "inverse_dynamics": "the bias agrees, so the accelerations are meant differently",
-    "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the referee",
-    "trajectory": "single states agree, so the stepping rule differs, or a force is left on in the referee",
+    "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the other engine",
+    "trajectory": "single states agree, so the stepping rule differs, or a force is left on in the other engine",
 }
 
 
-def verdict(rows: Sequence[Row], referee: str) -> str:
+def summary(rows: Sequence[Row], engine: str) -> str:
     """Return a summary of one sentence: agreement, or the first quantity that differs, where, by how much, and the
     likely cause."""
     failed = [row for row in rows if not row.passed]
     if not rows:
         return "nothing was compared"
     if not failed:
-        return f"treesim and {referee} agree on all {len(rows)} rows"
+        return f"treesim and {engine} agree on all {len(rows)} rows"
     order = list(CAUSES)
-    first = min(failed, key=lambda row: (order.index(row.quantity), row.tier != "raw"))
+    first = min(failed, key=lambda row: (order.index(row.quantity), row.level != "raw"))
     size = "is not a number" if np.isnan(first.largest) else f"{first.largest:.1e} > {first.tolerance:.0e}"
     return (
-        f"treesim and {referee} disagree, first on {first.quantity.replace('_', ' ')} ({first.tier} tier) at "
+        f"treesim and {engine} disagree, first on {first.quantity.replace('_', ' ')} ({first.level} level) at "
         f"{first.where}: {size}; likely cause: {CAUSES[first.quantity]}"
     )
 
 
-def culprit(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:
+def worst_entry(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:
     """Return the body or joint of the worst entry, given how much the entries of a quantity differ in one state.
 
     A misplaced joint displaces all bodies that it carries: the first of them is named. A wrong body changes the forces

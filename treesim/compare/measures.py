@@ -8,8 +8,8 @@ import numpy as np
 
 from ..model.tree import Tree
 
-CHAOS = 1e-10  # beyond this divergence of twin runs a trajectory says nothing about the rule
-TWIN_OFFSET = 1e-15  # relative change of v0 that makes the twin
+CHAOS = 1e-10  # beyond this divergence of a run and its perturbed copy a trajectory says nothing about the rule
+PERTURBATION = 1e-15  # relative change of v0 that makes the perturbed run
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def distance(robot: Tree, q: np.ndarray, v: np.ndarray, q_other: np.ndarray, v_o
     return np.maximum(apart, np.abs(v - v_other).max(axis=1) / speed)
 
 
-def horizon(twin: np.ndarray) -> int:
+def valid_steps(divergence: np.ndarray) -> int:
     """Return the number of valid steps: the first ones, over which a run and its perturbed copy stay within CHAOS.
 
     NaN does not end it: a run that breaks down has not become chaotic, it has failed.
     """
-    beyond = np.flatnonzero(twin >= CHAOS)
-    return int(beyond[0]) if len(beyond) else len(twin)
+    beyond = np.flatnonzero(divergence >= CHAOS)
+    return int(beyond[0]) if len(beyond) else len(divergence)

@@ -17,7 +17,7 @@ class Row:
     """
 
     quantity: str
-    tier: str
+    level: str
     states: int
     largest: float
     median: float
@@ -33,11 +33,11 @@ class Report(Shown):
 
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
     skipped: what was not compared, and why. changes: what was changed to suit the other engine, by level.
-    verdict: a summary of one sentence; where something disagrees it names the first body or joint and the likely cause.
+    summary: one sentence; where something disagrees it names the first body or joint and the likely cause.
     """
 
     robot: str
-    referee: str
+    engine: str
     base: str
     sha256: str | None
     gravity: tuple[float, ...]
@@ -47,27 +47,27 @@ class Report(Shown):
     rows: tuple[Row, ...]
     skipped: dict[str, str] = field(default_factory=dict)
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    verdict: str = ""
+    summary: str = ""
 
     def __repr__(self) -> str:
         outcome = "passed" if self.passed else "not passed"
-        return f"<Report: {self.robot!r} beside {self.referee!r}, {len(self.rows)} rows, {outcome}>"
+        return f"<Report: {self.robot!r} beside {self.engine!r}, {len(self.rows)} rows, {outcome}>"
 
     def _facts(self) -> list[tuple[Any, ...]]:
-        rows = [(row.quantity, row.tier, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
-        return [("summary", self.verdict), *rows]
+        rows = [(row.quantity, row.level, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
+        return [("summary", self.summary), *rows]
 
     @property
     def passed(self) -> bool:
         """Whether every quantity agrees; False if nothing was compared."""
         return bool(self.rows) and all(row.passed for row in self.rows)
 
-    def row(self, quantity: str, tier: str) -> Row:
+    def row(self, quantity: str, level: str) -> Row:
         """Return the row of a quantity at a level; raises KeyError if it was not compared."""
         for row in self.rows:
-            if (row.quantity, row.tier) == (quantity, tier):
+            if (row.quantity, row.level) == (quantity, level):
                 return row
-        raise KeyError(f"{quantity} was not compared in tier {tier}")
+        raise KeyError(f"{quantity} was not compared in level {level}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types: dictionaries, lists, numbers and words."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import treesim
@@ -13,7 +13,7 @@ from ..types import Base
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
+class RobotSource:
     """A robot, the XML it came from (comments gone, xacro expanded; None for a hand-built one), and the SHA-256 of the
     document itself."""
 
@@ -22,14 +22,14 @@ class Described:
     sha256: str | None = None
 
 
-def read(source: object, base: Base) -> Described:
+def read(source: object, base: Base) -> RobotSource:
     """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
     An installed robot keeps the name by which it was asked for.
 
     Raises what `treesim.load` raises.
     """
     if isinstance(source, Tree):
-        return Described(source)
+        return RobotSource(source)
     from lxml import etree
 
     from ..urdf.findings import Findings
@@ -41,7 +41,7 @@ def read(source: object, base: Base) -> Described:
     robot = treesim.load(document.path or document.data, base=base, mimic="free")
     robot = robot.with_name(source) if isinstance(source, str) and is_robot_name(source) else robot
     urdf = etree.tostring(parse(document, findings), encoding="unicode")
-    return Described(robot, urdf, hashlib.sha256(document.data).hexdigest())
+    return RobotSource(robot, urdf, hashlib.sha256(document.data).hexdigest())
 
 
 def canonical(robot: Tree) -> str:
@@ -49,3 +49,17 @@ def canonical(robot: Tree) -> str:
     from ..urdf import to_urdf
 
     return to_urdf(robot, principal=True)
+
+
+def without_losses(robot: Tree) -> Tree:
+    """Return the robot's bodies alone, without joint damping, Coulomb friction and armature: engines treat these
+    differently, and frames and shapes have no part in the dynamics."""
+    bodies = [
+        replace(body, joint=replace(body.joint, damping=0.0, friction=0.0, armature=0.0)) for body in robot.bodies
+    ]
+    return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
+
+
+def is_floating(robot: Tree) -> bool:
+    """Return whether the robot hangs on one floating joint."""
+    return robot.n_bodies > 0 and robot.bodies[0].joint.type == "floating"

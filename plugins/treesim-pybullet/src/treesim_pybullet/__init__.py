@@ -1,3 +1,3 @@
-"""PyBullet as a referee for treesim (`treesim compare ROBOT --against pybullet`)."""
+"""PyBullet beside treesim (`treesim compare ROBOT --against pybullet`)."""
 
 REFUSED = 3  # exit status of the worker when Bullet answered, but not what was asked; the reason is on stderr

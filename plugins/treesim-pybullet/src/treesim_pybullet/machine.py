@@ -1,28 +1,14 @@
-"""One robot in PyBullet, spoken to in treesim's layout. Only the worker process imports this module."""
+"""One robot in PyBullet, spoken to in treesim's layout; what imports this module has Bullet in its process."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pybullet as bullet
 
-from .conversions import (
-    BulletBase,
-    InertialFrame,
-    base_acceleration_from_bullet,
-    base_acceleration_to_bullet,
-    base_from_bullet,
-    base_motion_map,
-    base_to_bullet,
-    base_wrench_from_bullet,
-    base_wrench_to_bullet,
-    quaternion_of,
-    rotation_of,
-    spherical_from_bullet,
-    spherical_to_bullet,
-)
+from .conversions import InertialFrame, quaternion_of, rotation_of
+from .layout import BulletJoint, BulletLayout
 
 BASE = -1  # Bullet's number of the root link
 UNIT_STEP = 1.0  # [s]; v+ - v = dt a holds for any dt, and dt = 1 rounds least
@@ -32,19 +18,6 @@ NO_DRAG = {
     "jointDamping": 0.0,
     "maxJointVelocity": 1e9,  # the default caps every speed at 100, that of the base too
 }
-
-
-@dataclass(frozen=True, eq=False)
-class BulletJoint:
-    """A moving joint: its number in Bullet, its type, its slices of treesim's q and v and of Bullet's degrees of
-    freedom, and the inertial frame of the link it moves."""
-
-    index: int
-    type: str
-    q: slice
-    v: slice
-    dofs: slice
-    inertial: InertialFrame
 
 
 class BulletMachine:
@@ -73,8 +46,8 @@ class BulletMachine:
         self.inertial = {link: self._inertial_frame(link) for link in self.links}
         self.bodies = [row["body"] for row in job["joints"]]
         self.joints = self._joint_table(job["joints"])
-        self.nq = max((row["q"][1] for row in job["joints"]), default=0)
-        self.nv = max((row["v"][1] for row in job["joints"]), default=0)
+        self.layout = BulletLayout(self.joints, self.inertial[BASE] if self.floating else None)
+        self.nq, self.nv = self.layout.nq, self.layout.nv
         if not job["motors"]:
             self._motors_off()
 
@@ -158,41 +131,37 @@ class BulletMachine:
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Put the robot into configuration q (nq,) with velocity v (nv,)."""
+        Q, V = self.layout.configuration_to_engine(q), self.layout.velocity_to_engine(q, v)
         if self.floating:
-            base = base_to_bullet(q[:7], v[:6], self.inertial[BASE])
-            bullet.resetBasePositionAndOrientation(self.robot, base.position, base.quaternion)
-            bullet.resetBaseVelocity(self.robot, base.linear, base.angular)
+            bullet.resetBasePositionAndOrientation(self.robot, Q[:3], Q[3:7])
+            bullet.resetBaseVelocity(self.robot, V[:3], V[3:6])
         for joint in self.joints:
-            if joint.type == "spherical":
-                turn = spherical_to_bullet(q[joint.q], joint.inertial)
-                spin = joint.inertial.rotation.T @ v[joint.v]
-                bullet.resetJointStateMultiDof(self.robot, joint.index, turn, spin)
+            position, velocity = Q[self.layout.places[joint.index]], V[joint.dofs]
+            if joint.spherical:
+                bullet.resetJointStateMultiDof(self.robot, joint.index, position, velocity)
             else:
-                bullet.resetJointState(self.robot, joint.index, q[joint.q][0], v[joint.v][0])
+                bullet.resetJointState(self.robot, joint.index, position[0], velocity[0])
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Return q (nq,) and v (nv,)."""
-        q, v = np.zeros(self.nq), np.zeros(self.nv)
-        if self.floating:
-            q[:7], v[:6] = base_from_bullet(self._base(), self.inertial[BASE])
-        for joint in self.joints:
-            if joint.type == "spherical":
-                turn, spin, *_ = bullet.getJointStateMultiDof(self.robot, joint.index)
-                q[joint.q] = spherical_from_bullet(np.array(turn), joint.inertial)
-                v[joint.v] = joint.inertial.rotation @ np.array(spin)
-            else:
-                position, velocity, *_ = bullet.getJointState(self.robot, joint.index)
-                q[joint.q], v[joint.v] = position, velocity
-        return q, v
+        Q, V = self._bullet_state()
+        q = self.layout.configuration_from_engine(Q)
+        return q, self.layout.velocity_from_engine(q, V)
 
-    def _base(self) -> BulletBase:
-        position, quaternion = bullet.getBasePositionAndOrientation(self.robot)
-        linear, angular = bullet.getBaseVelocity(self.robot)
-        return BulletBase(*(np.array(part) for part in (position, quaternion, linear, angular)))
+    def _bullet_state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity in Bullet's layout."""
+        Q, V = np.zeros(self.nq), np.zeros(self.nv)
+        if self.floating:
+            Q[:3], Q[3:7] = bullet.getBasePositionAndOrientation(self.robot)
+            V[:3], V[3:6] = bullet.getBaseVelocity(self.robot)
+        for joint in self.joints:
+            read = bullet.getJointStateMultiDof if joint.spherical else bullet.getJointState
+            Q[self.layout.places[joint.index]], V[joint.dofs], *_ = read(self.robot, joint.index)
+        return Q, V
 
     def _motors_off(self) -> None:
         for joint in self.joints:
-            if joint.type == "spherical":
+            if joint.spherical:
                 bullet.setJointMotorControlMultiDof(
                     self.robot, joint.index, bullet.POSITION_CONTROL, targetPosition=[0, 0, 0, 1],
                     positionGain=0, velocityGain=0, force=[0, 0, 0],
@@ -202,17 +171,17 @@ class BulletMachine:
 
     def _apply(self, q: np.ndarray, tau: np.ndarray) -> None:
         """Apply generalised forces (nv,) for one step in configuration q."""
+        forces = self.layout.force_to_engine(q, tau)
         if self.floating:
-            force, moment = base_wrench_to_bullet(tau[:6], q[:7], self.inertial[BASE])
             at, _ = bullet.getBasePositionAndOrientation(self.robot)
-            bullet.applyExternalForce(self.robot, BASE, force, at, bullet.WORLD_FRAME)
-            bullet.applyExternalTorque(self.robot, BASE, moment, bullet.WORLD_FRAME)
+            bullet.applyExternalForce(self.robot, BASE, forces[:3], at, bullet.WORLD_FRAME)
+            bullet.applyExternalTorque(self.robot, BASE, forces[3:6], bullet.WORLD_FRAME)
         for joint in self.joints:
-            if joint.type == "spherical":
-                torque = joint.inertial.rotation.T @ tau[joint.v]
-                bullet.setJointMotorControlMultiDof(self.robot, joint.index, bullet.TORQUE_CONTROL, force=torque)
+            force = forces[joint.dofs]
+            if joint.spherical:
+                bullet.setJointMotorControlMultiDof(self.robot, joint.index, bullet.TORQUE_CONTROL, force=force)
             else:
-                bullet.setJointMotorControl2(self.robot, joint.index, bullet.TORQUE_CONTROL, force=tau[joint.v][0])
+                bullet.setJointMotorControl2(self.robot, joint.index, bullet.TORQUE_CONTROL, force=force[0])
 
     # --- evaluations ----------------------------------------------------------------------------------------------
 
@@ -245,18 +214,14 @@ class BulletMachine:
         if self.floating:
             q[6] = 1.0
         for joint in self.joints:
-            if joint.type == "spherical":
+            if joint.spherical:
                 q[joint.q.stop - 1] = 1.0
         return q
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return M (nv, nv); robots without spherical joints only."""
-        found = np.array(bullet.calculateMassMatrix(self.robot, list(self.dof_vector(q, "q"))))
-        T = np.eye(self.nv)
-        if self.floating:
-            T[:6, :6] = np.linalg.inv(base_motion_map(self.inertial[BASE]))
-        order = self._dof_order()
-        return T.T @ found[np.ix_(order, order)] @ T
+        found = np.array(bullet.calculateMassMatrix(self.robot, list(self.joint_positions(q))))
+        return self.layout.matrix_from_engine(q, found)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Return tau (nv,); robots without spherical joints only.
@@ -266,35 +231,28 @@ class BulletMachine:
         """
         attitude = rotation_of(q[3:7]) if self.floating else np.eye(3)
         bullet.setGravity(*((attitude @ self.inertial[BASE].rotation).T @ self.gravity))
-        Q, V, A = self.dof_vector(q, "q"), self.dof_vector(v, "v"), self.dof_vector(a, "v")
-        level = np.concatenate([np.zeros(3), quaternion_of(self.inertial[BASE].rotation.T)])
+        level = q.copy()
+        Q = self.joint_positions(q)
         if self.floating:
-            base = base_to_bullet(level, v[:6], self.inertial[BASE])
-            linear, angular = base_acceleration_to_bullet(a[:6], level, v[:6], self.inertial[BASE])
+            level[:7] = np.concatenate([np.zeros(3), quaternion_of(self.inertial[BASE].rotation.T)])
             Q = np.concatenate([np.zeros(6), [1.0], Q])
-            V = np.concatenate([base.angular, base.linear, V])
-            A = np.concatenate([angular, linear, A])
+        V = self._angular_first(self.layout.velocity_to_engine(level, v))
+        A = self._angular_first(self.layout.acceleration_to_engine(level, v, a))
         found = np.array(bullet.calculateInverseDynamics(self.robot, list(Q), list(V), list(A)))
-        tau = found[self._dof_order()]
-        if self.floating:  # velocities go in angular first, forces come out linear first
-            tau[:6] = base_wrench_from_bullet(found[:3], found[3:6], level, self.inertial[BASE])
-        return tau
+        return self.layout.force_from_engine(
+            level, found
+        )  # velocities go in angular first, forces come out linear first
 
-    def dof_vector(self, values: np.ndarray, kind: str) -> np.ndarray:
-        """treesim's q or v without the base, in the order of Bullet's degrees of freedom."""
-        offset = 6 if self.floating else 0
-        result = np.zeros(self.nv - offset)
-        for joint in self.joints:
-            source = joint.q if kind == "q" else joint.v
-            result[joint.dofs.start - offset : joint.dofs.stop - offset] = values[source]
-        return result
+    def joint_positions(self, q: np.ndarray) -> np.ndarray:
+        """Return the joints' part of q in Bullet's layout."""
+        return self.layout.configuration_to_engine(q)[7 * self.floating :]
 
-    def _dof_order(self) -> np.ndarray:
-        """Bullet's number of each of treesim's degrees of freedom."""
-        order = np.arange(self.nv)
-        for joint in self.joints:
-            order[joint.v] = np.arange(joint.dofs.start, joint.dofs.stop)
-        return order
+    def joint_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the joints' part of v in Bullet's layout."""
+        return self.layout.velocity_to_engine(q, v)[6 * self.floating :]
+
+    def _angular_first(self, velocity: np.ndarray) -> np.ndarray:
+        return np.concatenate([velocity[3:6], velocity[:3], velocity[6:]]) if self.floating else velocity
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return dv/dt (nv,) from one step: Bullet has no function for it."""
@@ -309,19 +267,12 @@ class BulletMachine:
 
     def _step_acceleration(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         self.set_state(q, v)
-        before = self._base()
+        _, before = self._bullet_state()
         self._apply(q, tau)
         bullet.setTimeStep(UNIT_STEP)
         bullet.stepSimulation()
-        _, after = self.state()
-        a = (after - v) / UNIT_STEP
-        if self.floating:
-            base = self._base()
-            a[:6] = base_acceleration_from_bullet(
-                (base.linear - before.linear) / UNIT_STEP, (base.angular - before.angular) / UNIT_STEP,
-                q[:7], v[:6], self.inertial[BASE],
-            )  # fmt: skip
-        return a
+        _, after = self._bullet_state()
+        return self.layout.acceleration_from_engine(q, v, (after - before) / UNIT_STEP)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of free motion under gravity from (q0, v0)."""

@@ -1,0 +1,1 @@
+"""MuJoCo beside treesim (`treesim compare ROBOT --against mujoco`, `treesim bench ROBOT`)."""

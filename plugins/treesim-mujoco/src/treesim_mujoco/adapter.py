@@ -1,0 +1,49 @@
+"""The adapter: MuJoCo reads the user's file, stripped of shapes and limits, or the bodies written out again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import mujoco
+
+from treesim.compare import CANONICAL, RAW
+from treesim.compare.source import is_floating
+
+from .model import MujocoModel
+from .reading import bodies_alone, stripped
+from .timed import ENGINE
+
+if TYPE_CHECKING:
+    from treesim import Tree
+
+KNOWN = ("revolute", "continuous", "prismatic", "spherical")
+
+
+class MujocoAdapter:
+    """MuJoCo, for `treesim compare --against mujoco` and `treesim bench`."""
+
+    name = "mujoco"
+    title = ENGINE
+    integrator: str | None = "semi_implicit_euler"
+    levels: tuple[str, ...] = (RAW, CANONICAL)
+    timed = CANONICAL
+
+    def version(self) -> str:
+        """Return the version of MuJoCo."""
+        return str(mujoco.__version__)
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return why MuJoCo cannot evaluate this robot, or None."""
+        for i, body in enumerate(robot.bodies):
+            if body.joint.type not in KNOWN and not (body.joint.type == "floating" and i == 0):
+                return f"MuJoCo has no {body.joint.type} joint inside a robot"
+        return None
+
+    def read(self, robot: Tree, urdf: str, level: str) -> MujocoModel:
+        """Return the robot in MuJoCo; at the canonical level from `reading.bodies_alone`, which has no limits.
+
+        Raises UnsupportedError if MuJoCo does not take the bodies, and EngineError if it reads other joints.
+        """
+        if level == RAW:
+            return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
+        return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))

@@ -1,0 +1,87 @@
+"""How MuJoCo gets a robot: from the user's file, or from its bodies written out again, without contacts and limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+from lxml import etree
+
+from treesim import Joint
+from treesim.compare import EngineError
+from treesim.errors import UnsupportedError
+from treesim.urdf import to_urdf
+from treesim.urdf.build import ROOT_JOINT
+
+if TYPE_CHECKING:
+    from treesim import Tree
+
+OLDEST = 4  # its functions take other arguments before
+IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
+GROUND = "ground_of_the_floating_base"
+DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
+
+
+def model_of(robot: Tree, urdf: str) -> Any:
+    """Return MuJoCo's model of a URDF that has been made fit for it, stepped by semi-implicit Euler.
+
+    Raises UnsupportedError if MuJoCo is too old or refuses the bodies, EngineError if it reads other joints.
+    """
+    if int(mujoco.__version__.partition(".")[0]) < OLDEST:
+        raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0")
+    mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file into the current directory
+    try:
+        model = mujoco.MjModel.from_xml_string(urdf)
+    except ValueError as error:
+        raise UnsupportedError(f"MuJoCo cannot take this robot ({str(error).splitlines()[0]})") from error
+    read = {model.body(k).name for k in range(model.nbody) if model.body_dofnum[k]}
+    if model.nv != robot.nv or read != set(robot.body_names):
+        raise EngineError("MuJoCo reads other joints than treesim")
+    model.opt.gravity[:] = robot.gravity
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    for name in DISABLED:
+        model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
+    return model
+
+
+def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the user's URDF text fit for MuJoCo, and what was changed: shapes and limits are taken out, links on fixed
+    joints are merged by MuJoCo, and a base that is to be free hangs on a joint of its own, of type floating."""
+    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
+    counts = []
+    for tag in IGNORED:
+        found = list(root.iter(tag))
+        for element in found:
+            element.getparent().remove(element)
+        counts += [f"{len(found)} <{tag}>"] if found else []
+    for element in list(root):
+        if element.tag not in ("link", "joint"):
+            root.remove(element)
+    if floating:
+        _let_base_fly(root)
+    etree.SubElement(etree.SubElement(root, "mujoco"), "compiler", fusestatic="true")
+    changes = (f"removed {', '.join(counts)}",) if counts else ()
+    return etree.tostring(root, encoding="unicode"), changes
+
+
+def _let_base_fly(root: etree._Element) -> None:
+    children = {child.get("link") for child in root.iter("child")}
+    base = next(link.get("name") for link in root.iter("link") if link.get("name") not in children)
+    etree.SubElement(root, "link", name=GROUND)
+    joint = etree.SubElement(root, "joint", name=f"{ROOT_JOINT}_", type="floating")
+    etree.SubElement(joint, "parent", link=GROUND)
+    etree.SubElement(joint, "child", link=base)
+
+
+def bodies_alone(robot: Tree) -> str:
+    """Return a robot's bodies and joints as URDF: no frames, shapes and limits. A floating base hangs on a joint of its
+    own, of type floating, below a massless root."""
+    bodies = [replace(body, joint=_unlimited(body.joint)) for body in robot.bodies]
+    return to_urdf(type(robot)(robot.name, bodies, gravity=robot.gravity.tolist()), principal=True)
+
+
+def _unlimited(joint: Joint) -> Joint:
+    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # by its own name it would not be written
+    return replace(joint, name=name, lower=-np.inf, upper=np.inf)

@@ -1,0 +1,152 @@
+"""MuJoCo's calls that the benchmark times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from treesim.compare.cases import FORWARD, INVERSE, MASS, ROLLOUT, SOLVE, BenchmarkCase, Call, Motion, States
+
+if TYPE_CHECKING:
+    from .layout import MujocoLayout
+
+ENGINE = "MuJoCo"
+BEFORE = "mj_kinematics and mj_comPos come before: a call each"
+OFF = "contacts, limits and other constraints are off"
+STEPPED = f"semi-implicit Euler by mj_step; also kinematics of all frames and centres of mass in each step; {OFF}"
+
+
+def calls(model: Any, data: Any, layout: MujocoLayout, state: States) -> list[BenchmarkCase]:
+    """Return the calls on one state, which lies in MuJoCo's data beforehand."""
+    q, v = state.q, state.v
+    data.qpos[:] = layout.configuration_to_engine(q)
+    data.qvel[:] = layout.velocity_to_engine(q, v)
+    data.qfrc_applied[:] = layout.force_to_engine(q, state.tau)
+    data.qacc[:] = layout.acceleration_to_engine(q, v, state.a)
+    inverse = mujoco.MjData(model)  # forward dynamics overwrites the acceleration that inverse dynamics starts from
+    inverse.qpos[:], inverse.qvel[:], inverse.qacc[:] = data.qpos, data.qvel, data.qacc
+    full, tau = np.empty((model.nv, model.nv)), np.array(data.qfrc_applied)[None]
+    solution = np.empty((1, model.nv))
+
+    def forward() -> np.ndarray:
+        mujoco.mj_forward(model, data)
+        return data.qacc
+
+    def inverse_dynamics() -> np.ndarray:
+        mujoco.mj_inverse(model, inverse)
+        return inverse.qfrc_inverse
+
+    def mass_matrix() -> np.ndarray:
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_makeM(model, data)
+        mujoco.mj_fullM(model, data, full)
+        return full
+
+    def solve() -> np.ndarray:
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_makeM(model, data)
+        mujoco.mj_factorM(model, data)
+        mujoco.mj_solveM(model, data, solution, tau)
+        return solution[0]
+
+    more = f"also poses and centres of mass in world axes; {OFF}"
+    return [
+        BenchmarkCase(ENGINE, "mj_forward", FORWARD, forward,
+                      lambda: layout.acceleration_from_engine(q, v, np.array(forward())),
+                      f"by the mass matrix and its LTDL factors, which it keeps; {more}"),
+        BenchmarkCase(ENGINE, "mj_inverse", INVERSE, inverse_dynamics,
+                      lambda: layout.force_from_engine(q, np.array(inverse_dynamics())),
+                      f"also the mass matrix; {more}"),
+        BenchmarkCase(ENGINE, "mj_makeM, mj_fullM", MASS, mass_matrix,
+                      lambda: layout.matrix_from_engine(q, np.array(mass_matrix())), BEFORE),
+        BenchmarkCase(ENGINE, "mj_makeM, mj_factorM, mj_solveM", SOLVE, solve,
+                      lambda: layout.velocity_from_engine(q, np.array(solve())), BEFORE),
+    ]  # fmt: skip
+
+
+def rollouts(model: Any, layout: MujocoLayout, motion: Motion, threads: int) -> list[BenchmarkCase]:
+    """Return mujoco.rollout and mujoco.batch, under the same forces and with the same step; both keep every state, in
+    new arrays and in arrays that are there."""
+    model.opt.timestep = motion.dt
+    count, steps = motion.controls.shape[:2]
+    q0, v0 = layout.configuration_to_engine(motion.q0), layout.velocity_to_engine(motion.q0, motion.v0)
+    controls = np.ascontiguousarray(motion.controls[..., layout.v_order])
+    found = []
+    for name, new, into, last in (
+        ("mujoco.rollout", *_rollout(model, q0, v0, controls, threads)),
+        ("mujoco.batch", *_batch(model, q0, v0, controls, threads)),
+    ):
+        result = _in_our_layout(layout, last)
+        cases = ((name, new, "a new array"), (f"{name}, {_OUT[name]}=", into, "an array that is there"))
+        found += [
+            BenchmarkCase(ENGINE, label, ROLLOUT, call, result, f"{STEPPED}; {_KEPT[name]}, in {where}",
+                          states=count * steps)
+            for label, call, where in cases
+        ]  # fmt: skip
+    return found
+
+
+_OUT = {"mujoco.rollout": "state", "mujoco.batch": "out"}
+_KEPT = {
+    "mujoco.rollout": "keeps every state",
+    "mujoco.batch": "every simulation's row is set to the start before; keeps every q and v",
+}
+
+
+def _in_our_layout(layout: MujocoLayout, last: Call) -> Call:
+    """The last configurations, in treesim's layout."""
+    return lambda: layout.configuration_from_engine(last())
+
+
+def _rollout(
+    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, threads: int
+) -> tuple[Call, Call, Callable[[], np.ndarray]]:
+    """`mujoco.rollout` into new arrays and into one that is there, and its last configurations."""
+    from mujoco import rollout
+
+    count, steps = controls.shape[:2]
+    start = np.zeros((count, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    end = 1 + model.nq
+    start[:, 1:end], start[:, end : end + model.nv] = q0, v0  # after the time
+    runner = rollout.Rollout(nthread=threads if threads > 1 else 0)
+    data = [mujoco.MjData(model) for _ in range(threads)]
+    kind = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
+
+    def run() -> np.ndarray:
+        states, _ = runner.rollout(model, data, start, controls, control_spec=kind, nstep=steps)
+        return states
+
+    kept = np.empty((count, steps, start.shape[1]))
+
+    def run_into() -> np.ndarray:
+        runner.rollout(model, data, start, controls, control_spec=kind, nstep=steps, state=kept)
+        return kept
+
+    return run, run_into, lambda: run()[:, -1, 1:end]
+
+
+def _batch(
+    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, threads: int
+) -> tuple[Call, Call, Callable[[], np.ndarray]]:
+    """`mujoco.batch` into new arrays and into ones that are there, and its last configurations.
+
+    Its simulations go on from where they are, so every run begins by setting their states back.
+    """
+    from mujoco.batch import Batch
+
+    steps = controls.shape[1]
+    batch = Batch(model, nsim=len(q0), nthread=threads)
+    qpos, qvel, time, warm = (batch.bind(name) for name in ("qpos", "qvel", "time", "qacc_warmstart"))
+    kind, record = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED), ("qpos", "qvel")
+
+    def run(out: dict[str, np.ndarray] | None = None) -> dict[str, np.ndarray]:
+        qpos[:], qvel[:], time[:], warm[:] = q0, v0, 0.0, 0.0
+        return batch.rollout(steps, controls, control_spec=kind, record=record, out=out)
+
+    kept = run()
+    return run, lambda: run(kept), lambda: run()["qpos"][:, -1]

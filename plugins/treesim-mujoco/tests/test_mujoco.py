@@ -1,0 +1,119 @@
+"""MuJoCo agrees with treesim on real robots and random trees, and its layout has its way back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from treesim_mujoco.adapter import MujocoAdapter
+from treesim_mujoco.layout import MujocoLayout
+
+import treesim
+from tests import layouts
+from treesim.compare import EngineAdapter, EngineError, Motion, States, compare
+from treesim.errors import UnsupportedError
+from treesim.urdf import to_urdf
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+TYPES = ("revolute", "continuous", "prismatic", "spherical")
+ROBOTS = [("simple_humanoid", "floating"), ("humanoid", "floating"), ("panda", "floating"), ("ur5", "fixed"),
+          ("kuka_iiwa", "fixed")]  # fmt: skip
+
+
+def read(robot):
+    return MujocoAdapter().read(robot, "", "canonical")
+
+
+def test_it_is_an_engine_adapter():
+    assert isinstance(MujocoAdapter(), EngineAdapter)
+    assert treesim.plugins.get("engines", "mujoco").version() == MujocoAdapter().version()
+
+
+@pytest.mark.parametrize(("name", "base"), ROBOTS)
+def test_agrees(name, base):
+    report = compare(name, MujocoAdapter(), base=base, states=10, steps=300)
+    assert report.passed, report.summary
+    assert len(report.rows) == 19 and not report.skipped
+    assert any("removed" in change for change in report.changes["raw"])
+
+
+@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_random_trees_agree(seed, floating):
+    report = compare(layouts.robot(seed, floating, TYPES), MujocoAdapter(), states=5, steps=300)
+    assert report.passed, report.summary
+
+
+@pytest.mark.parametrize("floating", [True, False])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_layout(floating, seed):
+    robot = layouts.robot(seed % 5, floating, TYPES)
+    layout = read(robot).layout
+    assert isinstance(layout, MujocoLayout)
+    layouts.check(robot, layout, seed)
+
+
+def test_a_mass_matrix_of_a_floating_base_comes_back():
+    """The kinetic energy is the same in both layouts, which `layouts.check` cannot know."""
+    robot = layouts.robot(1, True, TYPES)
+    layout, rng = read(robot).layout, np.random.default_rng(0)
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    M = treesim.mass_matrix(robot, q)
+    theirs = layout.velocity_to_engine(q, v)
+    assert theirs @ layout.matrix_to_engine(q, M) @ theirs == pytest.approx(v @ M @ v, rel=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_joints_that_mujoco_has_not_are_refused(kind):
+    inertia = treesim.Inertia(1.0, np.zeros(3), np.eye(3))
+    bodies = [
+        treesim.Body(name, k, treesim.Joint(f"{name}_joint", kind), inertia) for k, name in enumerate(("near", "far"))
+    ]
+    with pytest.raises(UnsupportedError, match=f"MuJoCo has no {kind} joint inside a robot"):
+        compare(treesim.Tree("table", bodies), MujocoAdapter(), states=2, steps=0)
+
+
+def test_bodies_without_mass_are_refused():
+    joint = treesim.Joint("slide", "prismatic")
+    with pytest.raises(UnsupportedError, match=r"MuJoCo cannot take this robot \(.*mass"):
+        read(treesim.Tree("ghost", [treesim.Body("ghost", 0, joint)]))
+
+
+def test_a_file_with_inertias_that_no_solid_body_has_is_left_out():
+    report = compare("allegro_right_hand", MujocoAdapter(), base="fixed", states=3, steps=0)
+    assert report.passed and "inertia must satisfy" in report.skipped["raw level"]
+
+
+def test_a_file_that_mujoco_reads_otherwise_is_told():
+    robot = treesim.load("ur5", base="fixed")
+    fewer = treesim.Tree("fewer", robot.bodies[:3])
+    with pytest.raises(EngineError, match="MuJoCo reads other joints"):
+        MujocoAdapter().read(robot, to_urdf(fewer), "raw")
+
+
+def test_cases_of_single_states_and_rollouts():
+    robot = layouts.robot(3, True, TYPES)
+    model, rng = read(robot), np.random.default_rng(1)
+    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    model.prepare_timing()
+    found = {case.quantity: case.result() for case in model.calls(States(q, v, a, tau))}
+    np.testing.assert_allclose(found["forward dynamics"], a, atol=1e-9)
+    np.testing.assert_allclose(found["inverse dynamics"], tau, atol=1e-9)
+    np.testing.assert_allclose(found["mass matrix"], treesim.mass_matrix(robot, q), atol=1e-9)
+    np.testing.assert_allclose(found["M⁻¹ τ"], treesim.solve_mass_matrix(robot, q, tau), atol=1e-9)
+    assert model.batches(States(q, v, a, tau), 1) == [] == model.operational(States(q, v, a, tau), ("hull",), True)
+
+
+def test_a_batch_starts_anew_at_each_call():
+    robot = layouts.robot(0, False, TYPES)
+    rng = np.random.default_rng(0)
+    q = np.array([robot.random(rng) for _ in range(3)])
+    motion = Motion(q, 0 * q[:, : robot.nv], np.zeros((3, 5, robot.nv)), 1e-3)
+    batches = [case for case in read(robot).rollouts(motion, 2) if case.name.startswith("mujoco.batch")]
+    assert len(batches) == 2
+    for case in batches:
+        first = {name: record.copy() for name, record in case.call().items()}
+        for name, record in case.call().items():
+            np.testing.assert_array_equal(record, first[name])

@@ -1,0 +1,1 @@
+"""Pinocchio beside treesim (`treesim compare ROBOT --against pinocchio`, `treesim bench ROBOT`)."""

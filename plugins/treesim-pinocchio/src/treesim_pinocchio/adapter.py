@@ -1,0 +1,55 @@
+"""The adapter: Pinocchio reads the robot's file itself; what its reader does not know is built joint by joint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio
+
+from treesim.compare import CANONICAL, RAW
+
+from .reading import from_tree, from_urdf
+from .timed import ENGINE
+
+if TYPE_CHECKING:
+    from treesim import Joint, Tree
+
+    from .model import PinocchioModel
+
+UNREAD = ("spherical", "planar")  # in a URDF: not at all, or about one axis only
+LIMITED = ("revolute", "prismatic")  # only with limits
+
+
+class PinocchioAdapter:
+    """Pinocchio, for `treesim compare --against pinocchio` and `treesim bench`."""
+
+    name = "pinocchio"
+    title = ENGINE
+    integrator: str | None = None
+    levels: tuple[str, ...] = (RAW, CANONICAL)
+    timed = RAW
+
+    def version(self) -> str:
+        """Return the version of Pinocchio."""
+        return str(pinocchio.__version__)
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return None: there is no robot that it refuses altogether."""
+        return None
+
+    def read(self, robot: Tree, urdf: str, level: str) -> PinocchioModel:
+        """Return the robot in Pinocchio: read from its text, or, at the canonical level with joints that no text tells
+        Pinocchio, built joint by joint.
+
+        Raises UnsupportedError where Pinocchio cannot read the text, and EngineError if it reads other joints.
+        """
+        if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
+            return from_tree(robot)
+        return from_urdf(robot, urdf)
+
+
+def _unread(joint: Joint) -> bool:
+    """Whether Pinocchio's reader does not know the joint, or misses its limits."""
+    limits = np.concatenate([np.ravel(x) for x in (joint.lower, joint.upper, joint.effort, joint.velocity)])
+    return joint.type in UNREAD or (joint.type in LIMITED and not np.isfinite(limits).all())

@@ -1,0 +1,55 @@
+"""Between treesim's order of coordinates and Pinocchio's, which counts joints in another order and has cosine and sine
+for an angle without limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treesim.compare.layouts import Reordered, put_back
+
+if TYPE_CHECKING:
+    from treesim import Tree
+
+
+class PinocchioLayout(Reordered):
+    """The layout of one robot in a Pinocchio model; joints are matched by name.
+
+    The angle of a continuous or planar joint is (cos, sin) there, and comes back between -pi and pi. Velocities, forces
+    and matrices are reordered only.
+    """
+
+    def __init__(self, robot: Tree, model: Any) -> None:
+        q_order, v_order = np.empty(model.nq, dtype=int), np.empty(model.nv, dtype=int)
+        cosines = []
+        for name, where in robot.q_index.items():
+            joint, numbers = model.joints[model.getJointId(name)], list(range(where.start, where.stop))
+            if joint.nq == len(numbers) + 1:
+                cosines.append(joint.idx_q + joint.nq - 2)
+                numbers.append(numbers[-1])
+            q_order[joint.idx_q : joint.idx_q + joint.nq] = numbers
+            v = robot.v_index[name]
+            v_order[joint.idx_v : joint.idx_v + joint.nv] = range(v.start, v.stop)
+        super().__init__(q_order, v_order)
+        self.nq = robot.nq
+        self.cosines = np.array(cosines, dtype=int)
+
+    def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) as Pinocchio's numbers."""
+        theirs = q[..., self.q_order]
+        angles = theirs[..., self.cosines]
+        theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)
+        return theirs
+
+    def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
+        """Return Pinocchio's configuration as q (..., nq)."""
+        q = np.empty((*theirs.shape[:-1], self.nq))
+        q[..., self.q_order] = theirs
+        cosines = theirs[..., self.cosines]
+        q[..., self.q_order[self.cosines]] = np.arctan2(theirs[..., self.cosines + 1], cosines)
+        return q
+
+    def columns_from_engine(self, theirs: np.ndarray) -> np.ndarray:
+        """Return a Jacobian (..., nv) in treesim's order."""
+        return put_back(theirs, self.v_order)

@@ -1,0 +1,25 @@
+"""What Bullet prints past Python, kept off the standard channels."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Drop what a library prints past Python on the standard channels: there may be JSON on them."""
+    kept = {channel: os.dup(channel) for channel in (1, 2)}
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for channel in kept:
+            os.dup2(nowhere, channel)
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        for channel, copy in kept.items():
+            os.dup2(copy, channel)
+            os.close(copy)
+        os.close(nowhere)

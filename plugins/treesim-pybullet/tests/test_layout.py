@@ -1,0 +1,26 @@
+"""The layout of a whole robot has its way back, and its maps fit each other."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from treesim_pybullet.adapter import PybulletAdapter
+
+from tests import layouts
+from treesim.compare.source import canonical
+
+TYPES = ("revolute", "continuous", "prismatic", "spherical")
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["floating", "fixed"])
+def pairs(request):
+    """Robots, and their layouts as Bullet has loaded them."""
+    robots = [layouts.robot(seed, request.param, TYPES) for seed in range(3)]
+    return [(robot, PybulletAdapter().read(robot, canonical(robot), "canonical").layout) for robot in robots]
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_layout(pairs, seed):
+    robot, layout = pairs[seed % len(pairs)]
+    layouts.check(robot, layout, seed)

@@ -1,0 +1,28 @@
+"""How fast treesim is, beside other engines in the same process; what `treesim bench` measures, from Python.
+
+`time_calls`, `time_batches` and `time_sizes` return a `Benchmark`; `time_start` and `time_robots` plain dictionaries.
+`interleaved` times any calls in turns, and `measured` any `treesim.compare.BenchmarkCase`.
+"""
+
+from .measure import measured
+from .ratios import ratios
+from .results import Benchmark
+from .robots import BenchRobot, bench_robot
+from .runs import time_batches, time_calls, time_robots, time_sizes, time_start
+from .timing import Timing, interleaved, on_threads
+
+__all__ = [
+    "BenchRobot",
+    "Benchmark",
+    "Timing",
+    "bench_robot",
+    "interleaved",
+    "measured",
+    "on_threads",
+    "ratios",
+    "time_batches",
+    "time_calls",
+    "time_robots",
+    "time_sizes",
+    "time_start",
+]

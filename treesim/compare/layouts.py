@@ -1,0 +1,119 @@
+"""Between treesim's layout of states and forces and another engine's: one object per robot and engine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class Layout(Protocol):
+    """Every map with its way back; all take leading axes of states. q is the configuration in treesim's layout, at
+    which velocities and forces are turned where the two engines take other axes."""
+
+    def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) as the engine's numbers."""
+        ...
+
+    def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's configuration as q (..., nq)."""
+        ...
+
+    def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return v (..., nv) as the engine's velocity."""
+        ...
+
+    def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's velocity as v (..., nv)."""
+        ...
+
+    def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return a, the derivative of v (..., nv), as the derivative of the engine's velocity."""
+        ...
+
+    def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the derivative of the engine's velocity as that of v (..., nv)."""
+        ...
+
+    def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return generalised forces tau (..., nv) as the engine's."""
+        ...
+
+    def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's generalised forces as tau (..., nv)."""
+        ...
+
+    def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Return the mass matrix M (..., nv, nv) as the engine's."""
+        ...
+
+    def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's mass matrix as M (..., nv, nv)."""
+        ...
+
+
+class Reordered:
+    """A layout with the same numbers in another order.
+
+    q_order, v_order: for each of the engine's numbers, treesim's index of it. Where the engine's axes differ as well,
+    override what is needed: an orthogonal map of velocities, by `velocity_to_engine` and `velocity_from_engine`, is
+    that of forces and of the mass matrix too.
+    """
+
+    def __init__(self, q_order: np.ndarray, v_order: np.ndarray) -> None:
+        self.q_order, self.v_order = np.asarray(q_order, dtype=int), np.asarray(v_order, dtype=int)
+
+    def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) in the engine's order."""
+        return q[..., self.q_order]
+
+    def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's configuration as q (..., nq)."""
+        return put_back(theirs, self.q_order)
+
+    def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return v (..., nv) in the engine's order."""
+        return v[..., self.v_order]
+
+    def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's velocity as v (..., nv)."""
+        return put_back(theirs, self.v_order)
+
+    def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return a (..., nv) as velocities are: the axes do not turn."""
+        return self.velocity_to_engine(q, a)
+
+    def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's acceleration as velocities are: the axes do not turn."""
+        return self.velocity_from_engine(q, theirs)
+
+    def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv) as velocities are: the map is orthogonal."""
+        return self.velocity_to_engine(q, tau)
+
+    def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's forces as velocities are: the map is orthogonal."""
+        return self.velocity_from_engine(q, theirs)
+
+    def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Return M (..., nv, nv) with rows and columns as the engine's forces."""
+        rows = self.force_to_engine(q[..., None, :], M)
+        return np.swapaxes(self.force_to_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
+
+    def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's matrix with rows and columns as treesim's forces."""
+        rows = self.force_from_engine(q[..., None, :], theirs)
+        return np.swapaxes(self.force_from_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
+
+
+def put_back(theirs: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return what `x[..., order]` was taken from."""
+    ours = np.empty((*theirs.shape[:-1], len(order)), dtype=theirs.dtype)
+    ours[..., order] = theirs
+    return ours
+
+
+def both_triangles(upper: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix (..., n, n) of which only the upper triangle is given."""
+    upper = np.triu(upper)
+    return upper + np.swapaxes(np.triu(upper, 1), -1, -2)

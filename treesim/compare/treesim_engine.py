@@ -1,0 +1,110 @@
+"""treesim's own results, and the states at which both engines are evaluated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import treesim
+
+from ..model.tree import Tree
+from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
+from .layouts import Reordered
+
+
+class TreesimModel(EngineModel):
+    """A robot in treesim, called as other engines are. integrator: the stepping rule of the trajectory."""
+
+    engine = "treesim"
+
+    def __init__(self, robot: Tree, integrator: str | None) -> None:
+        super().__init__(robot)
+        self.integrator = integrator
+        self.layout = Reordered(np.arange(robot.nq), np.arange(robot.nv))
+
+    def evaluate(self, states: StateBatch) -> Results:
+        """Return treesim's arrays for a batch of states, each quantity in one call."""
+        q, v = states.q, states.v
+        mass_matrix = self.mass_matrix(q)
+        values = self.bodies() | {
+            "pose": np.array([self.body_poses(state) for state in q]),
+            "mass_matrix": mass_matrix,
+            "bias": treesim.bias_forces(self.robot, q, v),
+            "inverse_dynamics": self.inverse_dynamics(q, v, states.a),
+            "forward_dynamics": self.forward_dynamics(q, v, states.tau),
+            "inverse_mass_matrix": np.linalg.inv(mass_matrix),
+        }
+        if states.steps:
+            motion = self.trajectory(states.q0, states.v0, states.steps, states.dt)
+            values["trajectory_q"], values["trajectory_v"] = motion
+        return Results(values)
+
+    def body_poses(self, q: np.ndarray) -> np.ndarray:
+        """Return the bodies' poses (N, 4, 4) in the world."""
+        return treesim.body_poses(self.robot, q)[1:]
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """Return M (..., nv, nv)."""
+        return treesim.mass_matrix(self.robot, q)
+
+    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """Return the inverse of M (..., nv, nv), by numpy."""
+        return np.linalg.inv(self.mass_matrix(q))
+
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv)."""
+        return treesim.inverse_dynamics(self.robot, q, v, a)
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return the derivative (..., nv) of v."""
+        return treesim.forward_dynamics(self.robot, q, v, tau)
+
+    def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end."""
+        assert self.integrator is not None  # else there are no steps
+        simulation = treesim.Simulation(self.robot, integrator=self.integrator, dt=dt)
+        run = simulation.run(steps * dt, q0=q0, v0=v0)
+        missing = ((0, steps + 1 - len(run.q)), (0, 0))
+        return np.pad(run.q, missing, constant_values=np.nan), np.pad(run.v, missing, constant_values=np.nan)
+
+    def bodies(self) -> dict[str, np.ndarray]:
+        """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of the bodies."""
+        inertias = [body.inertia for body in self.robot.bodies]
+        return {
+            "mass": np.array([part.mass for part in inertias]),
+            "com": np.array([part.com for part in inertias]).reshape(-1, 3),
+            "inertia": np.array([part.rotational for part in inertias]).reshape(-1, 3, 3),
+        }
+
+
+class TreesimEngine:
+    """treesim as one of the engines compared. integrator: the stepping rule of its trajectories, None for none."""
+
+    name = title = "treesim"
+    levels = (RAW, CANONICAL)
+    timed = CANONICAL
+
+    def __init__(self, integrator: str | None) -> None:
+        self.integrator = integrator
+
+    def version(self) -> str:
+        """Return treesim's version."""
+        return treesim.__version__
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return None: there is no robot that it refuses."""
+        return None
+
+    def read(self, robot: Tree, urdf: str = "", level: str = CANONICAL) -> TreesimModel:
+        """Return the robot that treesim has read already."""
+        return TreesimModel(robot, self.integrator)
+
+
+def random_batch(robot: Tree, states: int, seed: int, steps: int, dt: float) -> StateBatch:
+    """Return a batch of `states` random states; tau is that of a random acceleration of order 1."""
+    rng = np.random.default_rng(seed)
+    q = np.array([robot.random(rng) for _ in range(states)])
+    v, a, target = rng.standard_normal((3, states, robot.nv))
+    return StateBatch(
+        q=q, v=v, a=a, tau=treesim.inverse_dynamics(robot, q, v, target),
+        q0=robot.random(rng), v0=rng.standard_normal(robot.nv), steps=steps, dt=dt,
+    )  # fmt: skip

@@ -1,0 +1,6 @@
+"""Pictures of trajectories (`draw`), benchmarks, costs and schedules, by matplotlib, which is imported to draw one."""
+
+from .figures import require_matplotlib
+from .trajectory import draw
+
+__all__ = ["draw", "require_matplotlib"]

@@ -1,0 +1,74 @@
+"""Pictures of costs: where the mass matrix has entries, and time over the number of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .figures import new_figure, save
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+
+MARKERS = "os^vDPX*"
+
+
+def save_sparsity(path: Path, robot: Tree) -> None:
+    """Draw where the mass matrix H and its factor L (of LTL and LTDL) can differ from zero."""
+    import numpy as np
+
+    pattern = robot.topology.sparsity()
+    figure, axes = new_figure(2, 10, 5.4)
+    for axis, name, where in zip(axes, ("H", "L"), (pattern, np.tril(pattern)), strict=True):
+        axis.imshow(where, cmap="Greys", vmin=0, vmax=1.3, interpolation="nearest")
+        axis.set_title(f"{name}: {int(where.sum())} of {where.size} entries")
+        axis.set_xlabel("degree of freedom")
+        _name_joints(axis, robot)
+    figure.suptitle(robot.name)
+    save(figure, path)
+
+
+def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Draw seconds over bodies, both on logarithmic scales, one pair of axes a family.
+
+    rows: as `treesim scaling --json` prints them under "times".
+    """
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    backends = list(dict.fromkeys(row["backend"] for row in rows))
+    figure, axes = new_figure(len(families), 4.6 * len(families), 7.2)
+    for axis, family in zip(axes, families, strict=True):
+        for row in rows:
+            if row["family"] == family and row["sizes"]:
+                k = backends.index(row["backend"])
+                style = {
+                    "color": f"C{k % 10}",
+                    "marker": MARKERS[k % len(MARKERS)],
+                    "linestyle": "-" if k < 10 else "--",
+                }
+                axis.loglog(row["sizes"], row["seconds"], markersize=4, linewidth=1.2, **style, label=_legend(row))
+        axis.set_title(family)
+        axis.set_xlabel("bodies N")
+        axis.grid(True, which="major", linewidth=0.4)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncols": 2}
+        axis.legend(fontsize=7, title="fitted / expected exponent", title_fontsize=7, **below)
+    axes[0].set_ylabel("one forward dynamics [s]")
+    _share_limits(axes)
+    save(figure, path)
+
+
+def _legend(row: dict[str, Any]) -> str:
+    fitted, expected = ("-" if row[key] is None else f"{row[key]:.2g}" for key in ("exponent", "expected"))
+    return f"{row['backend']} {fitted} / {expected}"
+
+
+def _share_limits(axes: Sequence[Any]) -> None:
+    limits = [axis.get_ylim() for axis in axes]
+    for axis in axes:
+        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _name_joints(axis: Any, robot: Tree, most: int = 64) -> None:
+    """Name the rows by their joints, if there is room."""
+    if robot.nv <= most:
+        axis.set_yticks(range(robot.nv), [robot.dof_name(k) for k in range(robot.nv)], fontsize=220 / max(robot.nv, 36))

@@ -1,0 +1,39 @@
+"""Figures that no window shows, and files of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArgumentError, installed_by
+from ..files import write_whole
+
+
+def require_matplotlib() -> None:
+    """Raise ArgumentError, saying how to install it, if matplotlib is missing."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise ArgumentError(f"plots need matplotlib: {installed_by('.[plot]')}")
+
+
+def new_figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure of `columns` axes side by side, `width` x `height` inches, that no window shows.
+
+    Raises ArgumentError without matplotlib.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns, squeeze=False)[0]
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure; raises ArgumentError naming the file if it cannot be written or its ending is unknown."""
+    try:
+        write_whole(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower() or None, dpi=150))
+    except ArgumentError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"cannot write the plot {str(path)!r}: {error}") from None

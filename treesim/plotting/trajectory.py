@@ -1,0 +1,126 @@
+"""Pictures of a trajectory: the joints that move most, the floating base, the energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import fill
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .figures import require_matplotlib
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+MOST_LINES = 8
+MOST_TICKS = 6  # of a logarithmic axis
+STILL = 1e-9  # rad, m, rad/s, m/s: a span of less is rounding, not to be drawn as if it were motion
+STILL_SPAN = 0.1  # of the axis then
+ABSURD = 1e12  # no motion, speed or energy of a robot: where one grows beyond, the axis becomes logarithmic
+FARTHEST = 1e290  # beyond, matplotlib cannot place ticks: not drawn
+TITLE_WIDTH = 100  # characters of a line
+
+
+class _Curve(NamedTuple):
+    """What one joint shows: a label, its position (K,) and its speed (K,)."""
+
+    label: str
+    position: np.ndarray
+    speed: np.ndarray
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of states that are hardly finite, or not
+def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None:
+    """Write the picture of `trajectory` to `stream` in matplotlib's `picture_format`.
+
+    Joints of one coordinate show it; a spherical joint shows its angle from where it started; at most eight joints
+    are drawn, those whose position spans the widest range. What is not finite leaves a gap; what grows beyond all
+    measure is drawn on a logarithmic axis. Raises ArgumentError if matplotlib is not installed, or there is no state.
+    """
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if not len(trajectory):
+        raise ArgumentError("a trajectory without states cannot be drawn")
+    curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
+    change = trajectory.energy - trajectory.energy[0]
+    shown = curves[:MOST_LINES]
+    base = _base_position(trajectory)
+    rows = 1 + 2 * bool(shown) + (base is not None)
+    figure = Figure(figsize=(10, 2.4 * rows + 0.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = iter(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    figure.suptitle(_title(trajectory, shown, len(curves)), fontsize=11)
+    if shown:
+        _panel(next(axes), trajectory.t, "position [rad, m]", [(c.label, c.position) for c in shown], STILL)
+        _panel(next(axes), trajectory.t, "velocity [rad/s, m/s]", [(c.label, c.speed) for c in shown], STILL)
+    if base is not None:
+        _panel(next(axes), trajectory.t, "base position [m]", list(zip("xyz", base.T, strict=True)), STILL)
+    last = next(axes)
+    _panel(last, trajectory.t, "energy change [J]", [(f"E - E(0)\nE(0) = {trajectory.energy[0]:.6g} J", change)])
+    last.set_xlabel("time [s]")
+    figure.savefig(stream, format=picture_format, dpi=110)
+
+
+def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:
+    made = trajectory.metadata
+    how = ", ".join(str(made[key]) for key in ("backend", "integrator") if key in made)
+    title = f"{trajectory.robot_name}: {how}" if how else trajectory.robot_name
+    if shown and max(_extent(curve.position) for curve in shown) < STILL:
+        title += f"  (no joint moves; {len(shown)} of {joints} are shown)"
+    elif len(shown) < joints:
+        title += f"  (the {len(shown)} joints of {joints} that move most)"
+    return title if trajectory.stopped is None else f"{title}\n{fill(f'stopped: {trajectory.stopped}', TITLE_WIDTH)}"
+
+
+def _panel(axes: Any, t: np.ndarray, label: str, lines: list[tuple[str, np.ndarray]], still: float = 0.0) -> None:
+    """Draw lines over time; a span of less than `still` is drawn as none."""
+    drawn = [np.where(np.abs(values) < FARTHEST, values, np.nan) for _, values in lines]
+    finite = np.concatenate([values[np.isfinite(values)] for values in drawn])
+    _scale(axes, finite, still)
+    for (name, _), values in zip(lines, drawn, strict=True):
+        alone = np.isfinite(values).sum() == 1
+        axes.plot(t, values, label=name, linewidth=1.2, marker="o" if alone else None)
+    axes.set_ylabel(label)
+    axes.grid(alpha=0.3)
+    if t[0] < t[-1]:
+        axes.set_xlim(t[0], t[-1])
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
+
+
+def _scale(axes: Any, finite: np.ndarray, still: float) -> None:
+    """Lay out the vertical axis for values that are finite."""
+    if not finite.size:
+        axes.text(0.5, 0.5, "nothing finite to draw", transform=axes.transAxes, ha="center", va="center")
+    elif np.abs(finite).max() > ABSURD:
+        axes.set_yscale("symlog", linthresh=1.0, linscale=np.log10(np.abs(finite).max()) / 5)
+        axes.yaxis.get_major_locator().set_params(numticks=MOST_TICKS)
+    elif np.ptp(finite) < still:
+        axes.set_ylim(finite.mean() - STILL_SPAN / 2, finite.mean() + STILL_SPAN / 2)
+
+
+def _joint_curves(trajectory: Trajectory) -> Iterator[_Curve]:
+    for name, kind in zip(trajectory.joint_names, trajectory.joint_types, strict=True):
+        joint = trajectory[name]
+        if joint.q.ndim == 1:
+            yield _Curve(f"{name} [m]" if kind == "prismatic" else name, joint.q, joint.v)
+        elif kind == "spherical":
+            yield _Curve(f"{name} (angle)", _angle_from_start(joint.q), np.linalg.norm(joint.v, axis=1))
+
+
+def _extent(values: np.ndarray) -> float:
+    """How wide a range values span; that of what is not finite has no end."""
+    return float(np.ptp(values)) if np.isfinite(values).all() else np.inf
+
+
+def _angle_from_start(quaternions: np.ndarray) -> np.ndarray:
+    """Return the rotation angle (K,) [rad] between the first of the unit quaternions (K, 4) and each."""
+    return np.asarray(2 * np.arccos(np.clip(np.abs(quaternions @ quaternions[0]), 0.0, 1.0)))
+
+
+def _base_position(trajectory: Trajectory) -> np.ndarray | None:
+    """Return the (K, 3) position of the floating base, or None; a floating base is always the first joint."""
+    return trajectory.q[:, :3] if trajectory.joint_types[:1] == ("floating",) else None
