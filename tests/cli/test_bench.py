@@ -20,7 +20,7 @@ from treesim.bench.measure import measured
 from treesim.bench.operational import spread_leaves
 from treesim.bench.robots import bench_robot, random_states
 from treesim.bench.startup import first_results
-from treesim.bench.timing import interleaved, on_threads
+from treesim.bench.timing import interleaved
 from treesim.compare import BenchmarkCase, Motion, find_engine
 from treesim.engine.llvm.elementary import sincos_arithmetic
 from treesim.errors import TreesimError
@@ -99,15 +99,6 @@ def test_what_a_call_suffers_from_the_one_before_is_not_timed(clock: Clock) -> N
         disturbed = False
 
     assert interleaved({"first": disturb, "second": suffer}, rounds=3)["second"].median_us < 1000
-
-
-def test_threads_are_set_for_a_while() -> None:
-    from treesim.engine.threads import thread_count
-
-    before = thread_count()
-    with on_threads(before + 3):
-        assert thread_count() == before + 3
-    assert thread_count() == before
 
 
 def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(clock: Clock) -> None:

@@ -9,7 +9,7 @@ from .ratios import ratios
 from .results import Benchmark
 from .robots import BenchRobot, bench_robot
 from .runs import time_batches, time_calls, time_robots, time_sizes, time_start
-from .timing import Timing, interleaved, on_threads
+from .timing import Timing, interleaved
 
 __all__ = [
     "BenchRobot",
@@ -18,7 +18,6 @@ __all__ = [
     "bench_robot",
     "interleaved",
     "measured",
-    "on_threads",
     "ratios",
     "time_batches",
     "time_calls",

@@ -12,7 +12,7 @@ from ..engine.graph.trace import trace
 from ..engine.graph.trace_counts import fused, turned
 from ..engine.graph.trace_counts import operations as counts
 from ..engine.llvm.elementary import sincos_arithmetic
-from ..engine.threads import thread_count
+from ..engine.threads import thread_count, use_threads
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_packed_states
@@ -20,7 +20,7 @@ from ..kernels.rnea import inverse_dynamics_states
 from ..model.tree import Tree
 from .batches import KINDS, PAUSE, TURN
 from .fma_peak import peak
-from .timing import interleaved, on_threads
+from .timing import interleaved
 
 
 class Arithmetic(NamedTuple):
@@ -82,7 +82,7 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
 
     def on(call: Callable[..., Any], *arguments: np.ndarray, out: np.ndarray) -> Callable[[], None]:
         def run() -> None:
-            with on_threads(threads):
+            with use_threads(threads):
                 call(*arguments, out=out)
 
         return run

@@ -5,13 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
 ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's grain does not show
-THREADS = "TREESIM_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -52,27 +50,6 @@ def one_blas_thread() -> None:
     """Let scipy's linear algebra run on one thread, as our kernels do; works until scipy is first loaded."""
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-
-
-@contextmanager
-def on_threads(count: int | None) -> Iterator[None]:
-    """Let treesim's batches run on `count` threads for a while; None changes nothing."""
-    from ..engine.threads import default_thread_count
-
-    if count is None:
-        yield
-        return
-    before = os.environ.get(THREADS)
-    os.environ[THREADS] = str(count)
-    default_thread_count.cache_clear()
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[THREADS]
-        else:
-            os.environ[THREADS] = before
-        default_thread_count.cache_clear()
 
 
 def shortest(call: Callable[[], object], spend: float = 0.1) -> float:

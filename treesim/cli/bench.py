@@ -68,14 +68,14 @@ def bench(
 ) -> None:
     """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
     single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them."""
-    from ..bench.timing import on_threads
+    from ..engine.threads import use_threads
 
     if plot is not None:
         from ..plotting import require_matplotlib
 
         require_matplotlib()  # before minutes of timing
     report = _Report(json, plot, save)
-    with on_threads(threads):
+    with use_threads(threads):
         if summary or len(robots or ()) > 1:
             _summary(report, robots, base, mimic, batch, repeats, seed)
             return

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from .constrained import check_constrained
 from .dynamics import check_dynamics
+from .engines import check_engine, check_layout
 from .integrators import check_integrator
 from .operational import check_operational
 from .report import Conformance, ConformanceError, Finding, farthest
@@ -25,7 +26,9 @@ __all__ = [
     "State",
     "check_constrained",
     "check_dynamics",
+    "check_engine",
     "check_integrator",
+    "check_layout",
     "check_operational",
     "check_viewer",
     "farthest",
