@@ -45,6 +45,15 @@ class Implementation(Shown):
         return [("", about) for about in self._about()]
 
 
+class Sourced(Implementation):
+    """An implementation of which there is to say where it was published."""
+
+    source: ClassVar[str]
+
+    def _about(self) -> list[str]:
+        return [self.source]
+
+
 def html_table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
     """Return an HTML table of at most MOST_ROWS rows, whose cells are text, escaped."""
     shown = list(islice(rows, MOST_ROWS + 1))

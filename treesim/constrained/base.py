@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Implementation, Shown, arrays, batch, span
+from ..display import Shown, Sourced, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.evaluate import Argument, evaluate
@@ -87,14 +87,10 @@ class ConstrainedMethod(Protocol):
         ...
 
 
-class Method(Implementation):
-    """What treesim's own methods share: how they show themselves."""
+class Method(Sourced):
+    """What treesim\'s own methods share: how they show themselves."""
 
     what = "method of constrained dynamics"
-    source: ClassVar[str]
-
-    def _about(self) -> list[str]:
-        return [self.source]
 
 
 class CompiledConstrained(Method):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Implementation
+from ..display import Sourced
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.status import FINE
@@ -28,14 +28,10 @@ class OperationalMethod(Protocol):
         ...
 
 
-class Method(Implementation):
-    """What treesim's own methods share: how they show themselves."""
+class Method(Sourced):
+    """What treesim\'s own methods share: how they show themselves."""
 
     what = "operational-space method"
-    source: ClassVar[str]
-
-    def _about(self) -> list[str]:
-        return [self.source]
 
 
 class CompiledMethod(Method):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..constrained.base import ConstrainedAcceleration, Problem
 from ..constrained.constraints import FrameConstraint, constraint_tables, wanted_derivatives
 from ..dynamics.functions import bias_forces, mass_matrix
@@ -15,7 +14,7 @@ from ..errors import NonFiniteError, TreesimError
 from ..model.tree import Tree
 from ..operational.frames import frame_jacobian
 from .bounds import of_constrained
-from .report import Checks, Conformance, demand, demand_array, demand_error, demand_near, named
+from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import random_state, sample_robots
 
 MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # as `constrained_dynamics` has them
@@ -35,9 +34,7 @@ def check_constrained(method: str | Any, robots: Iterable[Tree] | None = None, t
         >>> testing.check_constrained("pv")
         <Conformance of method of constrained dynamics 'pv': 27 requirements met>
     """
-    if isinstance(method, str):
-        method = plugins.get("constrained", method)
-    checks = Checks(plugins.SINGULAR["constrained"], named(method))
+    method, checks = begin("constrained", method)
     if checks.has(method, name=str, source=str):
         for robot in sample_robots() if robots is None else robots:
             _check_robot(checks, method, robot, tolerance)

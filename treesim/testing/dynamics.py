@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..dynamics.base import Capabilities
 from ..dynamics.functions import inverse_dynamics, mass_matrix
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from .bounds import of_forces
-from .report import Checks, Conformance, demand, demand_array, demand_error, demand_near, named
+from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import State, random_state, sample_robots
 
 STATES = 3  # that every requirement is tried on
@@ -40,9 +39,7 @@ def check_dynamics(backend: str | Any, robots: Iterable[Tree] | None = None, bou
         >>> testing.check_dynamics("crba_ltdl")
         <Conformance of forward-dynamics backend 'crba_ltdl': 63 requirements met>
     """
-    if isinstance(backend, str):
-        backend = plugins.get("dynamics", backend)
-    checks = Checks(plugins.SINGULAR["dynamics"], named(backend))
+    backend, checks = begin("dynamics", backend)
     if not checks.has(backend, name=str, capabilities=Capabilities):
         return checks.report()
     with checks.require("says its cost and its source"):

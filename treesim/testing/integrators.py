@@ -12,7 +12,7 @@ from ..model.inertia import Inertia
 from ..model.joints import Joint
 from ..model.tree import Body, Tree
 from ..simulation import ControlledRobot
-from .report import Checks, Conformance, demand, demand_array, named
+from .report import Conformance, begin, demand, demand_array
 from .samples import on_floating_base
 
 REFERENCE_STEPS, DURATION = 1024, 0.25  # of RK4, and [s]: its error is below that of any step tried
@@ -36,9 +36,7 @@ def check_integrator(integrator: str | Any) -> Conformance:
         >>> testing.check_integrator("rk4")
         <Conformance of integrator 'rk4': 7 requirements met>
     """
-    if isinstance(integrator, str):
-        integrator = plugins.get("integrators", integrator)
-    checks = Checks(plugins.SINGULAR["integrators"], named(integrator))
+    integrator, checks = begin("integrators", integrator)
     if not hasattr(integrator, "step"):
         with checks.require("has the method 'step'"):
             demand(False, f"{type(integrator).__name__} has none")

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..dynamics.functions import mass_matrix
 from ..errors import ArgumentError, NonFiniteError, UnknownNameError
 from ..model.tree import Tree
 from ..operational.frames import frame_jacobian
 from ..types import Reference
 from .bounds import of_inverse_inertia
-from .report import Checks, Conformance, demand, demand_array, demand_error, demand_near, named
+from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import random_state, sample_robots
 
 REFERENCES: tuple[Reference, ...] = ("world", "local")
@@ -36,9 +35,7 @@ def check_operational(
         >>> testing.check_operational("rjk")
         <Conformance of operational-space method 'rjk': 37 requirements met>
     """
-    if isinstance(method, str):
-        method = plugins.get("operational", method)
-    checks = Checks(plugins.SINGULAR["operational"], named(method))
+    method, checks = begin("operational", method)
     if checks.has(method, name=str, source=str):
         for robot in sample_robots() if robots is None else robots:
             _check_robot(checks, method, robot, error_factor)

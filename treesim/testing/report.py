@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..display import Shown
 from ..errors import TreesimError, quoted
+from ..types import PluginKind
 
 MOST_FAILURES = 20  # that a message lists
 OWN_FILES = str(Path(__file__).parent)
@@ -133,6 +135,13 @@ def _place(error: Exception) -> str:
     """Where an error comes from: the last line outside of this package."""
     frames = [x for x in traceback.extract_tb(error.__traceback__) if not x.filename.startswith(OWN_FILES)]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "here"
+
+
+def begin(kind: PluginKind, implementation: Any) -> tuple[Any, Checks]:
+    """Return an implementation, given by its registered name or itself, and the requirements to be tried on it."""
+    if isinstance(implementation, str):
+        implementation = plugins.get(kind, implementation)
+    return implementation, Checks(plugins.SINGULAR[kind], named(implementation))
 
 
 def named(implementation: Any) -> str:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import plugins
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation import Simulation
 from ..viewers.base import Recorder
-from .report import Checks, Conformance, demand, demand_error, named
+from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import random_state, sample_robots
 
 DURATION, FPS = 0.1, 20.0  # [s], [1/s]: of the motion that is recorded
@@ -35,9 +34,7 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
         >>> testing.check_viewer("meshcat").failures
         ()
     """
-    if isinstance(viewer, str):
-        viewer = plugins.get("viewers", viewer)
-    checks = Checks(plugins.SINGULAR["viewers"], named(viewer))
+    viewer, checks = begin("viewers", viewer)
     for method in ("show", "update", "close"):
         with checks.require(f"has the method {method!r}"):
             demand(callable(getattr(viewer, method, None)), f"{type(viewer).__name__} has none")
