@@ -93,9 +93,10 @@ def test_frames_and_rows_pass():
 
 def test_blocks_of_matrices_pass():
     poses, call = np.empty((ROBOT.n_bodies + 1, 4, 4)), FastEntry(body_poses_states).call
-    assert call(ROBOT.ints, ROBOT.reals, STATE.q, poses) == FINE
+    tables = ROBOT.ints, ROBOT.reals, ROBOT.body_rotations.reshape(-1)
+    assert call(*tables, STATE.q, poses) == FINE
     for wrong in (poses[:-1], poses.reshape(-1, 4), poses.reshape(-1, 2, 8), poses.transpose(0, 2, 1), poses[None]):
-        assert call(ROBOT.ints, ROBOT.reals, STATE.q, wrong) == fastcall.BAD_LAYOUT
+        assert call(*tables, STATE.q, wrong) == fastcall.BAD_LAYOUT
 
 
 def test_a_solve_passes():

@@ -7,8 +7,8 @@ import numpy as np
 from .entry import entry
 from .frames import FRAMES, frames_of
 from .joints import joint_transform
-from .linear import Vector, add, dot, rotate, scale
-from .rotations import compose
+from .linear import Vector, add, dot, matmul_transposed, rotate, scale
+from .rotations import GENERAL, Transform, compose
 from .spatial import (
     Motion,
     force_add,
@@ -18,7 +18,7 @@ from .spatial import (
     rigid_apply,
     unit_scaled_add,
 )
-from .tables import body_inertia, force_at, motion_at, put_motion, put_transform, transform_at
+from .tables import body_inertia, force_at, matrix_at, motion_at, put_motion, put_transform, transform_at
 
 
 def zero_motion(tree):
@@ -64,11 +64,13 @@ def homogeneous(W, out):
     out[3, 0], out[3, 1], out[3, 2], out[3, 3] = zero, zero, zero, zero + 1
 
 
-def body_poses(tree, q, poses, W):
-    """World poses of all bodies, base included."""
+def body_poses(tree, q, poses, turns, W):
+    """World poses of all bodies' own frames, base included; turns: each body's axes, from its own to the kernels'."""
     place_bodies(tree, q, W)
+    own = turns.reshape((tree.n_bodies + 1, 9))
     for i in range(tree.n_bodies + 1):
-        homogeneous(transform_at(W, i), poses[i])
+        X, R = transform_at(W, i), matrix_at(own, i)
+        homogeneous(Transform(GENERAL, matmul_transposed(X.R, R), X.p), poses[i])
 
 
 def placements_for(tree, q):
@@ -76,7 +78,7 @@ def placements_for(tree, q):
     return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
 
 
-body_poses_states = entry(body_poses, placements_for, q="nq", poses="-> N + 1, 4, 4")
+body_poses_states = entry(body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4")
 
 
 def path_placement(tree, q, body):

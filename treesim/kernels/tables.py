@@ -103,13 +103,14 @@ def body_transform_at(tree, A, i):
     return Transform(tree.kind[i], X.R, X.p)
 
 
+def matrix_at(A, i):
+    """3x3 matrix in row i, by rows."""
+    return Matrix(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], A[i, 6], A[i, 7], A[i, 8])
+
+
 def transform_at(A, i):
     """General transform in row i."""
-    return Transform(
-        GENERAL,
-        Matrix(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], A[i, 6], A[i, 7], A[i, 8]),
-        Vector(A[i, 9], A[i, 10], A[i, 11]),
-    )
+    return Transform(GENERAL, matrix_at(A, i), Vector(A[i, 9], A[i, 10], A[i, 11]))
 
 
 def put_transform(A, i, X):

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.tables import constants_of
 from ..engine.call.evaluate import Argument, coerce, evaluate
 from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
@@ -76,11 +75,11 @@ def for_each_state(
     entry: Callable[..., int],
     robot: Tree,
     q: ArrayLike,
-    tables: tuple[np.ndarray, np.ndarray],
+    tables: tuple[np.ndarray, ...],
     shape: tuple[int, ...],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
 ) -> np.ndarray:
-    """Return what an entry `(ints, reals, codes, offsets, q, out)` makes of frames in every state of q."""
+    """Return what an entry `(ints, reals, *tables, q, out)` makes of frames in every state of q."""
     return evaluate(entry, (robot.ints, robot.reals, *tables), (configuration(robot, q),), [shape], explain)[0]
 
 
@@ -122,10 +121,10 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     robot = checked_robot(robot)
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
-    shape = (robot.n_bodies + 1, 4, 4)
-    poses = evaluate(POSES, constants_of(robot), (configuration(robot, q),), [shape])[0]
-    poses[..., :3, :3] = poses[..., :3, :3] @ robot.body_rotations.transpose(0, 2, 1)
-    return poses
+    turns, poses = robot.body_rotations.reshape(-1), np.empty((robot.n_bodies + 1, 4, 4))
+    if POSES.call(robot.ints, robot.reals, turns, q, poses) == FINE:
+        return poses  # anything but one state in a float array is coerced, broadcast, or explained below
+    return for_each_state(POSES.entry, robot, q, (turns,), poses.shape)
 
 
 def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:

@@ -141,7 +141,8 @@ def in_blocks(entry, robot, fold_zeros=False):
         mass_matrix_packed_states: ((robot.nq,), (robot.nnz,)),
         body_poses_states: ((robot.nq,), (16 * (robot.n_bodies + 1),)),
     }.get(entry, ((robot.nq, n, n, 0), (n,)))
-    traced = table_trace(entry, (robot.ints, robot.reals), *sizes, fold_zeros)
+    turns = (robot.body_rotations.reshape(-1),) if entry is body_poses_states else ()
+    traced = table_trace(entry, (robot.ints, robot.reals, *turns), *sizes, fold_zeros)
     return traced, cut(traced)
 
 
