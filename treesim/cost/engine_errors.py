@@ -82,16 +82,9 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     direct, solved = np.zeros(count), sensitivity(M, np.abs(tau) + np.abs(bias), a)
     stepped = DT * solved * np.abs(a).max(axis=1) / np.abs(v + DT * a).max(axis=1)  # of v + DT qdd
     forward = (q, v, tau, nothing)
-    acted = np.abs(np.einsum("sij,sj->si", M, a))
+    acted, turns = np.abs(np.einsum("sij,sj->si", M, a)), (*tree, robot.body_rotations.reshape(-1))
     return [
-        Problem(
-            "body poses",
-            body_poses_states,
-            (*tree, robot.body_rotations.reshape(-1)),
-            (q,),
-            (16 * (robot.n_bodies + 1),),
-            direct,
-        ),
+        Problem("body poses", body_poses_states, turns, (q,), (16 * (robot.n_bodies + 1),), direct),
         Problem("Jacobian", jacobian_states, jacobian, (q,), (6 * n,), direct),
         Problem("inverse dynamics", inverse_dynamics_states, tree, (q, v, a, nothing), (n,), direct),
         Problem("mass matrix", mass_matrix_full_states, tree, (q,), (n * n,), direct),
