@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Implementation
-from ..engine.call.evaluate import Argument, Runner, evaluate
+from ..engine.call.evaluate import Runner
 from ..engine.call.fast_entry import FastEntry
 from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..model.pivots import first_massless_dof
-from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Engine
+from .states import on_states
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -115,17 +115,11 @@ class CompiledBackend(Backend):
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
             if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
-        arguments = (
-            configuration(robot, q),
-            Argument("v", v, (robot.nv,)),
-            Argument("tau", tau, (robot.nv,)),
-            Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
-        )
-        return evaluate(
+        return on_states(
             type(self).entry,
+            robot,
             self.constants(robot, gravity, armature),
-            arguments,
-            [(robot.nv,)],
+            {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
             lambda named: self.explain(robot, named, gravity, armature),
             runner=runner,
             engine=engine,
@@ -173,8 +167,7 @@ def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: ArrayLi
 def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = None) -> SingularInertiaError | None:
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
-    given, shape = configuration(robot, q), (robot.nv,)
-    D, H = evaluate(pivots_states, constants_of(robot, None, armature), (given,), [shape, shape], accepted=NOT_FINITE)
+    D, H = on_states(pivots_states, robot, constants_of(robot, None, armature), {"q": q}, accepted=NOT_FINITE)
     for pivots, diagonal in zip(D.reshape(-1, robot.nv), H.reshape(-1, robot.nv), strict=True):
         k = first_massless_dof(pivots, diagonal)
         if k is not None:

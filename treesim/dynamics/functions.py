@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..engine.call.arguments import Argument, check_out
-from ..engine.call.evaluate import check_engine, evaluate, refuse_overflow
+from ..engine.call.arguments import check_out
+from ..engine.call.evaluate import check_engine, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
@@ -21,11 +21,11 @@ from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot, whole_number
-from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
+from .states import on_states
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -155,14 +155,8 @@ def inverse_dynamics(
         tau = np.empty(robot.nv)
         if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
-    arguments = (
-        configuration(robot, q),
-        Argument("v", v, (robot.nv,)),
-        Argument("a", a, (robot.nv,)),
-        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
-    )
-    constants = constants_of(robot, gravity, armature)
-    return evaluate(fast.entry, constants, arguments, [(robot.nv,)], engine=engine, out=out)[0]
+    given = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}
+    return on_states(fast.entry, robot, constants_of(robot, gravity, armature), given, engine=engine, out=out)[0]
 
 
 def bias_forces(
@@ -211,13 +205,11 @@ def mass_matrix(
     fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
     if fast is None:
         raise _no_such_mass_matrix(method)
-    shape = (robot.nnz,) if packed else (robot.nv, robot.nv)
     if armature is None and engine == "auto" and out is None:
-        M = np.empty(shape)
+        M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         if fast.call(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
-    constants = constants_of(robot, None, armature)
-    return evaluate(fast.entry, constants, (configuration(robot, q),), [shape], engine=engine, out=out)[0]
+    return on_states(fast.entry, robot, constants_of(robot, None, armature), {"q": q}, engine=engine, out=out)[0]
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
@@ -261,5 +253,9 @@ def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -
 def _energy_and_momentum(
     robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None, engine: Engine
 ) -> np.ndarray:
-    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(ENERGY, constants_of(robot, gravity), arguments, [(8,)], engine=engine)[0]
+    constants = constants_of(robot, gravity)
+    if engine == "auto":
+        out = np.empty(8)
+        if ENERGY.call(*constants, q, v, out) == FINE:
+            return out  # anything but one state in float arrays is coerced, broadcast, or explained below
+    return on_states(ENERGY.entry, robot, constants, {"q": q, "v": v}, engine=engine)[0]

@@ -55,7 +55,7 @@ class CompiledMethod(Method):
         if self._fast.call(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
         entry = self._fast.entry
-        return for_each_state(entry, robot, q, (codes, offsets), out.shape, lambda named: explain_failure(robot, named))
+        return for_each_state(entry, robot, q, (codes, offsets), lambda named: explain_failure(robot, named))
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: Reference) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, coerce, evaluate
+from ..dynamics.states import on_states
+from ..engine.call.evaluate import coerce
 from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
 from ..kernels.kinematics import body_poses_states, frame_pose_states
@@ -76,11 +77,10 @@ def for_each_state(
     robot: Tree,
     q: ArrayLike,
     tables: tuple[np.ndarray, ...],
-    shape: tuple[int, ...],
     explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
 ) -> np.ndarray:
     """Return what an entry `(ints, reals, *tables, q, out)` makes of frames in every state of q."""
-    return evaluate(entry, (robot.ints, robot.reals, *tables), (configuration(robot, q),), [shape], explain)[0]
+    return on_states(entry, robot, (robot.ints, robot.reals, *tables), {"q": q}, explain)[0]
 
 
 def _for_each_state(robot: Tree, q: ArrayLike, value: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
     if POSE.call(robot.ints, robot.reals, *tables, q, pose) == FINE:
         return pose  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(POSE.entry, robot, q, tables, pose.shape)
+    return for_each_state(POSE.entry, robot, q, tables)
 
 
 def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
@@ -124,7 +124,7 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     turns, poses = robot.body_rotations.reshape(-1), np.empty((robot.n_bodies + 1, 4, 4))
     if POSES.call(robot.ints, robot.reals, turns, q, poses) == FINE:
         return poses  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(POSES.entry, robot, q, (turns,), poses.shape)
+    return for_each_state(POSES.entry, robot, q, (turns,))
 
 
 def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
@@ -149,7 +149,7 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference =
     J = np.empty((6, robot.nv))
     if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
         return J  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(JACOBIAN.entry, robot, q, (codes, offsets), J.shape)
+    return for_each_state(JACOBIAN.entry, robot, q, (codes, offsets))
 
 
 def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
@@ -164,5 +164,7 @@ def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, referenc
     """
     robot = checked_robot(robot)
     constants = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference))
-    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    return evaluate(VELOCITY, constants, arguments, [(6,)])[0]
+    out = np.empty(6)
+    if VELOCITY.call(*constants, q, v, out) == FINE:
+        return out  # anything but one state in float arrays is coerced, broadcast, or explained below
+    return on_states(VELOCITY.entry, robot, constants, {"q": q, "v": v})[0]

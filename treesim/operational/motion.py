@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table
-from ..engine.call.evaluate import Argument, coerce, evaluate
+from ..dynamics.states import on_states
+from ..engine.call.evaluate import Argument, coerce
 from ..engine.call.fast_entry import FastEntry
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ..kernels.frame_motion import NUMBERS, frame_motions_states
+from ..kernels.status import FINE
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.tree import Tree
@@ -43,13 +45,28 @@ class FrameMotion(NamedTuple):
 
 def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
-    shape = (len(frames), NUMBERS)
     if robot.nq == 0:
         rows = _standing(robot, q, v, a, frames)
     else:
         constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
-        rows = evaluate(MOTIONS, constants, _state(robot, q, v, a), [shape])[0]
+        rows = _on_state(MOTIONS, robot, constants, q, v, a, (len(frames), NUMBERS))
     return as_motion(rows)
+
+
+def _on_state(
+    fast: FastEntry,
+    robot: Tree,
+    constants: tuple[Any, ...],
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    shape: tuple[int, ...],
+) -> np.ndarray:
+    """The result of an entry of q, v and a, which has this shape for one state."""
+    out = np.empty(shape)
+    if fast.call(*constants, q, v, a, out) == FINE:
+        return out  # anything but one state in float arrays is coerced, broadcast, or explained below
+    return on_states(fast.entry, robot, constants, {"q": q, "v": v, "a": a})[0]
 
 
 def as_motion(rows: np.ndarray) -> FrameMotion:
@@ -114,7 +131,7 @@ def center_of_mass_motion(
     """
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
-    out = evaluate(CENTER, constants, _state(robot, q, v, a), [(9,)])[0]
+    out = _on_state(CENTER, robot, constants, q, v, a, (9,))
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
 
@@ -147,5 +164,7 @@ def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
     """
     robot = checked_robot(robot)
     constants = (massive(robot).ints, robot.reals)
-    argument = configuration(robot, q)
-    return evaluate(CENTER_JACOBIAN, constants, (argument,), [(3, robot.nv)])[0]
+    J = np.empty((3, robot.nv))
+    if CENTER_JACOBIAN.call(*constants, q, J) == FINE:
+        return J  # anything but one state in a float array is coerced, broadcast, or explained below
+    return on_states(CENTER_JACOBIAN.entry, robot, constants, {"q": q})[0]

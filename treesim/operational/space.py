@@ -13,7 +13,8 @@ from .. import plugins
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..engine.call.evaluate import Argument, coerce, evaluate, refuse_overflow
+from ..dynamics.states import on_states
+from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
@@ -232,8 +233,9 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
         motions, J, X = np.empty(shapes[0]), np.empty(shapes[1]), np.empty(shapes[2])
         if ROWS.call(*constants, q, v, motions, J, X) == FINE:
             return _BaseRows(frames, motions, J, X)
-    arguments = (configuration(robot, q), Argument("v", v, (robot.nv,)))
-    motions, J, X = evaluate(ROWS.entry, constants, arguments, shapes, lambda named: explain_failure(robot, named))
+    motions, J, X = on_states(
+        ROWS.entry, robot, constants, {"q": q, "v": v}, lambda named: explain_failure(robot, named)
+    )
     return _BaseRows(frames, motions, J, X)
 
 
