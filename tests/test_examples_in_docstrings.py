@@ -37,7 +37,12 @@ OF_SUBMODULES = {  # those that messages and pages name
         find_engine,
     )
 }
-NEEDED = {compare: "treesim_pybullet", find_engine: "treesim_pinocchio"}
+NEEDED = {
+    compare: "treesim_pybullet",
+    find_engine: "treesim_pinocchio",
+    testing.check_engine: "treesim_pinocchio",
+    testing.check_viewer: "treesim_meshcat",
+}
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 
 

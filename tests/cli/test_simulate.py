@@ -233,7 +233,9 @@ def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
     account = json.loads(result.stdout)
     assert account["steps"] == 500 and account["files"] == []
     assert "run.npz: File too large: it needs 44,088 bytes" in account["not_written"][0]
-    assert "40,000 bytes at most (ulimit -f)" in result.stderr and "Traceback" not in result.stderr
+    assert "40,000 bytes at most (ulimit -f)" in result.stderr
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, an archive that cannot be closed complains of its own
+        assert "Traceback" not in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["toy.urdf"]
 
 

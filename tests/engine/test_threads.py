@@ -203,7 +203,7 @@ def test_threads_are_asked_for_in_a_block_and_in_one_python_thread():
     assert threads.thread_count() == before
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2", 10**9, [2]])
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, np.True_, "2", 10**9, [2]])
 def test_threads_that_are_no_number_are_told_by_all_who_take_them(wrong, tmp_path):
     robot = treesim.load("ur5")
     for call in (

@@ -20,6 +20,8 @@ from itertools import pairwise
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from ..cores import usable_cores
 from ..errors import ArgumentError, quoted
 
@@ -76,7 +78,7 @@ def checked_threads(threads: Any) -> int | None:
     if threads is None:
         return None
     try:
-        number = None if isinstance(threads, bool) else index(threads)
+        number = None if isinstance(threads, bool | np.bool_) else index(threads)
     except TypeError:
         number = None
     if number is None or not 1 <= number <= MOST_THREADS:

@@ -39,7 +39,7 @@ def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> in
     Raises ArgumentError naming `label`; True and False, and floats, are no whole numbers.
     """
     try:
-        number = None if isinstance(value, bool) else operator.index(value)
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
