@@ -43,13 +43,13 @@ none:
   ret i64 0
 loop:
   %group = phi i64 [ %first, %entry ], [ %group.next, %loop.end ]
-  %status = phi i64 [ 0, %entry ], [ %status.step, %loop.end ]
+  %status = phi i64 [ 0, %entry ], [ %status.group, %loop.end ]
 {initial}
   br label %step
 step:
   %t = phi i64 [ 0, %loop ], [ %t.next, %step.end ]
   %record = phi i64 [ 0, %loop ], [ %record.next, %step.end ]
-  %status.before = phi i64 [ %status, %loop ], [ %status.step, %step.end ]
+  %status.before = phi i64 [ %status, %loop ], [ %status.in, %step.end ]
   %t.next = add i64 %t, 1
   %since = urem i64 %t.next, %every
   %due = icmp eq i64 %since, 0
@@ -66,25 +66,24 @@ step:
 {calls}
   br i1 %due, label %keep, label %step.end
 keep:
-  %non_finite_check.out = call i64 @residue_out(ptr %out)
-  %status.kept = or i64 %status.in, %non_finite_check.out
   %record.kept = add i64 %record, 1
 {scatters}
   br label %kept
 kept:
   br label %step.end
 step.end:
-  %status.step = phi i64 [ %status.in, %step ], [ %status.kept, %kept ]
   %record.next = phi i64 [ %record, %step ], [ %record.kept, %kept ]
   call void @feed_back(ptr %in, ptr %out, i64 {carried})
   %t.more = icmp slt i64 %t.next, %steps
   br i1 %t.more, label %step, label %loop.end
-loop.end:
+loop.end: ; what is carried stays non-finite once it is: the last step's results tell of all
+  %non_finite_check.out = call i64 @residue_out(ptr %out)
+  %status.group = or i64 %status.in, %non_finite_check.out
   %group.next = add i64 %group, $LANES
   %more = icmp slt i64 %group.next, %last
   br i1 %more, label %loop, label %end
 end:
-  ret i64 %status.step
+  ret i64 %status.group
 }}
 
 ; one thread's share of a job: block after block of states, until none is left (see specialized.Job for its words)
