@@ -13,10 +13,8 @@ from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.kernels import numbers
-from treesim.kernels.rollout import STICKING_SPEED
 from treesim.model import generators
 from treesim.rollouts import DivergedWarning
-from treesim.simulation import STICKING_SPEED as SIMULATED_STICKING_SPEED
 
 
 @pytest.fixture(params=["specialized", "generic"])
@@ -78,10 +76,6 @@ def test_rollouts_towards_targets_are_simulations(engine):
         controller = control.PD(robot, target, kp, kp / 20)
         run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
         assert trees.relative_error(found.q[b], run.q[1:]) < 1e-9
-
-
-def test_speed_below_which_friction_sticks_is_the_simulation_s():
-    assert STICKING_SPEED == SIMULATED_STICKING_SPEED
 
 
 def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, engine):

@@ -43,6 +43,7 @@ from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .plugins import available
 from .rollouts import Rollouts, rollout
 from .simulation import Simulation
+from .stepper import Report, State, Stepper
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
 
@@ -70,10 +71,13 @@ __all__ = [
     "Placement",
     "PluginError",
     "RelativeTask",
+    "Report",
     "Rollouts",
     "Simulation",
     "SingularInertiaError",
     "SparseJacobian",
+    "State",
+    "Stepper",
     "Topology",
     "Trajectory",
     "Tree",

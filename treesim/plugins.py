@@ -48,6 +48,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "pv": "treesim.constrained.pv:PopovVereshchagin",
     },
     "integrators": {
+        "implicit_midpoint": "treesim.integrators.implicit_midpoint:ImplicitMidpoint",
         "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",
         "explicit_euler": "treesim.integrators.explicit_euler:ExplicitEuler",
         "midpoint": "treesim.integrators.midpoint:Midpoint",

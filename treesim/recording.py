@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dynamics.functions import energy
-from .engine.call.evaluate import specialized_first
-from .errors import NonFiniteError
+from .energy_balance import energies, work_of
 from .model.tree import Tree
 from .trajectory import Trajectory
 
@@ -22,12 +20,14 @@ class Recording:
         self.q = np.empty((capacity, robot.nq))
         self.v = np.empty((capacity, robot.nv))
         self.tau = np.empty((capacity, robot.nv))
+        self.work = np.empty((capacity, 2))
 
-    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None) -> None:
-        """Keep a copy of one state, and its torque if one is known."""
+    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
+        """Keep a copy of one state, its torque if one is known, and the work up to there."""
         k = self.count
         self.t[k], self.q[k], self.v[k] = t, q, v
         self.tau[k] = 0.0 if tau is None else tau
+        self.work[k] = work
         self.count = k + 1
 
     def fastest_joint(self) -> str:
@@ -36,17 +36,12 @@ class Recording:
             return "(none)"
         return self.robot.dof_name(int(np.argmax(np.abs(self.v[self.count - 1]))))
 
-    def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any]) -> Trajectory:
-        """Return the states so far, with their energies; gravity: (3,), the robot's if None."""
+    def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any], counted: bool) -> Trajectory:
+        """Return the states so far, with their energies; gravity: (3,), the robot's if None; counted: whether the work
+        that was recorded is that of the run, else it is made up from the torques."""
         n = self.count
-        q, v = self.q[:n], self.v[:n]
-        try:
-            total = sum(specialized_first(energy, self.robot, q, v, gravity))
-        except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
-            total = np.full(n, np.inf)
-            for k in range(n):
-                try:
-                    total[k] = sum(specialized_first(energy, self.robot, q[k], v[k], gravity))
-                except NonFiniteError:
-                    break
-        return Trajectory.of(self.robot, self.t[:n], q, v, self.tau[:n], total, metadata)
+        t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
+        found = energies(self.robot, q, v, gravity)
+        work = self.work[:n] if counted else work_of(self.robot, t, v, tau)
+        told = {**metadata, "energy_in_play": found.in_play}
+        return Trajectory.of(self.robot, t, q, v, tau, found.kinetic + found.potential, told, work)

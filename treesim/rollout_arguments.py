@@ -7,34 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .control import checked_gain
 from .engine.call.arguments import Argument, coerce, refuse_non_finite
 from .engine.call.steps import all_finite
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 
-LARGE = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
 COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 holds no more whole numbers
-
-
-def settings_table(robot: Tree, dt: float, kp: ArrayLike, kd: ArrayLike) -> np.ndarray:
-    """The kernel's table of constants."""
-    gains = [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
-    effort = np.minimum(robot.effort_limit, LARGE)
-    settings = np.concatenate([[dt], *gains, robot.damping, robot.friction, effort])
-    settings.setflags(write=False)
-    return settings
-
-
-def _gain(robot: Tree, label: str, value: Any) -> np.ndarray:
-    gain = checked_gain(label, value, robot.nv)
-    simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies] or [np.empty(0)])
-    if np.ndim(value) and (gain * (1 - simple)).any():
-        name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
-        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
-    return gain * simple
 
 
 def state_arrays(

@@ -20,13 +20,15 @@ from .engine.call.steps import Piece, under_controls, under_policy
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with
-from .kernels.rollout import policy_step_states, step_states
+from .kernels.step import carried_step_entry, policy_step_entry
 from .memory import check_memory
 from .model.given import checked_progress, checked_robot, positive_number, told, whole_number
 from .model.tree import Tree
-from .rollout_arguments import check_clock, refuse_non_finite_controls, settings_table, state_arrays
+from .rollout_arguments import check_clock, refuse_non_finite_controls, state_arrays
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
+from .step_settings import StepSettings, substeps_of
+from .stepper import compiled_rule, forward_kernel
 from .types import Engine
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
@@ -94,8 +96,11 @@ def rollout(
     engine: Engine = "auto",
     parameters: ArrayLike | None = None,
     threads: int | None = None,
+    backend: str = "aba",
+    integrator: str = "implicit_midpoint",
+    substeps: int | None = None,
 ) -> Rollouts:
-    """Return the states that B simulations by semi-implicit Euler pass through, after every `every` steps.
+    """Return the states that B simulations pass through, after every `every` steps.
 
     q0 (B, nq) or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or
     (B, steps, nv): forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0,
@@ -113,8 +118,8 @@ def rollout(
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
-    Joint damping, Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and
-    armature are the robot's. Forward dynamics by the articulated-body algorithm, O(N) a step.
+    backend, integrator, substeps: as in `treesim.Stepper`, whose step it is. Joint damping, Coulomb friction
+    and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are the robot's.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
@@ -135,7 +140,9 @@ def rollout(
     checked_progress(progress)
     threads = checked_threads(threads)
     dt = positive_number("dt", dt)
-    settings = settings_table(robot, dt, kp, kd)
+    rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
+    substeps = substeps_of(rule, dt, substeps)
+    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd).table
     law = controls if callable(controls) else None
     if law is not None:
         controls = None
@@ -146,18 +153,19 @@ def rollout(
     count, steps = len(q), u.shape[1]
     every = whole_number("every", every, 1, max(steps, 1))
     shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
-    constants, sizes = (robot.ints, robot.reals, settings), (robot.nq, robot.nv)
+    constants, sizes = (*dynamics.constants(robot), settings), (robot.nq, robot.nv)
+    step = carried_step_entry(rule, type(dynamics).entry)
     piece = None
     if law is not None:
         policy = Policy(law, robot.nq, robot.nv, p.shape[1])
         check_clock(steps, number)
         if count and steps and robot.nv:
-            entries = step_states, policy_step_states
-            piece = under_policy(entries, constants, sizes, policy, p, dt, number, engine)
+            entries = step, policy_step_entry(rule, type(dynamics).entry)
+            piece = under_policy(entries, constants, sizes, policy, p, dt, number, engine, substeps)
     else:
         refuse_non_finite_controls(u[:, steps - steps % every :], u)  # the last steps leave no record
         if count and steps and robot.nv:
-            piece = under_controls(step_states, constants, sizes, u, number, engine)
+            piece = under_controls(step, constants, sizes, u, number, engine, substeps)
     results = _Results(out, shapes, number, (q, v, u, p), {"dt": dt, "every": every})
     with use_threads(threads):
         return _run(robot, piece, (q, v), u, results, progress)

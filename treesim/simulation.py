@@ -15,21 +15,22 @@ from . import plugins
 from .bound import Dynamics
 from .control import PD, Carried, Controller, Hold, Zero, as_controller, controller_name
 from .display import Shown, vector
-from .dynamics.base import CompiledBackend, check_supported
-from .dynamics.tables import constants_of
-from .engine.call.bound_entry import BoundEntry
+from .dynamics.base import check_supported
+from .energy_balance import judged
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
+from .integrators.base import CompiledRule
 from .kernels.status import FINE
 from .memory import check_memory, free_memory
 from .model.given import MOST, checked_progress, checked_robot, positive_number, told
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
+from .step_settings import StepSettings, substeps_of
+from .stepper import StepCode, forward_solver
 from .trajectory import Trajectory
 from .types import Engine
 
-STICKING_SPEED = 1e-3  # rad/s, m/s: below this a joint with Coulomb friction counts as sticking, and creeps
 UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
 REAL = np.dtype(np.float64)
 Progress = Callable[[int, int], None]
@@ -50,7 +51,15 @@ class NonFiniteTorqueError(ControllerError, NonFiniteError):
 class ControlledRobot:
     """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
-    def __init__(self, robot: Tree, backend: str, controller: Any, gravity: np.ndarray | None, engine: Engine) -> None:
+    def __init__(
+        self,
+        robot: Tree,
+        backend: str,
+        controller: Any,
+        gravity: np.ndarray | None,
+        engine: Engine,
+        substeps: int | None = None,
+    ) -> None:
         self.robot = robot
         self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
@@ -58,14 +67,14 @@ class ControlledRobot:
         self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
         self._shape = (robot.nv,)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
-        self._dynamics = plugins.get("dynamics", backend)
-        self._gravity = gravity
-        self._with_armature = self._armature_entry(engine)
+        self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
+        self.work = np.zeros(2)  # of the controller, and of damping and friction, so far [J]
+        self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
         self._stiffness = self._gains_of("stiffness")
         self._gain = self._gains_of("damping")
-        self._implicit = self._passive or bool(self._stiffness.any() or self._gain.any())
+        self._follows = bool(self._stiffness.any() or self._gain.any())
 
     def _gains_of(self, label: str) -> np.ndarray:
         gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
@@ -124,37 +133,50 @@ class ControlledRobot:
             tau = tau - self.robot.damping * v
         return self._bound.forward_dynamics(q, v, tau)
 
-    def implicit_acceleration(self, t: float, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
-        """Return qdd (nv,) with damping d, friction f and gains kp, kd at the end of the step:
+    def compiled_step(
+        self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (q, v) at t + dt by a rule of `treesim.kernels.step`, the torque at time t held through the step.
 
-        (M + dt (d + f / |v| + kd) + dt^2 kp) qdd = tau - C - (d + f / |v|) v - dt kp v,
-        Coulomb friction as a damping of f / max(|v|, STICKING_SPEED). Gains of saturated joints are left out.
+        Damping, friction and the controller's gains are implicit. Raises what the dynamics raise, NonFiniteError.
         """
         tau = self.torque(t, q, v)
-        if not self._implicit:
-            return self._bound.forward_dynamics(q, v, tau)
-        robot = self.robot
-        damping = robot.damping + robot.friction / np.maximum(np.abs(v), STICKING_SPEED)
-        within = np.abs(tau) < robot.effort_limit
-        stiffness = self._stiffness * within
-        # a negative coefficient, which drives a joint, is taken explicitly: it must not take inertia away
-        added = dt * (np.maximum(damping, 0.0) + self._gain * within) + dt * dt * stiffness
-        tau = tau - damping * v - dt * stiffness * v
-        armature, qdd = robot.armature + added, np.empty(robot.nv)
-        if self._with_armature is not None and self._with_armature.call(q, v, tau, armature, qdd) == FINE:
-            return qdd
-        if not np.isfinite(armature).all():
-            joint = robot.dof_name(int(np.flatnonzero(~np.isfinite(armature))[0]))
-            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
-        return self._dynamics.forward_dynamics(robot, q, v, tau, None, self._gravity, armature)
+        if self._step is None or self._step[0] != (rule, dt):
+            self._step = (rule, dt), self._step_code(rule, dt)
+        code, substeps = self._step[1]
+        now, forces = (q, v), []
+        for i in range(substeps):
+            held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
+            q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
+            if code.call(*now, held, q_new, v_new, force, work) != FINE:
+                self._explained_call(code, *now, held, q_new, v_new, force, work)
+            now = q_new, v_new
+            self.work += work
+            forces.append(force)
+        self.applied = forces[0]
+        return now
 
-    def _armature_entry(self, engine: Engine) -> BoundEntry | None:
-        """The backend's entry for rotor inertias that change with the state, if it has one."""
-        entry = type(self._dynamics).armature_entry if isinstance(self._dynamics, CompiledBackend) else None
-        if entry is None:
-            return None
-        robot, n = self.robot, (self.robot.nv,)
-        return BoundEntry(entry, constants_of(robot, self._gravity), ((robot.nq,), n, n, n), (n,), engine=engine)
+    def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
+        """The torque within a step that began with tau: that of springs and dampers, which follow the motion.
+
+        Another's controller is asked once a step; its gains tell how its torque goes on, where it is not saturated.
+        """
+        if self._own:
+            return self.torque(t, *now)
+        followed = self._stiffness * self.robot.difference(start[0], now[0]) + self._gain * (now[1] - start[1])
+        return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
+
+    def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
+        substeps = substeps_of(rule, dt, self.substeps)
+        settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
+        solver = forward_solver(self.robot, self.backend)
+        return StepCode(self.robot, rule, solver, self._gravity, settings, self._engine), substeps
+
+    def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
+        """The same call for states of any layout; raises what the dynamics raise where it fails."""
+        q, v = np.ascontiguousarray(q, float), np.ascontiguousarray(v, float)
+        if code.call(q, v, *others) != FINE:
+            raise code.explain(q, v, others[0])
 
 
 class Simulation(Shown):
@@ -179,19 +201,20 @@ class Simulation(Shown):
         self,
         robot: Tree,
         backend: str = "aba",
-        integrator: str = "semi_implicit_euler",
+        integrator: str = "implicit_midpoint",
         dt: float = 1e-3,
         controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",
+        substeps: int | None = None,
     ) -> None:
-        self._set_up(robot, backend, integrator, dt, controller, gravity, engine)
+        self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps)
         if robot.friction.any() and not self._method.friction:
             rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
             names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
             warnings.warn(
                 f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
-                f"'semi_implicit_euler' simulates it",
+                f"'implicit_midpoint' simulates it",
                 FrictionWarning,
                 stacklevel=2,
             )
@@ -205,13 +228,15 @@ class Simulation(Shown):
         controller: Any,
         gravity: ArrayLike | None,
         engine: Engine,
+        substeps: int | None,
     ) -> None:
         self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
         self.backend, self.integrator, self.engine = backend, integrator, engine
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
         self._method = plugins.get("integrators", integrator)
         check_supported(plugins.get("dynamics", backend), robot)
-        self.system = ControlledRobot(robot, backend, controller, self.gravity, engine)
+        self.substeps = substeps
+        self.system = ControlledRobot(robot, backend, controller, self.gravity, engine, substeps)
 
     def __repr__(self) -> str:
         how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
@@ -224,11 +249,11 @@ class Simulation(Shown):
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
-        return self.robot, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine
+        return self.robot, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine, self.substeps
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        robot, backend, integrator, dt, carried, gravity, engine = state
-        self._set_up(robot, backend, integrator, dt, carried.controller, gravity, engine)
+        robot, backend, integrator, dt, carried, gravity, engine, substeps = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, gravity, engine, substeps)
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
@@ -262,7 +287,8 @@ class Simulation(Shown):
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
-            return recording.trajectory(self.gravity, self._metadata(duration, time.perf_counter() - start, stopped))
+            metadata = self._metadata(duration, time.perf_counter() - start, stopped)
+            return recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
 
         try:
             self._advance(recording, steps, q, v, progress)
@@ -274,7 +300,7 @@ class Simulation(Shown):
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
-        return trajectory(None)
+        return judged(trajectory(None))
 
     def _advance(
         self, recording: Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
@@ -282,22 +308,25 @@ class Simulation(Shown):
         """Record all states from (q, v) on; whatever happens, every state that was reached is recorded."""
         every = max(1, steps // 100)
         k, q_next = 0, q
-        self.system.applied = self.system.failure = None
+        system = self.system
+        system.applied, system.failure, system.work = None, None, np.zeros(2)
+        work = system.work
         try:
             for k in range(steps):
+                work = system.work.copy()
                 q_next, v_next = self.step(k * self.dt, q, v)
-                recording.add(k * self.dt, q, v, self.system.applied)
+                recording.add(k * self.dt, q, v, system.applied, work)
                 q, v = q_next, v_next
                 if progress is not None and (k + 1) % every == 0:
                     progress(k + 1, steps)
-            k, self.system.applied = steps, None
+            k, system.applied, work = steps, None, system.work
             _require_finite(q, v)
-            recording.add(steps * self.dt, q, v, self.system.torque(steps * self.dt, q, v))
+            recording.add(steps * self.dt, q, v, system.torque(steps * self.dt, q, v), work)
         except BaseException:
             latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
             if latest and np.isfinite(q).all() and np.isfinite(v).all():
-                known = self.system.applied if recording.count == k else None
-                recording.add(recording.count * self.dt, q, v, known)
+                known = system.applied if recording.count == k else None
+                recording.add(recording.count * self.dt, q, v, known, work if recording.count == k else system.work)
             raise
 
     def _ends_the_run(self, error: Exception) -> bool:
@@ -337,9 +366,10 @@ class Simulation(Shown):
                 f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
                 f"or take a smaller step than dt = {self.dt:g} s"
             )
+        other = "" if self.integrator == "implicit_midpoint" else " or integrator 'implicit_midpoint'"
         return (
             f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
-            f"take a smaller step than dt = {self.dt:g} s or integrator 'rk4', add damping, or lower the gains"
+            f"take a smaller step than dt = {self.dt:g} s{other}, add damping, or lower the gains"
         )
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npz", ".csv")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
-_ARRAYS = ("t", "q", "v", "tau", "energy")
+_ARRAYS = ("t", "q", "v", "tau", "energy", "work")
+_WORK = ("work.controls", "work.damping_and_friction")  # columns; older files have none
 # what readers of damaged archives, arrays, texts and tables raise, besides OSError
 DAMAGED = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
@@ -71,9 +72,10 @@ class Trajectory(Shown):
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
     during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
-    energy: (K,) kinetic plus potential [J]. joint_names, joint_types:
-    the robot's joints in the order of their coordinates. metadata: plain values that tell how it was made, such as
-    dt, backend, integrator, base, seed, and `stopped`, the reason for an early end, or None.
+    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping and friction, up to each
+    state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the order of their
+    coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
+    energy_in_play [J], and `stopped`, the reason for an early end, or None.
     `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
 
@@ -92,6 +94,7 @@ class Trajectory(Shown):
     joint_names: tuple[str, ...]
     joint_types: tuple[str, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
 
     def __post_init__(self) -> None:
         t = coerce(Argument("trajectory: t", self.t, ()))
@@ -103,6 +106,12 @@ class Trajectory(Shown):
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)
+        work = coerce(
+            Argument("trajectory: work", np.full((*count, 2), np.nan) if self.work is None else self.work, ())
+        )
+        if work.shape != (*count, 2):
+            raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
+        object.__setattr__(self, "work", work)
 
     @classmethod
     def of(
@@ -114,10 +123,11 @@ class Trajectory(Shown):
         tau: np.ndarray,
         energy: np.ndarray,
         metadata: Mapping[str, Any] | None = None,
+        work: np.ndarray | None = None,
     ) -> Trajectory:
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
         types = tuple(body.joint.type for body in checked_robot(robot).bodies)
-        return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}))
+        return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}), work)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
@@ -144,6 +154,12 @@ class Trajectory(Shown):
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
+    def energy_error(self) -> np.ndarray:
+        """The integrator's error (K,): the change of energy less the work that was done [J]; NaN if that is unknown."""
+        with np.errstate(invalid="ignore"):  # states whose energy overflows
+            return self.energy - self.energy[:1] - (self.work - self.work[:1]).sum(axis=1)
+
+    @property
     def stopped(self) -> str | None:
         """Why the simulation ended early, or None if it ran to its end."""
         return self.metadata.get("stopped")
@@ -168,8 +184,8 @@ class Trajectory(Shown):
         return load(path)
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy, in
-        units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
+        """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
+        work, in units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
 
         Raises ArgumentError, saying how to install it, if pandas is missing.
         """
@@ -220,8 +236,8 @@ class Trajectory(Shown):
     def _table(self) -> tuple[list[str], np.ndarray]:
         """Names of all columns, and the columns."""
         names = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
-        names += [*(f"tau.{n}" for n in self.v_names), "energy"]
-        return names, np.hstack((self.t[:, None], self.q, self.v, self.tau, self.energy[:, None]))
+        names += [*(f"tau.{n}" for n in self.v_names), "energy", *_WORK]
+        return names, np.hstack((self.t[:, None], self.q, self.v, self.tau, self.energy[:, None], self.work))
 
     def _write_npz(self, stream: IO[bytes]) -> None:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
@@ -263,7 +279,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
         raise ArgumentError(f"{path} is not a trajectory that treesim wrote, or is damaged: {what}") from error
 
 
-def _trajectory(description: Any, arrays: dict[str, np.ndarray]) -> Trajectory:
+def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
     name, metadata, states = description["robot_name"], description["metadata"], description.get("states")
     if not isinstance(metadata, dict) or not isinstance(name, str):
         raise ValueError("its description is not one of a trajectory")
@@ -279,12 +295,13 @@ def _trajectory(description: Any, arrays: dict[str, np.ndarray]) -> Trajectory:
     return trajectory
 
 
-def _read_npz(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+def _read_npz(path: Path) -> tuple[Any, dict[str, Any]]:
     with np.load(path, allow_pickle=False) as archive:
-        return json.loads(str(archive["description"])), {name: archive[name] for name in _ARRAYS}
+        arrays = {name: archive[name] for name in _ARRAYS if name != "work" or name in archive}
+        return json.loads(str(archive["description"])), arrays
 
 
-def _read_csv(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
     with path.open(encoding="utf-8", newline="") as stream:
         heading = stream.readline()
         if not heading.startswith(_HEADING):
@@ -298,7 +315,8 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
         return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".")]]
 
     return description, {
-        "t": table[:, 0], "q": block("q"), "v": block("v"), "tau": block("tau"), "energy": table[:, -1],
+        "t": table[:, 0], "q": block("q"), "v": block("v"), "tau": block("tau"),
+        "energy": table[:, header.index("energy")], "work": block("work") if _WORK[0] in header else None,
     }  # fmt: skip
 
 

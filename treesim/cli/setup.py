@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..simulation import Simulation
     from ..types import ControllerName
 
-DT, BACKEND, INTEGRATOR = 1e-3, "aba", "semi_implicit_euler"
+DT, BACKEND, INTEGRATOR = 1e-3, "aba", "implicit_midpoint"
 KP, KD = 100.0, 10.0
 
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]

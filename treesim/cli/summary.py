@@ -32,32 +32,28 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
         "first_call_s": first_call_s,
         "steps_per_s": steps / wall_s if wall_s > 0 else None,
         "real_time_factor": simulated / wall_s if wall_s > 0 else None,
-        "energy": _energy(robot, trajectory, controller),
+        "energy": _energy(trajectory),
         "momentum": _momentum(robot, trajectory),
         "stopped": trajectory.stopped,
     }
 
 
-def _energy(robot: Tree, trajectory: Trajectory, controller: str) -> dict[str, Any]:
+def _energy(trajectory: Trajectory) -> dict[str, Any]:
+    """What the energy became, and of what; errors are those of the integrator."""
     import numpy as np
 
-    start, end = float(trajectory.energy[0]), float(trajectory.energy[-1])
-    exchange = []
-    if controller != "none":
-        exchange.append(f"the {controller} controller works on the joints")
-    if robot.damping.any() or robot.friction.any():
-        lossy = int(((robot.damping != 0) | (robot.friction != 0)).sum())
-        exchange.append(f"{lossy} degrees of freedom have damping or friction")
-    with np.errstate(invalid="ignore"):  # states whose energy overflows
-        largest_change = float(abs(trajectory.energy - start).max())
-    note = "; ".join(exchange) or "no damping, friction or controller: a change is the integrator's error"
+    error, work = trajectory.energy_error, trajectory.work
+    in_play = float(trajectory.metadata["energy_in_play"])
+    largest = float(abs(error).max())
     return {
-        "start": start,
-        "end": end,
-        "change": end - start,
-        "largest_change": largest_change,
-        "conserved_in_theory": not exchange,
-        "note": note,
+        "start": float(trajectory.energy[0]),
+        "change": float(trajectory.energy[-1] - trajectory.energy[0]),
+        "work_of_controls": float(work[-1, 0]),
+        "work_of_damping_and_friction": float(work[-1, 1]),
+        "error": float(error[-1]),
+        "largest_error": largest,
+        "in_play": in_play,
+        "relative_error": largest / in_play if in_play > 0 and np.isfinite(largest) else None,
     }
 
 
@@ -110,10 +106,15 @@ def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
 
 
 def _energy_text(energy: dict[str, Any]) -> str:
-    if not math.isfinite(energy["largest_change"]):
+    if not math.isfinite(energy["largest_error"]):
         return "too large for a number"
-    changes = f"change {energy['change']:+.3e} J, at most {energy['largest_change']:.3e} J on the way"
-    return f"{energy['start']:.6g} J, {changes}\n({energy['note']})"
+    share = "" if energy["relative_error"] is None else f", {100 * energy['relative_error']:.2g} %"
+    return (
+        f"{energy['start']:.6g} J, change {energy['change']:+.4g} J: controls {energy['work_of_controls']:+.4g} J, "
+        f"damping and friction {energy['work_of_damping_and_friction']:+.4g} J\n"
+        f"error {energy['error']:+.2e} J, at most {energy['largest_error']:.2e} J on the way{share} of the "
+        f"{energy['in_play']:.3g} J in play"
+    )
 
 
 def _momentum_text(momentum: dict[str, Any]) -> str:

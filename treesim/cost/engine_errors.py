@@ -26,8 +26,8 @@ from ..kernels.kinematics import body_poses_states
 from ..kernels.operational import jacobian_states
 from ..kernels.rjk import forward_dynamics_rjk_states
 from ..kernels.rnea import inverse_dynamics_states
-from ..kernels.rollout import step_states
 from ..kernels.status import FINE
+from ..kernels.step import UNLIMITED, carried_step_entry
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
 from .error_growth import exact_arrays
@@ -39,7 +39,6 @@ ROUNDINGS = 30  # behind one number that a sweep along a robot leaves, or one en
 TASKS = 2  # frames of the inverse operational inertia
 COARSER = float(np.finfo(np.float32).eps) / ROUNDING
 DT = 1e-3  # [s]
-NO_LIMIT = 1e30  # [N, N m]
 GENERIC, SINGLE_STATE = "generic", "single states"
 LANES = {"straight-line lanes": strategies.STRAIGHT, "looped lanes": strategies.LOOPED}
 SPECIALIZED = (SINGLE_STATE, *LANES)
@@ -77,7 +76,9 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     jacobian = (*tree, *frame_codes(robot, tuple(frames[:1]), REFERENCE))
     method = plugins.get("operational", "pv_osim")
     space, tasks = type(method).entry, method.constants(robot, frames, REFERENCE)
-    step = np.concatenate([[DT], np.zeros(4 * n), np.full(n, NO_LIMIT)])  # no gains, damping, friction, effort limits
+    # no gains, damping, friction, effort limits; forces, at the end of the step
+    step = np.concatenate([[DT], np.zeros(4 * n), np.full(n, UNLIMITED), np.zeros(n), np.ones(n)])
+    step_states = carried_step_entry("semi_implicit_euler", forward_dynamics_states)
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
     direct, solved = np.zeros(count), sensitivity(M, np.abs(tau) + np.abs(bias), a)
     stepped = DT * solved * np.abs(a).max(axis=1) / np.abs(v + DT * a).max(axis=1)  # of v + DT qdd

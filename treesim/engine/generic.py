@@ -102,10 +102,18 @@ def _file(entry: Any) -> str:
 
 
 def _closures(entry: Any) -> list[str]:
-    """What an entry's functions know from the functions that made them."""
+    """What an entry's functions know from the functions that made them: functions by name, and what these know."""
     made_of = entry.__globals__.values() if hasattr(entry, "kernel") else ()
-    functions = [x for x in (entry, *made_of) if isinstance(x, FunctionType) and x.__closure__]
-    return [f"{x.__qualname__} {cell.cell_contents!r}" for x in functions for cell in x.__closure__ or ()]
+    found: dict[str, None] = {}
+    left = [x for x in (entry, *made_of) if isinstance(x, FunctionType) and x.__closure__]
+    while left:
+        function = left.pop()
+        for cell in function.__closure__ or ():
+            value = cell.cell_contents
+            named = isinstance(value, FunctionType)
+            found[f"{function.__qualname__} {f'{value.__module__}.{value.__name__}' if named else repr(value)}"] = None
+            left += [value] if named and value.__closure__ else []
+    return list(found)
 
 
 def _text(entry: Any) -> str:

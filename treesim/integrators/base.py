@@ -27,8 +27,9 @@ class System(Protocol):
         """Return qdd (nv,) at time t [s], with joint damping taken at the velocity v."""
         ...
 
-    def implicit_acceleration(self, t: float, q: Vector, v: Vector, dt: float) -> Vector:
-        """Return qdd (nv,) with damping, Coulomb friction and a controller's gains taken at the end of a step dt."""
+    def compiled_step(self, rule: str, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+        """Return (q, v) at t + dt by a rule of `treesim.kernels.step`, with damping, Coulomb friction and a
+        controller's gains in it, and the controller's torque at time t [s] held through the step."""
         ...
 
 
@@ -58,6 +59,19 @@ class FixedStep(Implementation):
 
     def _about(self) -> list[str]:
         return [f"order {self.order}", "with Coulomb friction" if self.friction else ""]
+
+
+class CompiledRule(FixedStep):
+    """An integrator whose step is compiled with the dynamics: one text for simulations, rollouts and steppers.
+
+    rule: its name in `treesim.kernels.step.RULES`.
+    """
+
+    rule: str
+
+    def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+        """Return (q, v) at t + dt."""
+        return system.compiled_step(self.rule, t, q, v, dt)
 
 
 def chart_rate(robot: Tree, displacement: Vector, v: Vector) -> Vector:

@@ -213,6 +213,62 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
         v_new[j], v_new[j + 1], v_new[j + 2] = u_new.x, u_new.y, w_new.z
 
 
+def turn_of(w, h):
+    """The rotation after h seconds of the angular velocity w."""
+    vector, scalar = exp_quaternion(scale(w, h))
+    return unit_quaternion_matrix(vector.x, vector.y, vector.z, scalar)
+
+
+def advance(tree, q, mean, u, h, q_new, u_new):
+    """q_new = q after h seconds of the velocity `mean`, u_new = the velocity u, in the joints' axes there.
+
+    The velocities `mean` and u of a joint that turns in space are given in its axes at the start, which do not turn.
+    """
+    for i in range(1, tree.n_bodies + 1):
+        k, j = tree.q_start[i], tree.v_start[i]
+        code = tree.code[i]
+        if code in (FLOATING, SPHERICAL):
+            r, e = (k + 3, j + 3) if code == FLOATING else (k, j)  # where its rotation begins
+            w = vector_at(mean, e)
+            vector, scalar = exp_quaternion(scale(w, h))
+            multiply_quaternions(q, r, vector, scalar, q_new)
+            put_vector(u_new, e, rotate_back(turn_of(w, h), vector_at(u, e)))
+            if code == FLOATING:
+                x = add(vector_at(q, k), rotate(rotation_at(q, r), scale(vector_at(mean, j), h)))
+                put_vector(q_new, k, x)
+                put_vector(u_new, j, rotate_back(turn_of(w, h), vector_at(u, j)))
+        elif code == PLANAR:
+            o, angle = h * 0, h * mean[j + 2]
+            shift = planar_turn(Vector(h * mean[j], h * mean[j + 1], o), q[k + 2])
+            turned = planar_turn(Vector(u[j], u[j + 1], o), -angle)
+            q_new[k], q_new[k + 1], q_new[k + 2] = q[k] + shift.x, q[k + 1] + shift.y, q[k + 2] + angle
+            u_new[j], u_new[j + 1], u_new[j + 2] = turned.x, turned.y, u[j + 2]
+        else:
+            q_new[k] = q[k] + h * mean[j]
+            u_new[j] = u[j]
+
+
+def into_start_axes(tree, mean, h, v, qdd, a):
+    """a = the acceleration, in the axes at the start, of joints that have moved with `mean` for h seconds since and now
+    have the velocity v and the acceleration qdd, in their own axes, which turn."""
+    for i in range(1, tree.n_bodies + 1):
+        j = tree.v_start[i]
+        code = tree.code[i]
+        if code == FLOATING:
+            u, w, turn = vector_at(v, j), vector_at(v, j + 3), turn_of(vector_at(mean, j + 3), h)
+            put_vector(a, j, rotate(turn, add(vector_at(qdd, j), cross(w, u))))
+            put_vector(a, j + 3, rotate(turn, vector_at(qdd, j + 3)))
+        elif code == SPHERICAL:
+            put_vector(a, j, rotate(turn_of(vector_at(mean, j), h), vector_at(qdd, j)))
+        elif code == PLANAR:
+            speed = v[j + 2]
+            along = Vector(qdd[j] - speed * v[j + 1], qdd[j + 1] + speed * v[j], h * 0)
+            turned = planar_turn(along, h * mean[j + 2])
+            a[j], a[j + 1], a[j + 2] = turned.x, turned.y, qdd[j + 2]
+        else:
+            a[j] = qdd[j]
+
+
 integrate_states = entry(integrate, q="nq", d="nv", out="-> nq")
 
 

@@ -59,6 +59,8 @@ def entry(
     ask for tree, ints, the tables and the first array by name. The kernel gets it as `scratch`, or, if none of its
     parameters is called so, as its last ones; of several functions, each gives one of these. tells: whether the kernel
     returns a status; the worst of all states is returned. The entry's name is the kernel's with `_states` behind it.
+    Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
+    `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{kernel.__name__}_states"
@@ -75,8 +77,37 @@ def entry(
     made: Any = namespace[name]
     made.__doc__ = kernel.__doc__
     made.signature, made.kernel = declared, kernel
+    made.memory, made.one = _parts(name, declared, kernel, scratch, tells)
     function: FunctionType = made
     return function
+
+
+def _parts(
+    name: str, declared: Signature, kernel: Any, scratch: Any, tells: bool
+) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
+    """What lays out an entry's scratch memory, and its kernel with arguments in the order of the declaration."""
+    if declared.tables or declared.sizes:
+        return None, None
+    given = [x.name for x in declared.arrays]
+    wanted = ["tree", *given, "scratch"]
+    known = [parameter for parameter in _parameters(kernel) if parameter in wanted]
+    call = ", ".join([*known, *(["*scratch"] if len(known) < len(_parameters(kernel)) else [])])
+    several = scratch if isinstance(scratch, tuple) else ()
+    namespace = {
+        "kernel": kernel, "FINE": FINE, "scratch_for": scratch,
+        **{f"scratch_{k}": function for k, function in enumerate(several)},
+    }  # fmt: skip
+    texts = {
+        "memory": f"def memory(tree, ints, {given[0]}):\n    return {_memory(scratch) or '()'}\n",
+        "one": f"def one(tree, {', '.join(given)}, scratch):\n    "
+        + (f"return kernel({call})\n" if tells else f"kernel({call})\n    return FINE\n"),
+    }
+    for part, text in texts.items():
+        place = f"<{part} of {kernel.__module__}.{name}>"
+        linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+        exec(compile(text, place, "exec"), namespace)
+        namespace[part].__module__, namespace[part].__qualname__ = kernel.__module__, f"{name}.{part}"
+    return namespace["memory"], namespace["one"]
 
 
 def _array(name: str, text: str) -> Array:

@@ -46,7 +46,6 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     if not len(trajectory):
         raise ArgumentError("a trajectory without states cannot be drawn")
     curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
-    change = trajectory.energy - trajectory.energy[0]
     shown = curves[:MOST_LINES]
     base = _base_position(trajectory)
     rows = 1 + 2 * bool(shown) + (base is not None)
@@ -60,9 +59,18 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     if base is not None:
         _panel(next(axes), trajectory.t, "base position [m]", list(zip("xyz", base.T, strict=True)), STILL)
     last = next(axes)
-    _panel(last, trajectory.t, "energy change [J]", [(f"E - E(0)\nE(0) = {trajectory.energy[0]:.6g} J", change)])
+    _panel(last, trajectory.t, "energy change [J]", _energy_lines(trajectory))
     last.set_xlabel("time [s]")
     figure.savefig(stream, format=picture_format, dpi=110)
+
+
+def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
+    """The change of energy, and, where it is known, what it is made of."""
+    work = trajectory.work
+    lines = [(f"E - E(0)\nE(0) = {trajectory.energy[0]:.6g} J", trajectory.energy - trajectory.energy[0])]
+    known = [("work of the controls", work[:, 0]), ("of damping, friction", work[:, 1])]
+    lines += [(label, done) for label, done in known if np.nanmax(np.abs(done), initial=0.0) > 0]
+    return lines if np.isnan(work).all() else [*lines, ("error", trajectory.energy_error)]
 
 
 def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:

@@ -61,7 +61,7 @@ def motion(
     integrator: Any, robot: Tree, steps: int, duration: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (q, v) after `steps` steps through `duration` [s]."""
-    system, dt = ControlledRobot(robot, "aba", None, None, "auto"), duration / steps
+    system, dt = ControlledRobot(robot, "aba", None, None, "auto", substeps=1), duration / steps
     for k in range(steps):
         q, v = integrator.step(system, k * dt, q, v, dt)
     return q, v
@@ -101,7 +101,7 @@ def _demand_unit(integrator: Any, robot: Tree) -> None:
 
 
 def _demand_stateless(integrator: Any, robot: Tree) -> None:
-    system = ControlledRobot(robot, "aba", None, None, "auto")
+    system = ControlledRobot(robot, "aba", None, None, "auto", substeps=1)
     (q, v), other = start_of(robot, 3), start_of(robot, 4)
     q.setflags(write=False)
     v.setflags(write=False)

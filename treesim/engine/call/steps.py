@@ -38,12 +38,18 @@ Piece = Callable[[slice, slice, Arrays, Arrays, int], Carried]
 
 
 def under_controls(
-    entry: Step, constants: Sequence[Any], sizes: Sequence[int], controls: np.ndarray, number: Any, engine: str = "auto"
+    entry: Step,
+    constants: Sequence[Any],
+    sizes: Sequence[int],
+    controls: np.ndarray,
+    number: Any,
+    engine: str = "auto",
+    held: int = 1,
 ) -> Piece:
     """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
-    (count, steps, m), whose strides may be 0.
+    (count, steps, m), whose strides may be 0, each of them held for so many substeps.
 
-    entry(*constants, *states, control, *next states) does one step. Raises UnsupportedError where the engine
+    entry(*constants, *states, control, *next states) does one substep. Raises UnsupportedError where the engine
     "specialized" cannot be.
     """
     code = _code(entry, constants, [*sizes, controls.shape[2]], sizes, number, engine, carried=len(sizes))
@@ -51,12 +57,13 @@ def under_controls(
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         given = controls[rows, steps]
         if code is not None:
-            return _on_lanes(code, [*states, given], results, given.shape[1], every)
+            each = _held(given, held)
+            return _on_lanes(code, [*states, each], results, each.shape[1], every * held)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return given[first:last, step]
 
-        ends, finite = _one_by_one(entry, constants, states, taken, results, given.shape[1], every)
+        ends, finite = _one_by_one(entry, constants, states, taken, results, given.shape[1], every, held)
         return Carried(ends, finite and all_finite(given))
 
     return piece
@@ -71,33 +78,46 @@ def under_policy(
     dt: float,
     number: Any,
     engine: str = "auto",
+    held: int = 1,
 ) -> Piece:
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
-    (count, k).
+    (count, k), and holds for so many substeps.
 
-    entries: as in `under_controls`, and (*constants, policy, number of the step, *states, parameters, next number,
-    *next states), the same with the policy.
+    entries: as in `under_controls`, and (*constants, policy, held, number of the step, number of the substep, control,
+    *states, parameters, then the next of all but the parameters), the same with the policy.
     """
     entry, traced = entries
-    counted = [1, *sizes]
+    counted = [1, 1, sizes[1], *sizes]
     inputs = [*counted, parameters.shape[1]]
-    code = _code(traced, (*constants, policy), inputs, counted, number, engine, carried=len(counted), invariant=1)
+    known = (*constants, policy, held)
+    code = _code(traced, known, inputs, counted, number, engine, carried=len(counted), invariant=1)
 
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         p, count, many = parameters[rows], len(states[0]), steps.stop - steps.start
         if code is not None:
-            begun = np.broadcast_to(np.full((1, 1), steps.start, number), (count, 1))
-            unread = np.broadcast_to(np.empty((count, 1, 1), number), (count, many // every, 1))
-            ends = _on_lanes(code, [begun, *states, p], [unread, *results], many, every)
-            return Carried(ends.states[1:], ends.finite)
+            begun = [np.broadcast_to(np.full((1, 1), x, number), (count, 1)) for x in (steps.start, 0)]
+            begun.append(np.broadcast_to(np.zeros((1, 1), number), (count, sizes[1])))
+            unread = [np.broadcast_to(np.empty((count, 1, n), number), (count, many // every, n)) for n in counted[:3]]
+            ends = _on_lanes(code, [*begun, *states, p], [*unread, *results], many * held, every * held)
+            return Carried(ends.states[3:], ends.finite)
         exact = p.astype(float)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return policy.columns(dt * (steps.start + step), *now, exact[first:last])
 
-        return _one_by_one(entry, constants, states, taken, results, many, every)
+        return _one_by_one(entry, constants, states, taken, results, many, every, held)
 
     return piece
+
+
+def _held(controls: np.ndarray, held: int) -> np.ndarray:
+    """The controls (count, steps, m) of all substeps, of which each step has so many."""
+    count, steps, m = controls.shape
+    if held == 1 or not controls.size:
+        return controls
+    own = controls[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in controls.strides[:2])]
+    several = own.repeat(held, axis=1) if own.shape[1] == steps else own  # what is shared is not copied
+    return np.broadcast_to(several, (count, steps * held, m))
 
 
 def all_finite(array: np.ndarray) -> bool:
@@ -130,6 +150,7 @@ def _one_by_one(
     results: Arrays,
     steps: int,
     every: int,
+    held: int,
 ) -> Carried:
     """Without lanes: each thread takes its states through all steps, in double precision."""
     machine_code = compiled(entry)
@@ -141,8 +162,9 @@ def _one_by_one(
         status = 0
         for step in range(steps):
             control = np.array(controls(first, last, step, now), dtype=float, order="C")
-            status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, control, *new))))
-            now, new = new, now
+            for _ in range(held):
+                status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, control, *new))))
+                now, new = new, now
             if (step + 1) % every == 0:
                 for result, x in zip(results, now, strict=True):
                     result[first:last, step // every] = x

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 from ..admission import KERNELS, is_kernel
@@ -51,9 +51,10 @@ def heard_by(hear: Callable[[int], None]) -> Iterator[None]:
 @cache
 def marked(function: Any) -> Any:
     """Return a copy of a kernel that marks its loops, as do all kernels that it calls. Cost: 1 ms a kernel, once."""
-    namespace = dict(function.__globals__)
-    namespace[MARK] = mark
-    for label in function.__code__.co_names:
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    known = dict(zip(function.__code__.co_freevars, cells, strict=True))
+    namespace = {**function.__globals__, **known, MARK: mark}
+    for label in (*function.__code__.co_names, *known):
         value = namespace.get(label)
         if is_kernel(value, function) and value.__module__ != NUMBERS:
             namespace[label] = marked(value)
@@ -61,10 +62,11 @@ def marked(function: Any) -> Any:
     marker = _Marker(function.__code__)
     marked_text = ast.fix_missing_locations(marker.visit(definition))
     if not marker.loops:
-        return FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
+        closure = tuple(CellType(namespace[label]) for label in known) or None
+        return FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, closure)
     ast.increment_lineno(marked_text, function.__code__.co_firstlineno - 1)
     exec(compile(marked_text, function.__code__.co_filename, "exec"), namespace)  # with this file's __future__
-    return namespace[function.__name__]
+    return namespace[function.__code__.co_name]
 
 
 class _Marker(ast.NodeTransformer):

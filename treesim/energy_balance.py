@@ -1,0 +1,85 @@
+"""The energy that a run should have: what it had, and the work of controls, damping and friction."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .dynamics.functions import energy, momentum
+from .engine.call.evaluate import specialized_first
+from .errors import NonFiniteError
+from .model.tree import Tree
+from .trajectory import Trajectory
+
+TOLERATED = 0.01  # of the energy in play: a larger error is warned of
+NONSENSE = 0.5  # of the energy in play: a run with a larger error has failed
+ROUNDING = 1e-9  # of kinetic energy: less than that in play is none
+LEAST_HEIGHT = 1e-3  # m: so far the robot's weight may always fall; what is in play at rest, or in one step
+
+
+class EnergyWarning(UserWarning):
+    """A run gained or lost energy that nothing gave or took: the integrator's error is large."""
+
+
+class Energies(NamedTuple):
+    """Of K states: kinetic and potential energy (K,), and that in play, one number [J].
+
+    In play is what could turn into motion of the joints: the largest kinetic energy, beyond that of a free robot's
+    centre of mass, and, where the base is held, the span of the potential energy; LEAST_HEIGHT of the weight at least.
+    """
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    in_play: float
+
+
+def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | None) -> Energies:
+    """Return the energies of states q (K, nq), v (K, nv), K > 0; infinite where they are too large for a number."""
+    try:
+        kinetic, potential = specialized_first(energy, robot, q, v, gravity)
+    except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
+        kinetic, potential = np.full((2, len(q)), np.inf)
+        for k in range(len(q)):
+            try:
+                kinetic[k], potential[k] = specialized_first(energy, robot, q[k], v[k], gravity)
+            except NonFiniteError:
+                break
+        return Energies(kinetic, potential, np.inf)
+    span, weight = float(np.ptp(potential)), robot.mass * float(np.linalg.norm(robot.gravity))
+    floor = max(LEAST_HEIGHT * weight, ROUNDING * float(kinetic.max()), np.finfo(float).tiny)
+    if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and robot.mass > 0:
+        carried = specialized_first(momentum, robot, q, v)[..., :3]
+        inner = kinetic - (carried * carried).sum(axis=-1) / (2 * robot.mass)
+        return Energies(kinetic, potential, max(float(inner.max()), floor))
+    return Energies(kinetic, potential, max(float(kinetic.max()) + span, floor))
+
+
+def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Return the work (K, 2) of torques tau (K, nv), and of joint damping, up to each state, by the trapezoidal rule;
+    for integrators that do not count it themselves."""
+    power = np.stack([(tau * v).sum(axis=1), -(robot.damping * v * v).sum(axis=1)], axis=1)
+    steps = (power[1:] + power[:-1]) / 2 * np.diff(t)[:, None]
+    return np.concatenate([np.zeros((min(1, len(t)), 2)), np.cumsum(steps, axis=0)])
+
+
+def judged(trajectory: Trajectory) -> Trajectory:
+    """Return the trajectory of a run that came to its end, as stopped where its energy tells that it is nonsense; warn
+    of a large error."""
+    error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
+    worst = int(np.argmax(np.abs(error)))
+    if not len(trajectory) or not abs(error[worst]) > TOLERATED * in_play:
+        return trajectory
+    made: Any = trajectory.metadata
+    told = (
+        f"the energy is off by {error[worst]:+.3g} J at t = {trajectory.t[worst]:.6g} s, "
+        f"{abs(error[worst]) / in_play:.2g} of the {in_play:.3g} J in play"
+    )
+    remedy = f"take a smaller dt than {made['dt']:g} s" + (
+        "" if made["integrator"] == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
+    )
+    if abs(error[worst]) > NONSENSE * in_play:
+        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
+    warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
+    return trajectory

@@ -1,0 +1,216 @@
+"""One time step: actuate, resist, accelerate, move; every rule of stepping that runs in compiled code.
+
+A step takes the state (q, v) and a control, and gives the state h = dt later, the force that the control became, and
+the work that was done: on simulations, rollouts and steppers alike. Forward dynamics are those of any backend.
+
+The force of a degree of freedom is its control, or a spring towards it, kp (control - q) - kd v, within the effort
+limit. What resists motion, damping d and Coulomb friction f, acts with these gains at a time theta h ahead:
+(M + D) qdd = force - C - (d + f / |v|) v - theta h kp v,  D = theta h (d + f / |v| + kd) + (theta h)^2 kp,
+theta = 1 at the end of the step, 1/2 in its middle.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .configuration import advance, into_start_axes, semi_implicit_step
+from .entry import entry
+from .numbers import absolute, less, maximum, select
+from .status import FINE
+from .tables import with_armature
+
+STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
+PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
+UNLIMITED = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
+COLUMNS = 7  # numbers for each degree of freedom in the table of settings, behind dt
+
+
+class Settings(NamedTuple):
+    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, friction,
+    effort limit, whether its control is a target (1) or a force (0), and theta, see above."""
+
+    dt: Any
+    kp: Any
+    kd: Any
+    damping: Any
+    friction: Any
+    effort: Any
+    driven: Any
+    theta: Any
+
+
+class StepMemory(NamedTuple):
+    """Scratch memory of a step, each (nv,) but q_mid (nq,) and origins (3 (N + 1),)."""
+
+    tau: Any  # the force less what resists motion
+    added: Any  # D
+    diagonal: Any  # D and the rotor inertias
+    resistance: Any  # d + f / |v|
+    qdd: Any
+    mean: Any
+    a: Any
+    v_mid: Any
+    q_mid: Any
+    origins: Any
+
+
+def settings_of(tree, table):
+    """The settings in a table of numbers."""
+    n = tree.nv
+    return Settings(
+        table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
+        table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
+        table[1 + 6 * n : 1 + 7 * n],
+    )  # fmt: skip
+
+
+def step_memory(tree, q):
+    """Scratch memory for one step of one state, of the numbers in q."""
+    dof, origins = np.empty((8, tree.nv), q.dtype), np.zeros(3 * (tree.n_bodies + 1), q.dtype)
+    return StepMemory(
+        dof[0], dof[1], dof[2], dof[3], dof[4], dof[5], dof[6], dof[7], np.empty(tree.nq, q.dtype), origins
+    )
+
+
+def within(x, limit):
+    """x, but no further from 0 than a limit below UNLIMITED; NaN stays NaN."""
+    nearest = select(less(limit, x), limit, select(less(x, -limit), -limit, x))
+    return select(less(limit, UNLIMITED), nearest, x)
+
+
+def actuate(tree, s, q, v, control, force):
+    """force = what the control asks for, within the effort limits."""
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
+            force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort[k])
+
+
+def resist(tree, s, v, force, m):
+    """The right-hand side and the diagonal of a step's equation: the force less what resists motion at v, and what
+    that, and the gains, add to M.
+
+    Gains of saturated joints are left out. A negative coefficient, which drives a joint, is taken explicitly: it must
+    not take inertia away.
+    """
+    for k in range(tree.nv):
+        lead, unsaturated = s.dt * s.theta[k], less(absolute(force[k]), s.effort[k])
+        kp, kd = s.kp[k] * unsaturated, s.kd[k] * unsaturated
+        m.resistance[k] = s.damping[k] + s.friction[k] / maximum(absolute(v[k]), STICKING_SPEED)
+        m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
+        m.diagonal[k] = m.added[k] + tree.armature[k]
+        m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
+
+
+def put_work(tree, s, v, mean, m, work):
+    """work = that of the control, and that of damping and friction, at the mean velocity of the step [J]."""
+    done, lost = s.dt * 0, s.dt * 0
+    for k in range(tree.nv):
+        resisting = m.resistance[k] * v[k] + s.dt * s.theta[k] * maximum(m.resistance[k], 0) * m.qdd[k]
+        done += (m.tau[k] - m.added[k] * m.qdd[k] + resisting) * mean[k]
+        lost -= resisting * mean[k]
+    work[0], work[1] = s.dt * done, s.dt * lost
+
+
+def semi_implicit_euler(tree, s, q, v, q_new, v_new, work, m, forward, memory):
+    """v+ = v + h qdd(q, v), q+ = q (+) h v+; order 1."""
+    no_forces = np.empty((0, 6), q.dtype)
+    status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
+    semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
+    for k in range(tree.nv):
+        m.mean[k] = v[k] + s.dt / 2 * m.qdd[k]
+    put_work(tree, s, v, m.mean, m, work)
+    return status
+
+
+def implicit_midpoint(tree, s, q, v, q_new, v_new, work, m, forward, memory):
+    """v+ = v + h a, q+ = q (+) h v_m with a = qdd(q (+) h/2 v_m, v_m), v_m = v + h/2 a; order 2.
+
+    The equation for v_m is iterated PASSES times from v_m = v. Velocities of joints that turn in space are kept in
+    their axes at the start of the step meanwhile: rotation alone then adds no energy.
+    """
+    no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
+    status = FINE
+    for k in range(tree.nv):
+        m.mean[k] = v[k]
+    for _ in range(PASSES):
+        advance(tree, q, m.mean, m.mean, half, m.q_mid, m.v_mid)
+        status = max(status, forward(moved, m.q_mid, m.v_mid, m.tau, no_forces, m.qdd, memory))
+        into_start_axes(tree, m.mean, half, m.v_mid, m.qdd, m.a)
+        for k in range(tree.nv):
+            m.mean[k] = v[k] + half * m.a[k]
+    put_work(tree, s, v, m.v_mid, m, work)
+    for k in range(tree.nv):
+        m.a[k] = v[k] + s.dt * m.a[k]
+    advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
+    return status
+
+
+RULES: dict[str, Any] = {rule.__name__: rule for rule in (semi_implicit_euler, implicit_midpoint)}
+
+
+@lru_cache(maxsize=64)
+def step_entry(name, dynamics):
+    """The entry of one step by the rule of that name, with the forward dynamics of an entry:
+    (ints, reals, settings, q, v, control, q_new, v_new, force, work)."""
+    rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
+        """(q, v) at the end of a step, the force that was applied [N m, N], and the work of the control, and of damping
+        and friction [J]."""
+        s = settings_of(tree, settings)
+        actuate(tree, s, q, v, control, force)
+        resist(tree, s, v, force, m)
+        return rule(tree, s, q, v, q_new, v_new, work, m, forward, memory)
+
+    step.__name__ = f"{name}_by_{dynamics.__name__.removesuffix('_states')}"
+    return entry(
+        step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv", q_new="-> nq",
+        v_new="-> nv", force="-> nv", work="-> 2",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def carried_step_entry(name, dynamics):
+    """The entry of the same step without its report: (ints, reals, settings, q, v, control, q_new, v_new)."""
+    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
+        return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
+
+    carried_step.__name__ = f"carried_{one_step.__name__}"
+    return entry(
+        carried_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv",
+        q_new="-> nq", v_new="-> nv",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def policy_step_entry(name, dynamics):
+    """The same, under the control u that a policy takes at the k-th step, from parameters p, and holds for so many
+    substeps, of which this is the j-th; for traces:
+    (ints, reals, settings, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new)."""
+    one_step = carried_step_entry(name, dynamics)
+
+    def policy_step_states(
+        ints, reals, settings, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new
+    ):
+        wanted = policy(substeps * settings[0] * k[0], q, v, p)
+        for i in range(len(wanted)):
+            u_new[i] = select(less(j[0], 0.5), wanted[i], u[i])
+        last = less(substeps - 1.5, j[0])
+        k_new[0] = k[0] + last
+        j_new[0] = (j[0] + 1) * (1 - last)
+        return one_step(ints, reals, settings, q, v, u_new, q_new, v_new)
+
+    policy_step_states.__name__ = f"policy_{one_step.__name__}"
+    return policy_step_states

@@ -1,0 +1,99 @@
+"""What a compiled step reads beside the robot: gains, damping, friction, limits, and where in the step they act."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .control import checked_gain
+from .dynamics.functions import mass_matrix
+from .errors import ArgumentError, NonFiniteError, UnsupportedError
+from .kernels.step import COLUMNS, UNLIMITED
+from .model.given import whole_number
+from .model.tree import Tree
+
+LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
+MOST_SUBSTEPS = 1000
+STIFF = 2.0  # of h d / m: above it, the mean of a step's damping would make the velocity change its sign
+
+
+class StepSettings(NamedTuple):
+    """The kernel's table of constants (see `kernels.step.Settings`), read-only."""
+
+    table: np.ndarray
+
+    @classmethod
+    def of(
+        cls, robot: Tree, rule: str, h: float, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, driven: bool = True
+    ) -> StepSettings:
+        """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
+        gains are those of a controller that gives forces."""
+        gains = (
+            [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+            if driven
+            else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
+        )
+        followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
+        effort = np.minimum(robot.effort_limit, UNLIMITED)
+        theta = _theta(robot, rule, h, gains)
+        table = np.concatenate([[h], *gains, robot.damping, robot.friction, effort, followed, theta])
+        assert table.size == 1 + COLUMNS * robot.nv
+        table.setflags(write=False)
+        return cls(table)
+
+
+def substeps_of(rule: str, dt: float, substeps: int | None) -> int:
+    """Return how many equal substeps a step of dt [s] has: what is asked for, else what the rule needs.
+
+    Raises ArgumentError for no whole number from 1 on, and for a dt that needs too many.
+    """
+    if substeps is not None:
+        return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
+    needed = math.ceil(dt / LONGEST.get(rule, math.inf) - 1e-9) if rule in LONGEST else 1
+    if needed > MOST_SUBSTEPS:
+        raise ArgumentError(
+            f"dt {dt:g} s would be {needed} substeps of {LONGEST[rule]:g} s: robots take steps of about 1e-4 to 1e-2 s"
+        )
+    return max(1, needed)
+
+
+def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
+    """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
+    are stiff, or dry; else in the middle, which is exact to second order."""
+    end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
+    resisting = np.maximum(robot.damping, 0) + gains[1]
+    if rule == "semi_implicit_euler":
+        return end
+    if not (resisting.any() or gains[0].any() or robot.friction.any()):
+        return middle
+    stiffness = h * resisting + h * h * gains[0]
+    lightest = _lightest(robot)
+    with np.errstate(all="ignore"):
+        theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
+    theta[~np.isfinite(theta)] = 0.5
+    return np.where(robot.friction > 0, 1.0, theta)
+
+
+def _lightest(robot: Tree) -> np.ndarray:
+    """The least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
+    1 / (M^-1)_kk; 0 where M cannot be inverted."""
+    rng = np.random.default_rng(0)
+    least = np.full(robot.nv, np.inf)
+    for q in (robot.neutral(), *(robot.random(rng) for _ in range(4))):
+        try:
+            least = np.minimum(least, 1 / np.diag(np.linalg.inv(mass_matrix(robot, q))))
+        except (np.linalg.LinAlgError, NonFiniteError):
+            return np.zeros(robot.nv)
+    return np.maximum(least, 0)
+
+
+def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
+    gain = checked_gain(label, value, robot.nv)
+    simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies] or [np.empty(0)])
+    if np.ndim(value) and (gain * (1 - simple)).any():
+        name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
+        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
+    return gain * simple

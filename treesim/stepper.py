@@ -1,0 +1,353 @@
+"""One time step of a robot, bound once: what simulations, rollouts, players and environments call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import plugins
+from .display import Shown, arrays, vector
+from .dynamics.auto import Auto
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported
+from .dynamics.functions import energy
+from .dynamics.tables import constants_of
+from .engine.call.arguments import Argument, coerce
+from .engine.call.bound_entry import BoundEntry
+from .engine.call.evaluate import run_states
+from .engine.threads import checked_threads, use_threads
+from .errors import ArgumentError, NonFiniteError, UnsupportedError
+from .integrators.base import CompiledRule
+from .kernels.status import FINE, NOT_FINITE
+from .kernels.step import RULES, STICKING_SPEED, actuate, resist, settings_of, step_entry, step_memory
+from .kernels.tables import tree_tables
+from .model.given import checked_robot, positive_number
+from .model.quaternions import unit_quaternions
+from .model.tree import Tree
+from .step_settings import StepSettings, substeps_of
+from .types import Engine
+
+__all__ = ["STICKING_SPEED", "Report", "State", "Stepper"]
+
+
+@dataclass(frozen=True, repr=False)
+class State(Shown):
+    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv)."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+
+    def __repr__(self) -> str:
+        many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
+        return f"<State: t = {self.t:g} s, {many}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "q", "v")]
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
+    """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
+    the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 2 where a number is
+    not finite."""
+
+    force: np.ndarray
+    control_work: np.ndarray
+    passive_work: np.ndarray
+    status: np.ndarray
+    _energy: Callable[[], np.ndarray] = field(compare=False)
+    _explain: Callable[[], Exception] = field(compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all states were stepped."""
+        return not self.status.any()
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy (...) of the states at the end of the step [J]. Cost O(N), when asked for."""
+        return self._energy()
+
+    def check(self) -> None:
+        """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped."""
+        if not self.ok:
+            raise self._explain()
+
+    def __repr__(self) -> str:
+        failed = int(np.count_nonzero(self.status))
+        return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "force", "control_work", "passive_work", "status")]
+
+
+class Stepper(Shown):
+    """The step of one robot over dt [s]: `step(state, control)` gives the state dt later, and a report.
+
+    robot: the tree. integrator: a name of `available("integrators")` that is compiled with the dynamics. backend: of
+    `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
+    kp (control - q) - kd v; without gains they are forces [N, N m]. Both stay within the effort limits.
+    gravity (3,) [m/s^2], the robot's by default. substeps: equal parts of a step, by default as many as keep each
+    within what the integrator holds energies at (0.5 ms for "implicit_midpoint"). threads: of batches. engine: as in
+    `treesim.Dynamics`.
+    Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle holds what it is made
+    from. Raises ArgumentError, UnknownNameError, UnsupportedError (an integrator that is not compiled, a joint that the
+    backend does not support, gains on a joint of several degrees of freedom).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.Stepper(robot, dt=1e-3)
+        >>> state = stepper.reset()
+        >>> state, report = stepper.step(state, np.zeros(6))
+        >>> state, report.ok
+        (<State: t = 0.001 s, one state>, True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        dt: float = 1e-3,
+        integrator: str = "implicit_midpoint",
+        backend: str = "aba",
+        engine: Engine = "auto",
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        gravity: ArrayLike | None = None,
+        substeps: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
+        self.integrator, self.backend, self.engine = integrator, backend, engine
+        self.threads = checked_threads(threads)
+        self.rule = compiled_rule(integrator)
+        self.substeps = substeps_of(self.rule, self.dt, substeps)
+        self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
+        self._given = kp, kd, None if gravity is None else np.array(gravity, float), substeps
+        self.constants_robot = constants_of(robot, gravity)
+        self._solver = forward_solver(robot, backend)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self.code = StepCode(self.robot, self.rule, self._solver, self._given[2], self.settings, self.engine)
+
+    def __repr__(self) -> str:
+        parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
+        return f"<Stepper of {self.robot.name!r}: {self.integrator}, {self.backend}, dt {self.dt:g} s{parts}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self._given[2] is None else self._given[2]
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kp, kd, gravity, substeps = self._given
+        made_of = (
+            self.robot,
+            self.dt,
+            self.integrator,
+            self.backend,
+            self.engine,
+            kp,
+            kd,
+            gravity,
+            substeps,
+            self.threads,
+        )
+        return type(self), made_of
+
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
+        """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
+        by default; they broadcast. Raises ArgumentError for what does not fit, NonFiniteError."""
+        robot = self.robot
+        q = coerce(Argument("q0", robot.neutral() if q0 is None else q0, (robot.nq,)))
+        v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
+        for label, x in (("q0", q), ("v0", v)):
+            if x.ndim > 2:
+                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
+            if not np.isfinite(x).all():
+                raise NonFiniteError(f"{label} holds a number that is not finite")
+        try:
+            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        except ValueError:
+            raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
+        q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
+        return State(float(t), q, np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C"))
+
+    def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
+        """Return the state dt later, and what the step did, under a control (nv,) or (B, nv), held through the step.
+
+        None is no force, or, with gains, the target 0. States that cannot be stepped are NaN or infinite, and told in
+        `report.status`; nothing is raised for them. Raises ArgumentError for shapes that do not fit, NonFiniteError for
+        a control that is not finite. Cost O(N) by most backends, 5 us of its own.
+        """
+        u = self._control(state, control)
+        q, v = state.q, state.v
+        batch = state.q.shape[:-1]
+        force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
+        status = FINE
+        with use_threads(self.threads):
+            for _ in range(self.substeps):
+                q_new, v_new = np.empty_like(q), np.empty_like(v)
+                status = max(status, self.code.run(q, v, u, q_new, v_new, force, work))
+                total += work
+                q, v = q_new, v_new
+        after = State(state.t + self.dt, q, v)
+        return after, self._report(state, u, after, force, total, status)
+
+    def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
+        shape = state.v.shape
+        if type(control) is np.ndarray and control.shape == shape and control.dtype == np.float64:
+            u = control if control.flags.carray else np.array(control, order="C")
+        elif control is None:
+            return np.zeros(shape)
+        else:
+            given = coerce(Argument("control", control, (self.robot.nv,)))
+            try:
+                u = np.array(np.broadcast_to(given, shape), float, order="C")
+            except ValueError:
+                raise ArgumentError(
+                    f"control has shape {given.shape}, but states of shape {shape} are stepped"
+                ) from None
+        if not math.isfinite(u.sum()) and not np.isfinite(u).all():
+            k = int(np.argwhere(~np.isfinite(u))[0][-1])
+            raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
+        return u
+
+    def _report(
+        self, before: State, u: np.ndarray, after: State, force: np.ndarray, work: np.ndarray, status: int
+    ) -> Report:
+        batch = after.q.shape[:-1]
+        failed = np.zeros(batch, np.int8)
+        if status != FINE:
+            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
+            failed = np.where(finite, 0 if status == NOT_FINITE else status, NOT_FINITE).astype(np.int8)
+            failed = failed if failed.any() or status == FINE else np.full(batch, status, np.int8)
+
+        def explain() -> Exception:
+            k = int(np.flatnonzero(np.atleast_1d(failed))[0])
+            q, v, one = (np.atleast_2d(x)[k] for x in (before.q, before.v, u))
+            error = self.code.explain(q, v, one)
+            return type(error)(f"state {k}: {error}") if batch else error
+
+        def energies() -> np.ndarray:
+            kinetic, potential = energy(self.robot, after.q, after.v, self._given[2])
+            return kinetic + potential
+
+        return Report(force, work[..., 0], work[..., 1], failed, energies, explain)
+
+
+class StepCode:
+    """Compiled code for one step of single states and of batches, or, for backends that are no kernel, the same text in
+    the interpreter."""
+
+    def __init__(
+        self,
+        robot: Tree,
+        rule: str,
+        solver: DynamicsBackend,
+        gravity: np.ndarray | None,
+        settings: StepSettings,
+        engine: Engine,
+    ) -> None:
+        self.robot, self.rule, self.solver, self.gravity = robot, rule, solver, gravity
+        self.settings = settings
+        self.constants = (*constants_of(robot, gravity), settings.table)
+        self.call: Callable[..., int] = self._interpreted
+        self.bound: BoundEntry | None = None
+        if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
+            entry = step_entry(rule, type(solver).entry)
+            self.constants = (*solver.constants(robot, gravity), settings.table)
+            n = (robot.nv,)
+            inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,))
+            self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            self.call = self._first_call
+        elif engine == "specialized" and robot.nv:
+            raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Let the code be found, and call it without a detour from then on."""
+        assert self.bound is not None
+        status = self.bound.call(*arrays)
+        self.call = self.bound.call
+        return status
+
+    def run(self, *arrays: np.ndarray) -> int:
+        """Step one state or a batch: q, v, control, q_new, v_new, force, work; return the worst status."""
+        if arrays[0].ndim == 1:
+            return self.call(*arrays)
+        if self.bound is None:
+            return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
+        status = self.bound.batch(*arrays)
+        if status >= FINE:
+            return status
+        return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
+
+    def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
+        robot = self.robot
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2)
+        try:
+            with np.errstate(all="ignore"):
+                self._interpreted(q, v, control, *results)
+        except ArithmeticError as error:
+            return error
+        return NonFiniteError("the state at the end of the step is not finite")
+
+    def _interpreted(self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any) -> int:
+        """The kernel's own text, with the forward dynamics that the backend has in Python."""
+        robot, (ints, reals) = self.robot, constants_of(self.robot, self.gravity)
+        if not robot.nv:
+            work[:] = 0.0
+            return FINE
+        tree = tree_tables(ints, reals)
+        s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
+
+        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
+            self._refuse_infinite(moved.armature)
+            qdd[:] = self.solver.forward_dynamics(robot, at, velocity, tau, None, self.gravity, moved.armature)
+            return FINE
+
+        actuate(tree, s, q, v, control, force)
+        resist(tree, s, v, force, m)
+        status = RULES[self.rule](tree, s, q, v, q_new, v_new, work, m, forward, None)
+        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
+        return int(status) if finite else NOT_FINITE
+
+    def _refuse_infinite(self, diagonal: np.ndarray) -> None:
+        if not np.isfinite(diagonal).all():
+            joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def compiled_rule(integrator: str) -> str:
+    """Return the compiled rule of an integrator; raises UnknownNameError, and UnsupportedError where it has none."""
+    method = plugins.get("integrators", integrator)
+    if isinstance(method, CompiledRule):
+        return method.rule
+    names = ", ".join(repr(name) for name in sorted(RULES))
+    raise UnsupportedError(f"integrator {integrator!r} is not compiled: take one of {names}, or treesim.Simulation")
+
+
+def forward_solver(robot: Tree, backend: str) -> Any:
+    """Return the backend of a name; for "auto", the one that it takes. Raises UnsupportedError for a joint's type."""
+    solver = plugins.get("dynamics", backend)
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    check_supported(solver, robot)
+    return solver
+
+
+def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
+    """Whether a backend is one kernel, which a step can call."""
+    return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
+
+
+def forward_kernel(robot: Tree, backend: str) -> CompiledBackend:
+    """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
+    solver = forward_solver(robot, backend)
+    if _has_kernel(solver):
+        return solver
+    raise UnsupportedError(f"backend {backend!r} is no kernel of treesim's: rollouts need one, such as 'aba'")
