@@ -40,6 +40,7 @@ from .operational.motion import center_of_mass, center_of_mass_jacobian, frame_a
 from .operational.space import OperationalSpace, operational_space
 from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
+from .player import Player
 from .plugins import available
 from .rollouts import Rollouts, rollout
 from .simulation import Simulation
@@ -69,6 +70,7 @@ __all__ = [
     "NonFiniteError",
     "OperationalSpace",
     "Placement",
+    "Player",
     "PluginError",
     "RelativeTask",
     "Report",

@@ -261,6 +261,10 @@ class Simulation(Shown):
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v
 
+    def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return q0 (nq,), by default neutral, and v0 (nv,), by default at rest, checked; raises ArgumentError."""
+        return self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
+
     def run(
         self,
         duration: float,
@@ -282,7 +286,7 @@ class Simulation(Shown):
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
         checked_progress(progress)
-        q, v = self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
+        q, v = self.initial_state(q0, v0)
         recording = Recording(self.robot, steps + 1)
         start = time.perf_counter()
 

@@ -44,6 +44,7 @@ ROLLOUTS = 1024  # at most
 TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
 DISTURBED = 20  # rounds, at least, that show what the pause is for
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
+EULER = "semi_implicit_euler"  # what other engines step by
 INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
 NEW = "checks its arguments and the results, which are a new array"
 
@@ -173,7 +174,7 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
             ("rollout, out=", 1, kept, "every step, in arrays of the caller's"),
             ("rollout, last state", steps, None, "the last step, in new arrays"),
         ):
-            run = _rollout(tree, q, v, u, dt=motion.dt, every=every, out=out)
+            run = _rollout(tree, q, v, u, dt=motion.dt, every=every, out=out, integrator=EULER)
             does = f"semi-implicit Euler; q and v of {what}"
             found.append(_case(name, ROLLOUT, run, does, count * steps, kind, found, served))
     return found

@@ -17,6 +17,7 @@ from .robots import robots
 from .scaling import scaling
 from .schedule import schedule
 from .simulate import simulate
+from .stability import stability
 from .view import view
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, bench, cost, schedule, scaling, accuracy, robots, plugins):
+for command in (simulate, view, info, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins):
     app.command()(command)
 
 

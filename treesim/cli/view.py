@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from ..simulation import Simulation
 
-FRAME_S = 1.0 / 30.0
+FPS = 30.0
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
 
 
@@ -55,17 +54,20 @@ def view(
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
+    speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
     viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
-    steps = None if duration is None else checked_steps(duration, dt)
-    steps_a_frame = max(1, round(FRAME_S / common.checked_seconds("--dt", dt)))
+    if duration is not None:
+        checked_steps(duration, dt)
+    common.checked_positive("--speed", speed)
+    steps_a_frame = speed / FPS / common.checked_seconds("--dt", dt)
     if steps_a_frame > MOST_A_FRAME:
         raise ArgumentError(
             f"--dt {dt:g} would be {steps_a_frame:.3g} steps for each picture of 1/30 s: "
-            f"take one of {FRAME_S / MOST_A_FRAME:.1e} s or more"
+            f"take one of {speed / FPS / MOST_A_FRAME:.1e} s or more"
         )
     window = common.get_viewer(viewer)
     tree, q, v, simulation = set_up(
@@ -87,7 +89,7 @@ def view(
         window.show(tree, q)
         url = getattr(window, "url", None)
         _announce(url, no_browser, json)
-        shown = _play(simulation, window, q, v, steps, steps_a_frame)
+        shown = _play(simulation, window, q, v, duration, speed)
     finally:
         window.close()
     if json:
@@ -104,30 +106,19 @@ def _announce(url: str | None, no_browser: bool, json: bool) -> None:
 
 
 def _play(
-    simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, wanted: int | None, steps_a_frame: int
+    simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None, speed: float
 ) -> float:
-    """Advance and show frame by frame at the pace of real time until so many steps are `wanted`, or Ctrl-C; return
-    seconds simulated.
+    """Play and show until the duration [s] is over, or Ctrl-C; return the seconds played.
 
-    A frame that takes longer than its time slows the motion down instead of letting a backlog grow.
     Raises NonFiniteError when the state does.
     """
-    dt = simulation.dt
-    done = 0
-    due = time.perf_counter()
+    from ..player import Player
+
+    player = Player(simulation, q, v, lambda frame: window.update(frame.q), fps=FPS, speed=speed)
     try:
-        while wanted is None or done < wanted:
-            steps = steps_a_frame if wanted is None else min(steps_a_frame, wanted - done)
-            chunk = simulation.run(steps * dt, q, v)
-            if chunk.stopped == "interrupted":
-                break
-            if chunk.stopped is not None:
-                raise NonFiniteError(f"after {done * dt:.3g} s: {chunk.stopped}")
-            q, v = chunk.q[-1], chunk.v[-1]
-            done += steps
-            window.update(q)
-            due = max(due + steps * dt, time.perf_counter())
-            time.sleep(max(0.0, due - time.perf_counter()))
+        player.run(duration)
     except KeyboardInterrupt:  # the way to end; what was shown needs no saving
         pass
-    return float(done * dt)
+    except NonFiniteError as error:
+        raise NonFiniteError(f"after {player.t:.3g} s: {error}") from error
+    return player.t

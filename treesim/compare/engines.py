@@ -66,13 +66,15 @@ class EngineModel:
 
     robot: treesim's tree of the same robot, without joint damping, friction and armature. engine: the engine's name, as
     messages and tables have it. layout: between treesim's numbers and the engine's. skipped: quantities that are never
-    compared, and why. changes: what was changed in the robot or the engine's settings.
+    compared, and why. changes: what was changed in the robot or the engine's settings. integrators: names of those that
+    `free_motion` takes.
     """
 
     engine = "the engine"
     layout: Layout
     skipped: Mapping[str, str] = {}
     changes: tuple[str, ...] = ()
+    integrators: tuple[str, ...] = ()
 
     def __init__(self, robot: Tree) -> None:
         self.robot = robot
@@ -107,6 +109,13 @@ class EngineModel:
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion under gravity from (q0, v0)."""
         raise self._without("trajectories")
+
+    def free_motion(
+        self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return q (K, nq) and v (K, nv) of the free motion, K = steps / every, after every so many steps by one of
+        `integrators`, and the seconds that the stepping took."""
+        raise self._without("motions by a named integrator")
 
     def _without(self, what: str) -> UnsupportedError:
         return UnsupportedError(f"{self.engine} has no function for {what}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 
+INTEGRATORS = {
+    "Euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "RK4": mujoco.mjtIntegrator.mjINT_RK4,
+}
+
+# what MuJoCo answers to states that are not finite, or too large: it starts again from its own
+RESETS = tuple(int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC"))
+
+
 class MujocoModel(EngineModel):
     """MuJoCo's model of a robot's bodies, without contacts, limits and other constraints.
 
@@ -25,6 +36,7 @@ class MujocoModel(EngineModel):
     """
 
     engine = timed.ENGINE
+    integrators = tuple(INTEGRATORS)
 
     def __init__(self, robot: Tree, urdf: str, changes: tuple[str, ...]) -> None:
         super().__init__(robot)
@@ -96,6 +108,26 @@ class MujocoModel(EngineModel):
             v.append(np.array(self.data.qvel))
         ours = self.layout.configuration_from_engine(np.array(q))
         return ours, self.layout.velocity_from_engine(ours, np.array(v))
+
+    def free_motion(
+        self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return q, v after every so many steps by mj_step, and the seconds that it took; NaN from where MuJoCo set the
+        simulation back to its start, as it does when one diverges."""
+        self.model.opt.integrator, self.model.opt.timestep = INTEGRATORS[integrator], dt
+        mujoco.mj_resetData(self.model, self.data)
+        self._set(q0, v0)
+        q, v, seconds = [], [], 0.0
+        for _ in range(steps // every):
+            began = time.perf_counter()
+            mujoco.mj_step(self.model, self.data, nstep=every)
+            seconds += time.perf_counter() - began
+            gone = any(self.data.warning[k].number for k in RESETS)
+            q.append(np.full(self.model.nq, np.nan) if gone else np.array(self.data.qpos))
+            v.append(np.full(self.model.nv, np.nan) if gone else np.array(self.data.qvel))
+        self.model.opt.integrator = INTEGRATORS["Euler"]
+        ours = self.layout.configuration_from_engine(np.array(q))
+        return ours, self.layout.velocity_from_engine(ours, np.array(v)), seconds
 
     def _set(self, q: np.ndarray, v: np.ndarray) -> None:
         self.data.qpos[:] = self.layout.configuration_to_engine(q)

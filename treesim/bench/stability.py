@@ -1,0 +1,208 @@
+"""How well integrators keep the energy of passive motion, how long they last, and what a step costs."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import plugins
+from ..compare.engines import EngineModel
+from ..energy_balance import EnergyWarning, energies
+from ..errors import ArgumentError
+from ..integrators.base import CompiledRule
+from ..model.given import checked_robot, positive_number
+from ..model.tree import Tree
+from ..rollouts import DivergedWarning, rollout
+from ..simulation import FrictionWarning, Simulation, step_count
+from ..step_settings import substeps_of
+
+RECORDS = 200  # of a run, at most: where its energy is looked at
+STARTS = 4  # from rest at neutral, and from random states
+OURS = "treesim"
+
+
+class Stability(NamedTuple):
+    """One integrator's record on one robot: energies gained and lost at most, as parts of the energy in play of their
+    run; the most that was in play in any [J]; the time up to which all runs were finite
+    [s], None where they were to the end; seconds for a step of one state, one after the other in one thread.
+
+    Of robots with damping or friction `gained` is the largest rise between two records, and `lost` is None.
+    """
+
+    robot: str
+    base: str
+    engine: str
+    integrator: str
+    dt: float
+    substeps: int
+    gained: float | None
+    lost: float | None
+    in_play: float | None
+    finite_until: float | None
+    step_s: float
+
+
+class Motion(NamedTuple):
+    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the start among them; seconds a step of one state."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    step_s: float
+
+
+def stability(
+    robot: Tree,
+    integrators: Sequence[str] = ("implicit_midpoint", "semi_implicit_euler"),
+    dts: Sequence[float] = (1e-3, 2e-3, 5e-3),
+    duration: float = 60.0,
+    models: Sequence[EngineModel] = (),
+    seed: int = 0,
+    base: str = "fixed",
+) -> list[Stability]:
+    """Return a record for each integrator and dt [s], of other engines' models too, over `duration` [s] of passive
+    motion: from rest, and from three random states with velocities of 1 rad/s, m/s.
+
+    Raises UnknownNameError (integrator), ArgumentError. Cost: seconds to minutes; compiled integrators run as rollouts.
+    """
+    checked_robot(robot)
+    positive_number("duration", duration)
+    rng = np.random.default_rng(seed)
+    q0 = np.array([robot.neutral(), *(robot.random(rng) for _ in range(STARTS - 1))])
+    v0 = np.array([np.zeros(robot.nv), *(rng.normal(size=robot.nv) for _ in range(STARTS - 1))])
+    rows = []
+    for dt in dts:
+        steps = step_count(duration, dt)
+        every = max(1, steps // RECORDS)
+        for name in integrators:
+            motion = _ours(robot, name, q0, v0, dt, steps, every)
+            rule = getattr(plugins.get("integrators", name), "rule", None)
+            substeps = 1 if rule is None else substeps_of(rule, dt, None)
+            rows.append(_judged(robot, base, OURS, name, dt, substeps, motion, (q0, v0)))
+        for model in models:
+            for name in model.integrators:
+                motion = _theirs(model, name, q0, v0, dt, steps, every)
+                rows.append(_judged(robot, base, model.engine, name, dt, 1, motion, (q0, v0)))
+    return rows
+
+
+def _ours(robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int) -> Motion:
+    method = plugins.get("integrators", name)
+    if isinstance(method, CompiledRule):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DivergedWarning)
+            runs = rollout(robot, q0, v0, steps=steps // every * every, dt=dt, every=every, integrator=name)
+        return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt))
+    runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        warnings.simplefilter("ignore", EnergyWarning)
+        for b, (q, v) in enumerate(zip(q0, v0, strict=True)):
+            found = Simulation(robot, integrator=name, dt=dt).run(steps * dt, q, v)
+            kept = slice(every, None, every)
+            some = found.q[kept]
+            runs_q[b, : len(some)], runs_v[b, : len(some)] = some, found.v[kept]
+    t = dt * every * np.arange(1, steps // every + 1)
+    return Motion(t, runs_q, runs_v, _step_seconds(robot, name, q0[1], v0[1], dt))
+
+
+def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float) -> float:
+    """The least of five times of a hundred steps of one simulation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        simulation = Simulation(robot, integrator=name, dt=dt)
+    simulation.step(0.0, q, v)
+
+    def hundred() -> float:
+        began = time.perf_counter()
+        for _ in range(100):
+            simulation.step(0.0, q, v)
+        return (time.perf_counter() - began) / 100
+
+    return min(hundred() for _ in range(5))
+
+
+def _theirs(model: EngineModel, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int) -> Motion:
+    runs = [model.free_motion(q, v, dt, steps, every, name) for q, v in zip(q0, v0, strict=True)]
+    q, v = (np.array([run[k] for run in runs]) for k in (0, 1))
+    t = dt * every * np.arange(1, steps // every + 1)
+    return Motion(t, q, v, min(run[2] for run in runs) / steps)
+
+
+def _judged(
+    robot: Tree,
+    base: str,
+    engine: str,
+    name: str,
+    dt: float,
+    substeps: int,
+    motion: Motion,
+    starts: tuple[np.ndarray, np.ndarray],
+) -> Stability:
+    """The worst of all runs; what is no longer finite, or has a thousand times the energy, counts as gone."""
+    gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
+    lossy = bool(robot.damping.any() or robot.friction.any()) and engine == OURS
+    for b in range(len(motion.q)):
+        finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
+        if not finite.all():
+            until = min(until, float(motion.t[int(np.argmin(finite))]))
+            continue
+        q, v = np.vstack([starts[0][b], motion.q[b]]), np.vstack([starts[1][b], motion.v[b]])
+        found = energies(robot, q, v, None)
+        total = _without_fall(robot, q, v, found.kinetic + found.potential)
+        change = np.diff(total) if lossy else total - total[0]
+        gained = max(gained, float(change.max()) / found.in_play)
+        lost = max(lost, float(-change.min()) / found.in_play)
+        in_play = max(in_play, found.in_play)
+    ended = None if math.isinf(until) else until
+    if ended is not None:
+        return Stability(robot.name, base, engine, name, dt, substeps, None, None, None, ended, motion.step_s)
+    kept = None if lossy else lost
+    return Stability(robot.name, base, engine, name, dt, substeps, gained, kept, in_play, None, motion.step_s)
+
+
+def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The energy (K,) that a freely falling robot has beside that of its centre of mass: what it keeps."""
+    from ..dynamics.functions import momentum
+    from ..engine.call.evaluate import specialized_first
+    from ..operational.motion import center_of_mass
+
+    if [body.joint.type for body in robot.bodies if body.parent == 0] != ["floating"]:
+        return total
+    carried = specialized_first(momentum, robot, q, v)[..., :3]
+    height = center_of_mass(robot, q) @ robot.gravity
+    return total - (carried * carried).sum(axis=-1) / (2 * robot.mass) + robot.mass * height
+
+
+def of_robots(
+    names: Sequence[str],
+    load: Callable[[str, str], Tree],
+    models: Callable[[str, Tree], Sequence[EngineModel]],
+    bases: Sequence[str] = ("fixed", "floating"),
+    tell: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> tuple[list[Stability], list[str]]:
+    """Return the records of several robots, and why some have none. load(name, base) returns a robot; models(base,
+    robot) other engines' models of it; tell is told what is at work. options: as of `stability`."""
+    rows: list[Stability] = []
+    notes: list[str] = []
+    for name in names:
+        for base in bases:
+            tell(f"{name}, {base} base")
+            try:
+                robot = load(name, base)
+            except ArithmeticError:
+                raise
+            except Exception as error:
+                notes.append(f"{name}: {error}")
+                break
+            if robot.nv:
+                rows += stability(robot, models=models(base, robot), base=base, **options)
+    if not rows and not notes:
+        raise ArgumentError("no robot that moves was named")
+    return rows, notes

@@ -1,0 +1,156 @@
+"""`treesim stability`: what integrators make of the energy of passive motion, and how long they last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from ..errors import ArgumentError
+from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..bench.stability import Stability
+    from ..compare.engines import EngineModel
+    from ..model.tree import Tree
+    from ..types import Base
+
+WRONG = 0.01  # of the energy in play: shown in red from there on
+
+
+@guarded
+def stability(
+    robots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ROBOT...", help="URDF files or names; none for all installed robots.", show_default=False
+        ),
+    ] = None,
+    duration: Annotated[float, typer.Option(help="How long each motion is (s).")] = 60.0,
+    dt: Annotated[str, typer.Option(help="Time steps (s), separated by commas.")] = "1e-3,2e-3,5e-3",
+    integrator: Annotated[
+        str, typer.Option(help="Integrators, separated by commas; `treesim plugins` lists them.")
+    ] = "implicit_midpoint",
+    base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
+    against: Annotated[
+        str | None,
+        typer.Option(help="mujoco: its integrators too, and robots without losses.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Let ROBOTs move freely, from rest and from three random states, and tell what energy each integrator gains or
+    loses, as parts of that in play, whether it stays finite, and what a step costs."""
+    from .. import plugins
+    from ..bench.stability import of_robots
+
+    checked_seconds("--duration", duration)
+    dts = [checked_seconds("--dt", _number(text)) for text in dt.split(",")]
+    names = integrator.split(",")
+    for name in names:
+        plugins.get("integrators", name)
+    if base not in ("fixed", "floating", "both"):
+        raise ArgumentError(f"--base must be fixed, floating or both, not {base!r}")
+    bases = ("fixed", "floating") if base == "both" else (base,)
+    source = _Source(against)
+    with messages().status("simulating ...") as status:
+        rows, notes = of_robots(
+            robots or _installed(), source.load, source.models, bases, lambda text: status.update(f"{text} ..."),
+            integrators=names, dts=dts, duration=duration, seed=seed,
+        )  # fmt: skip
+    notes += source.notes
+    if json:
+        print_json({"duration": duration, "stability": [row._asdict() for row in rows], "notes": notes})
+        return
+    output().print(_table(rows, duration))
+    output().print(_summary(rows), soft_wrap=True)
+    for note in notes:
+        output().print(f"- {note}", soft_wrap=True)
+
+
+class _Source:
+    """Where robots come from: as they are, or, beside another engine, without losses: engines differ in them."""
+
+    def __init__(self, against: str | None) -> None:
+        from ..compare.engines import find_engine
+
+        self.engine = None if against is None else find_engine(against)
+        self.notes: list[str] = []
+        self._texts: dict[int, Any] = {}
+
+    def load(self, name: str, base: str) -> Tree:
+        """Return a robot."""
+        import treesim
+
+        if self.engine is None:
+            return treesim.load(name, base=cast("Base", base))
+        from ..bench.robots import bench_robot
+
+        robot = bench_robot(name, base, None, self.notes)
+        self._texts[id(robot.tree)] = robot.text
+        return robot.tree
+
+    def models(self, base: str, robot: Tree) -> Sequence[EngineModel]:
+        """Return the other engine's model of a robot, if it takes it."""
+        from ..compare.engines import read_by_engines
+
+        return [] if self.engine is None else read_by_engines([self.engine], robot, self._texts[id(robot)], self.notes)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--dt must be numbers separated by commas, not {text!r}") from None
+
+
+def _installed() -> list[str]:
+    from ..urdf import installed_robots
+
+    found = [entry.name for entry in installed_robots()]
+    if not found:
+        raise ArgumentError("no robot is installed; `python -m pip install example-robot-data` brings some")
+    return found
+
+
+def _table(rows: Sequence[Stability], duration: float) -> Table:
+    from rich.table import Table
+
+    table = Table(title=f"passive motion of {duration:g} s: energy, as parts of that in play", title_justify="left")
+    for heading in ("robot", "base", "by", "integrator"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "in play [J]", "finite", "us a step", "x real time"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            row.robot, row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
+            _share(row.gained), _share(row.lost) if row.gained is None or row.lost is not None else "has losses",
+            "" if row.in_play is None else f"{row.in_play:.3g}",
+            "to the end" if row.finite_until is None else f"[red]< {row.finite_until:.3g} s[/red]",
+            f"{1e6 * row.step_s:.1f}", f"{row.dt / row.step_s:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _share(part: float | None) -> str:
+    if part is None:
+        return ""
+    text = f"{100 * part:.2g}"
+    return f"[red]{text}[/red]" if part > WRONG else text
+
+
+def _summary(rows: Sequence[Stability]) -> str:
+    """How many of the robots each integrator carries to the end within WRONG of the energy in play."""
+    lines = []
+    for key in dict.fromkeys((row.engine, row.integrator, row.dt) for row in rows):
+        own = [row for row in rows if (row.engine, row.integrator, row.dt) == key]
+        whole = [row for row in own if row.finite_until is None]
+        good = [row for row in whole if max(row.gained or 0.0, row.lost or 0.0) <= WRONG]
+        lines.append(
+            f"{key[0]}, {key[1]}, dt {1e3 * key[2]:g} ms: {len(good)} of {len(own)} within {100 * WRONG:g} % of the "
+            f"energy in play, {len(whole)} finite to the end"
+        )
+    return "\n".join(lines)
