@@ -29,6 +29,7 @@ from treesim.model import generators as make
 from treesim.model.schedule import Schedule, Stage
 from treesim.operational.motion import FrameMotion
 from treesim.operational.tasks import FramesTask
+from treesim.player import Frame as PlayedFrame
 from treesim.trajectory import JointStates
 
 ROBOT = make.chain(2)
@@ -63,7 +64,14 @@ REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MA
 CASE = {"quantity": "mass", "engine": "treesim", "call": "m", "numbers": "float64", "min_s": 1e-6}
 BENCHMARK = Benchmark("batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJoCo": "4"})
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
+STEPPER = treesim.Stepper(ROBOT, 1e-2)
+STATE = STEPPER.reset(np.zeros((5, 2)))
 LINES = {
+    "<Stepper of 'chain_2': implicit_midpoint, aba, dt 0.01 s in 20 parts>": STEPPER,
+    "<State: t = 0 s, 5 states>": STATE,
+    "<Report: all stepped>": STEPPER.step(STATE)[1],
+    "<Player of 'chain_2': t = 0 s, 2 x real time>": treesim.Player(treesim.Simulation(ROBOT), speed=2),
+    "<Frame: t = 0.5 s, pace 1>": PlayedFrame(0.5, np.zeros(2), np.zeros(2), 1.0),
     "<Tree 'one <b>': 1 bodies, nq 1, nv 1, 1.5 kg>": FLAT,
     "<Body 'arm': 1.5 kg, on body 0 by the revolute joint 'elbow'>": BODY,
     "<Joint 'elbow': revolute, axis (0, 1, 0), -1 ... 2>": JOINT,

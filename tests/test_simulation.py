@@ -8,8 +8,9 @@ import pytest
 import treesim
 import treesim.control
 from treesim import simulation as module
+from treesim.controlled import ControllerError
 from treesim.model import generators
-from treesim.simulation import ControllerError, step_count
+from treesim.simulation import step_count
 
 ROBOT = generators.chain(3)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import Shown
+from .display import Shown, arrays, html_table
 from .errors import ArgumentError, NonFiniteError
 from .model.given import positive_number, whole_number
 from .simulation import Simulation
@@ -34,6 +34,12 @@ class Frame(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     pace: float
+
+    def __repr__(self) -> str:
+        return f"<Frame: t = {self.t:g} s, pace {self.pace:.3g}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, "q", "v"))
 
 
 class Player(Shown):

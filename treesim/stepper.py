@@ -19,6 +19,7 @@ from .dynamics.tables import constants_of
 from .engine.call.arguments import Argument, coerce
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.evaluate import run_states
+from .engine.fastcall import BAD_LAYOUT
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
@@ -36,7 +37,13 @@ __all__ = ["STICKING_SPEED", "Report", "State", "Stepper"]
 
 @dataclass(frozen=True, repr=False)
 class State(Shown):
-    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv)."""
+    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.Stepper(robot).reset(np.zeros((10, 6)))
+        <State: t = 0 s, 10 states>
+    """
 
     t: float
     q: np.ndarray
@@ -53,8 +60,16 @@ class State(Shown):
 @dataclass(frozen=True, repr=False)
 class Report(Shown):
     """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
-    the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 2 where a number is
-    not finite."""
+    the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 1 where an iteration
+    did not converge, 2 where a number is not finite.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.Stepper(robot)
+        >>> state, report = stepper.step(stepper.reset())
+        >>> report, report.energy.shape
+        (<Report: all stepped>, ())
+    """
 
     force: np.ndarray
     control_work: np.ndarray
@@ -256,7 +271,7 @@ class StepCode:
         self.robot, self.rule, self.solver, self.gravity = robot, rule, solver, gravity
         self.settings = settings
         self.constants = (*constants_of(robot, gravity), settings.table)
-        self.call: Callable[..., int] = self._interpreted
+        self.call: Callable[..., int] = self._tried
         self.bound: BoundEntry | None = None
         if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
             entry = step_entry(rule, type(solver).entry)
@@ -278,11 +293,13 @@ class StepCode:
     def run(self, *arrays: np.ndarray) -> int:
         """Step one state or a batch: q, v, control, q_new, v_new, force, work; return the worst status."""
         if arrays[0].ndim == 1:
-            return self.call(*arrays)
+            status = self.call(*arrays)
+            # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
         if self.bound is None:
             return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
         status = self.bound.batch(*arrays)
-        if status >= FINE:
+        if status != BAD_LAYOUT:
             return status
         return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
 
@@ -295,7 +312,19 @@ class StepCode:
                 self._interpreted(q, v, control, *results)
         except ArithmeticError as error:
             return error
+        except ValueError:  # what the sine of infinity raises in the interpreter
+            pass
         return NonFiniteError("the state at the end of the step is not finite")
+
+    def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
+        """The step in the interpreter; what cannot be computed becomes NaN, and a status."""
+        try:
+            with np.errstate(all="ignore"):
+                return self._interpreted(q, v, control, *results)
+        except (ArithmeticError, ValueError):
+            for result in results:
+                result[:] = np.nan
+            return NOT_FINITE
 
     def _interpreted(self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any) -> int:
         """The kernel's own text, with the forward dynamics that the backend has in Python."""

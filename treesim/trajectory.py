@@ -314,10 +314,15 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
     def block(label: str) -> np.ndarray:
         return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".")]]
 
+    energy = header.index("energy") if "energy" in header else -1
     return description, {
-        "t": table[:, 0], "q": block("q"), "v": block("v"), "tau": block("tau"),
-        "energy": table[:, header.index("energy")], "work": block("work") if _WORK[0] in header else None,
-    }  # fmt: skip
+        "t": table[:, 0],
+        "q": block("q"),
+        "v": block("v"),
+        "tau": block("tau"),
+        "energy": table[:, energy],
+        "work": block("work") if _WORK[0] in header else None,
+    }
 
 
 def _whole_lines(lines: Iterable[str]) -> Iterator[str]:

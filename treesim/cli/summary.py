@@ -44,10 +44,12 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
 
     error, work = trajectory.energy_error, trajectory.work
     in_play = float(trajectory.metadata["energy_in_play"])
+    with np.errstate(invalid="ignore"):  # states whose energy overflows
+        change = float(trajectory.energy[-1] - trajectory.energy[0])
     largest = float(abs(error).max())
     return {
         "start": float(trajectory.energy[0]),
-        "change": float(trajectory.energy[-1] - trajectory.energy[0]),
+        "change": change,
         "work_of_controls": float(work[-1, 0]),
         "work_of_damping_and_friction": float(work[-1, 1]),
         "error": float(error[-1]),

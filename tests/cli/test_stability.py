@@ -1,0 +1,57 @@
+"""`treesim stability`: figures of known motions, other engines, and mistakes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+QUICK = ("--duration", 1, "--dt", "1e-3")
+
+
+def test_rules_are_told_apart(answer: Callable[..., Any], robot: str) -> None:
+    rules = "implicit_midpoint,semi_implicit_euler,rk4"
+    rows = answer("stability", robot, *QUICK, "--integrator", rules, "--base", "fixed")["stability"]
+    by = {row["integrator"]: row for row in rows}
+    assert list(by) == rules.split(",") and by["implicit_midpoint"]["substeps"] == 2
+    worst = {name: max(row["gained"], row["lost"]) for name, row in by.items()}
+    assert worst["rk4"] < worst["implicit_midpoint"] < 1e-4 < worst["semi_implicit_euler"]
+    assert all(row["finite_until"] is None and row["step_s"] > 0 for row in rows)
+
+
+def test_free_flight_leaves_the_fall_out(answer: Callable[..., Any], robot: str) -> None:
+    (row,) = answer("stability", robot, *QUICK, "--base", "floating")["stability"]
+    assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["in_play"] < 50
+
+
+def test_what_loses_energy_is_watched_for_rises(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    damped = make_robot(more='<dynamics damping="0.5"/>')
+    (row,) = answer("stability", damped, *QUICK, "--base", "fixed")["stability"]
+    assert row["lost"] is None and row["gained"] < 1e-6
+
+
+def test_beside_mujoco(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+    pytest.importorskip("treesim_mujoco")
+    found = answer("stability", make_robot(), *QUICK, "--base", "fixed", "--against", "mujoco")
+    by = {(row["engine"], row["integrator"]): row for row in found["stability"]}
+    assert {("MuJoCo", name) for name in ("Euler", "implicitfast", "RK4")} < set(by)
+    assert max(by["MuJoCo", "RK4"]["gained"], by["MuJoCo", "RK4"]["lost"]) < 1e-8
+
+
+def test_the_table_tells_how_many_hold(treesim: Callable[..., Any], robot: str) -> None:
+    told = treesim("stability", robot, *QUICK, "--base", "fixed").stdout
+    assert "implicit_midpoint, dt 1 ms: 1 of 1 within 1 % of the energy in play, 1 finite to the end" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--dt", "fast"), "--dt must be numbers separated by commas, not 'fast'"),
+        (("--dt", "0"), "--dt"),
+        (("--integrator", "rk5"), "unknown integrator 'rk5'"),
+        (("--base", "flying"), "--base must be fixed, floating or both"),
+        (("--against", "bullets"), "no engine called 'bullets'"),
+    ],
+)
+def test_mistakes_are_named(treesim: Callable[..., Any], robot: str, arguments: tuple[str, ...], message: str) -> None:
+    result = treesim("stability", robot, *arguments)
+    assert result.exit_code == 2 and message in result.stderr and "Traceback" not in result.stderr

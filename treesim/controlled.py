@@ -1,0 +1,158 @@
+"""A robot under a controller: what integrators step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .bound import Dynamics
+from .control import PD, Hold, Zero, as_controller, controller_name
+from .engine.call.evaluate import Argument, coerce
+from .errors import ArgumentError, NonFiniteError
+from .kernels.status import FINE
+from .model.given import told
+from .model.tree import Tree
+from .step_settings import StepSettings, substeps_of
+from .stepper import StepCode, forward_solver
+from .types import Engine
+
+REAL = np.dtype(np.float64)
+
+
+class ControllerError(ArgumentError):
+    """A controller returned what is no torque, (nv,) real numbers: the message names what came back."""
+
+
+class NonFiniteTorqueError(ControllerError, NonFiniteError):
+    """A controller returned a torque that is not finite: the message names the joint."""
+
+
+class ControlledRobot:
+    """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
+
+    def __init__(
+        self,
+        robot: Tree,
+        backend: str,
+        controller: Any,
+        gravity: np.ndarray | None,
+        engine: Engine,
+        substeps: int | None = None,
+    ) -> None:
+        self.robot = robot
+        self.controller = as_controller(robot, controller)
+        self.applied: np.ndarray | None = None  # torque at the start of the current step
+        self.failure: Exception | None = None  # what the controller itself raised
+        self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
+        self._shape = (robot.nv,)
+        self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
+        self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
+        self.work = np.zeros(2)  # of the controller, and of damping and friction, so far [J]
+        self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
+        self._zero = np.zeros(robot.nv)
+        self._passive = bool(robot.damping.any() or robot.friction.any())
+        self._stiffness = self._gains_of("stiffness")
+        self._gain = self._gains_of("damping")
+        self._follows = bool(self._stiffness.any() or self._gain.any())
+
+    def _gains_of(self, label: str) -> np.ndarray:
+        gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
+        if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
+            raise ArgumentError(
+                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
+            )
+        return gains
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return a copy of the controller's torque (nv,).
+
+        Raises ControllerError if that is not (nv,) real numbers, NonFiniteTorqueError naming the joint if one is not
+        finite, and what the controller raises.
+        """
+        if not self._own:
+            q, v = np.array(q), np.array(v)
+        try:
+            given = self.controller.torque(t, q, v)
+        except Exception as error:
+            self.failure = error
+            raise
+        if type(given) is np.ndarray and given.dtype is REAL and given.shape == self._shape:
+            tau = given.copy()
+        else:
+            tau = self._converted(given)
+        if not all(np.isfinite(tau).tolist()):  # of a few numbers, quicker than their array's own
+            raise self._non_finite(tau)
+        if self.applied is None:
+            self.applied = tau
+        return tau
+
+    def _converted(self, given: Any) -> np.ndarray:
+        """What a controller returned as numbers, if it is any."""
+        nv, name = self.robot.nv, controller_name(self.controller)
+        masked = np.ma.is_masked(given)
+        try:
+            what = np.asarray(given)
+        except ValueError:  # lists of unequal lengths
+            what = np.empty(0, object)
+        if masked or what.dtype.kind not in "fiu":
+            came = "an array with masked entries" if masked else told(given)
+            raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
+        if what.shape != self._shape:
+            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed")
+        return what.astype(float)
+
+    def _non_finite(self, tau: np.ndarray) -> NonFiniteTorqueError:
+        k = int(np.flatnonzero(~np.isfinite(tau))[0])
+        return NonFiniteTorqueError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
+
+    def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return qdd (nv,) with damping at the velocity v."""
+        tau = self.torque(t, q, v)
+        if self._passive:
+            tau = tau - self.robot.damping * v
+        return self._bound.forward_dynamics(q, v, tau)
+
+    def compiled_step(
+        self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (q, v) at t + dt by a rule of `treesim.kernels.step`, the torque at time t held through the step.
+
+        Damping, friction and the controller's gains are implicit. Raises what the dynamics raise, NonFiniteError.
+        """
+        tau = self.torque(t, q, v)
+        if self._step is None or self._step[0] != (rule, dt):
+            self._step = (rule, dt), self._step_code(rule, dt)
+        code, substeps = self._step[1]
+        now, forces = (q, v), []
+        for i in range(substeps):
+            held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
+            q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
+            if code.call(*now, held, q_new, v_new, force, work) != FINE:
+                self._explained_call(code, *now, held, q_new, v_new, force, work)
+            now = q_new, v_new
+            self.work += work
+            forces.append(force)
+        self.applied = forces[0]
+        return now
+
+    def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
+        """The torque within a step that began with tau: that of springs and dampers, which follow the motion.
+
+        Another's controller is asked once a step; its gains tell how its torque goes on, where it is not saturated.
+        """
+        if self._own:
+            return self.torque(t, *now)
+        followed = self._stiffness * self.robot.difference(start[0], now[0]) + self._gain * (now[1] - start[1])
+        return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
+
+    def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
+        substeps = substeps_of(rule, dt, self.substeps)
+        settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
+        solver = forward_solver(self.robot, self.backend)
+        return StepCode(self.robot, rule, solver, self._gravity, settings, self._engine), substeps
+
+    def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
+        """The same call for states of any layout; raises what the dynamics raise where it fails."""
+        if code.run(q, v, *others) != FINE:
+            raise code.explain(q, v, others[0])
