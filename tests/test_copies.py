@@ -12,7 +12,7 @@ import pytest
 import treesim
 from treesim import control
 from treesim.model import generators
-from treesim.simulation import FrictionWarning
+from treesim.stepper import FrictionWarning
 
 from . import trees
 

@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from treesim.energy_balance import EnergyWarning
-from treesim.simulation import FrictionWarning
+from treesim.stepper import FrictionWarning
 
 
 def arm(**joint):

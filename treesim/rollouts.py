@@ -28,7 +28,7 @@ from .rollout_arguments import check_clock, refuse_non_finite_controls, state_ar
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
 from .step_settings import StepSettings, substeps_of
-from .stepper import compiled_rule, forward_kernel
+from .stepper import compiled_rule, forward_kernel, warn_of_friction
 from .types import Engine
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
@@ -141,6 +141,7 @@ def rollout(
     threads = checked_threads(threads)
     dt = positive_number("dt", dt)
     rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
+    warn_of_friction(robot, integrator, stacklevel=3)
     substeps = substeps_of(rule, dt, substeps)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd).table
     law = controls if callable(controls) else None

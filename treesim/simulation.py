@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,15 +24,12 @@ from .model.given import MOST, checked_progress, checked_robot, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
+from .stepper import warn_of_friction
 from .trajectory import Trajectory
 from .types import Engine
 
 UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
 Progress = Callable[[int, int], None]
-
-
-class FrictionWarning(UserWarning):
-    """Joint friction in the robot's description is not simulated by the chosen integrator."""
 
 
 class Simulation(Shown):
@@ -66,15 +62,7 @@ class Simulation(Shown):
         substeps: int | None = None,
     ) -> None:
         self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps)
-        if robot.friction.any() and not self._method.friction:
-            rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
-            names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
-            warnings.warn(
-                f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
-                f"'implicit_midpoint' simulates it",
-                FrictionWarning,
-                stacklevel=2,
-            )
+        warn_of_friction(robot, integrator, stacklevel=3)
 
     def _set_up(
         self,

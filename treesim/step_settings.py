@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from .control import checked_gain
 from .dynamics.functions import mass_matrix
 from .errors import ArgumentError, NonFiniteError, UnsupportedError
-from .kernels.step import COLUMNS, UNLIMITED
+from .kernels.limits import UNLIMITED
+from .kernels.step import COLUMNS
 from .model.given import whole_number
 from .model.tree import Tree
 
@@ -62,10 +63,10 @@ def substeps_of(rule: str, dt: float, substeps: int | None) -> int:
 
 def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
     """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
-    are stiff, or dry; else in the middle, which is exact to second order."""
+    are stiff, or dry; else in the middle, which is exact to second order. Explicit rules do not ask."""
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
     resisting = np.maximum(robot.damping, 0) + gains[1]
-    if rule == "semi_implicit_euler":
+    if rule != "implicit_midpoint":
         return end
     if not (resisting.any() or gains[0].any() or robot.friction.any()):
         return middle

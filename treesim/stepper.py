@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -24,7 +25,7 @@ from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
 from .kernels.status import FINE, NOT_FINITE
-from .kernels.step import RULES, STICKING_SPEED, actuate, resist, settings_of, step_entry, step_memory
+from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
 from .kernels.tables import tree_tables
 from .model.given import checked_robot, positive_number
 from .model.quaternions import unit_quaternions
@@ -32,7 +33,9 @@ from .model.tree import Tree
 from .step_settings import StepSettings, substeps_of
 from .types import Engine
 
-__all__ = ["STICKING_SPEED", "Report", "State", "Stepper"]
+
+class FrictionWarning(UserWarning):
+    """Joint friction in the robot's description is not simulated by the chosen integrator."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,11 +146,8 @@ class Stepper(Shown):
         self.substeps = substeps_of(self.rule, self.dt, substeps)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
         self._given = kp, kd, None if gravity is None else np.array(gravity, float), substeps
-        self.constants_robot = constants_of(robot, gravity)
         self._solver = forward_solver(robot, backend)
-        self._set_up()
-
-    def _set_up(self) -> None:
+        warn_of_friction(robot, integrator, stacklevel=3)
         self.code = StepCode(self.robot, self.rule, self._solver, self._given[2], self.settings, self.engine)
 
     def __repr__(self) -> str:
@@ -341,8 +341,7 @@ class StepCode:
             return FINE
 
         actuate(tree, s, q, v, control, force)
-        resist(tree, s, v, force, m)
-        status = RULES[self.rule](tree, s, q, v, q_new, v_new, work, m, forward, None)
+        status = RULES[self.rule](tree, s, q, v, force, q_new, v_new, work, m, forward, None)
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
 
@@ -350,6 +349,20 @@ class StepCode:
         if not np.isfinite(diagonal).all():
             joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
+    """Warn of joints whose Coulomb friction an integrator leaves out, `stacklevel` calls from here."""
+    if not robot.friction.any() or plugins.get("integrators", integrator).friction:
+        return
+    rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
+    names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
+    warnings.warn(
+        f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
+        f"'implicit_midpoint' simulates it",
+        FrictionWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def compiled_rule(integrator: str) -> str:

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from tests import trees
-from treesim.integrators.base import chart_rate
+from treesim.kernels.configuration import chart_rate
+from treesim.kernels.tables import tree_tables
 
 pytestmark = pytest.mark.nojit
 
 
 def residual(robot, q0, d, v, h=1e-5):
     """How far q0 (+) (d + h rate) and its like backwards are from moving on by +-h v."""
-    rate = chart_rate(robot, d, v)
+    rate = np.empty(robot.nv)
+    chart_rate(tree_tables(robot.ints, robot.reals), d, v, rate)
     here = robot.integrate(q0, d)
     ahead, behind = (robot.difference(here, robot.integrate(q0, d + s * rate)) for s in (h, -h))
     return np.abs((ahead - behind) / (2 * h) - v).max()

@@ -18,8 +18,9 @@ from ..integrators.base import CompiledRule
 from ..model.given import checked_robot, positive_number
 from ..model.tree import Tree
 from ..rollouts import DivergedWarning, rollout
-from ..simulation import FrictionWarning, Simulation, step_count
+from ..simulation import Simulation, step_count
 from ..step_settings import substeps_of
+from ..stepper import FrictionWarning
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states
@@ -96,6 +97,7 @@ def _ours(robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, ste
     if isinstance(method, CompiledRule):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DivergedWarning)
+            warnings.simplefilter("ignore", FrictionWarning)
             runs = rollout(robot, q0, v0, steps=steps // every * every, dt=dt, every=every, integrator=name)
         return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt))
     runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))

@@ -23,11 +23,12 @@ from ..kernels.crba import mass_matrix_full_states
 from ..kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.kinematics import body_poses_states
+from ..kernels.limits import UNLIMITED
 from ..kernels.operational import jacobian_states
 from ..kernels.rjk import forward_dynamics_rjk_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
-from ..kernels.step import UNLIMITED, carried_step_entry
+from ..kernels.step import carried_step_entry
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
 from .error_growth import exact_arrays

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..display import Implementation
-from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import Argument, evaluate
-from ..kernels.configuration import chart_rate_states, semi_implicit_states
-from ..kernels.status import FINE
-from ..model.quaternions import configuration
 from ..model.tree import Tree
 
 Vector = np.ndarray
@@ -72,32 +66,3 @@ class CompiledRule(FixedStep):
     def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return (q, v) at t + dt."""
         return system.compiled_step(self.rule, t, q, v, dt)
-
-
-def chart_rate(robot: Tree, displacement: Vector, v: Vector) -> Vector:
-    """Return d/dt of the displacement d of a motion q0 (+) d whose velocity is v, all (nv,), exact to fourth order."""
-    arguments = (Argument("displacement", displacement, (robot.nv,)), Argument("v", v, (robot.nv,)))
-    return evaluate(chart_rate_states, (robot.ints, robot.reals), arguments, [(robot.nv,)])[0]
-
-
-def semi_implicit_step(robot: Tree, q: Vector, v: Vector, a: Vector, dt: float, points: Vector) -> Any:
-    """Return (q, v) after v += dt a, q (+)= dt v, stepping the velocity of `points` (n_bodies + 1, 3) on freely moving
-    bodies (own axes [m]) in axes that do not turn during the step."""
-    q_new, v_new = np.empty(robot.nq), np.empty(robot.nv)
-    if _stepper(robot).call(q, v, a, np.array([dt]), points, q_new, v_new) == FINE:
-        return q_new, v_new  # anything but one state in float arrays is coerced or explained below
-    arguments = (
-        configuration(robot, q),
-        Argument("v", v, (robot.nv,)),
-        Argument("a", a, (robot.nv,)),
-        Argument("dt", [dt], (1,)),
-        Argument("points", points, points.shape),
-    )
-    return evaluate(semi_implicit_states, (robot.ints, robot.reals), arguments, [(robot.nq,), (robot.nv,)])
-
-
-@lru_cache(maxsize=64)
-def _stepper(robot: Tree) -> BoundEntry:
-    n, points = (robot.nv,), (robot.n_bodies + 1, 3)
-    inputs, results = ((robot.nq,), n, n, (1,), points), ((robot.nq,), n)
-    return BoundEntry(semi_implicit_states, (robot.ints, robot.reals), inputs, results)

@@ -273,16 +273,3 @@ integrate_states = entry(integrate, q="nq", d="nv", out="-> nq")
 
 
 difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")
-
-
-chart_rate_states = entry(chart_rate, d="nv", v="nv", rate="-> nv")
-
-
-def semi_implicit(tree, q, v, a, step, points, q_new, v_new):
-    """One semi-implicit step; step holds dt, points three numbers for each body and the base."""
-    semi_implicit_step(tree, q, v, a, step[0], points, q_new, v_new)
-
-
-semi_implicit_states = entry(
-    semi_implicit, q="nq", v="nv", a="nv", step="1", points="3 * (N + 1)", q_new="-> nq", v_new="-> nv"
-)

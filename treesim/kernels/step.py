@@ -18,13 +18,14 @@ import numpy as np
 
 from .configuration import advance, into_start_axes, semi_implicit_step
 from .entry import entry
+from .explicit_steps import bullet, explicit_euler, midpoint, rk4
+from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
 
 STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
-UNLIMITED = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic
 COLUMNS = 7  # numbers for each degree of freedom in the table of settings, behind dt
 
 
@@ -75,12 +76,6 @@ def step_memory(tree, q):
     )
 
 
-def within(x, limit):
-    """x, but no further from 0 than a limit below UNLIMITED; NaN stays NaN."""
-    nearest = select(less(limit, x), limit, select(less(x, -limit), -limit, x))
-    return select(less(limit, UNLIMITED), nearest, x)
-
-
 def actuate(tree, s, q, v, control, force):
     """force = what the control asks for, within the effort limits."""
     for i in range(1, tree.n_bodies + 1):
@@ -115,9 +110,10 @@ def put_work(tree, s, v, mean, m, work):
     work[0], work[1] = s.dt * done, s.dt * lost
 
 
-def semi_implicit_euler(tree, s, q, v, q_new, v_new, work, m, forward, memory):
+def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     """v+ = v + h qdd(q, v), q+ = q (+) h v+; order 1."""
     no_forces = np.empty((0, 6), q.dtype)
+    resist(tree, s, v, force, m)
     status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
     semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
     for k in range(tree.nv):
@@ -126,7 +122,7 @@ def semi_implicit_euler(tree, s, q, v, q_new, v_new, work, m, forward, memory):
     return status
 
 
-def implicit_midpoint(tree, s, q, v, q_new, v_new, work, m, forward, memory):
+def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     """v+ = v + h a, q+ = q (+) h v_m with a = qdd(q (+) h/2 v_m, v_m), v_m = v + h/2 a; order 2.
 
     The equation for v_m is iterated PASSES times from v_m = v. Velocities of joints that turn in space are kept in
@@ -134,6 +130,7 @@ def implicit_midpoint(tree, s, q, v, q_new, v_new, work, m, forward, memory):
     """
     no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
     status = FINE
+    resist(tree, s, v, force, m)
     for k in range(tree.nv):
         m.mean[k] = v[k]
     for _ in range(PASSES):
@@ -149,7 +146,9 @@ def implicit_midpoint(tree, s, q, v, q_new, v_new, work, m, forward, memory):
     return status
 
 
-RULES: dict[str, Any] = {rule.__name__: rule for rule in (semi_implicit_euler, implicit_midpoint)}
+RULES: dict[str, Any] = {
+    rule.__name__: rule for rule in (implicit_midpoint, semi_implicit_euler, explicit_euler, midpoint, rk4, bullet)
+}
 
 
 @lru_cache(maxsize=64)
@@ -166,8 +165,7 @@ def step_entry(name, dynamics):
         and friction [J]."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
-        resist(tree, s, v, force, m)
-        return rule(tree, s, q, v, q_new, v_new, work, m, forward, memory)
+        return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
     step.__name__ = f"{name}_by_{dynamics.__name__.removesuffix('_states')}"
     return entry(
