@@ -13,7 +13,7 @@ import numpy as np
 from .. import plugins
 from ..compare.engines import EngineModel
 from ..energy_balance import EnergyWarning, energies
-from ..errors import ArgumentError
+from ..errors import ArgumentError, TreesimError
 from ..integrators.base import CompiledRule
 from ..model.given import checked_robot, positive_number
 from ..model.tree import Tree
@@ -198,13 +198,10 @@ def of_robots(
             tell(f"{name}, {base} base")
             try:
                 robot = load(name, base)
-            except ArithmeticError:
-                raise
-            except Exception as error:
-                notes.append(f"{name}: {error}")
-                break
-            if robot.nv:
-                rows += stability(robot, models=models(base, robot), base=base, **options)
+                if robot.nv:
+                    rows += stability(robot, models=models(base, robot), base=base, **options)
+            except TreesimError as error:
+                notes.append(f"{name}, {base} base: {error}")
     if not rows and not notes:
         raise ArgumentError("no robot that moves was named")
     return rows, notes
