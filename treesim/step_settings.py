@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,14 @@ class StepSettings(NamedTuple):
         cls, robot: Tree, rule: str, h: float, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, driven: bool = True
     ) -> StepSettings:
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
-        gains are those of a controller that gives forces."""
+        gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
+        then not longer than its dynamics."""
+        if driven and type(kp) in (int, float) and type(kd) in (int, float):
+            return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+        return cls(cls._table(robot, rule, h, kp, kd, driven))
+
+    @staticmethod
+    def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
             [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
             if driven
@@ -43,7 +51,12 @@ class StepSettings(NamedTuple):
         table = np.concatenate([[h], *gains, robot.damping, robot.friction, effort, followed, theta])
         assert table.size == 1 + COLUMNS * robot.nv
         table.setflags(write=False)
-        return cls(table)
+        return table
+
+
+@lru_cache(maxsize=64)
+def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.ndarray:
+    return StepSettings._table(robot, rule, h, kp, kd)
 
 
 def substeps_of(rule: str, dt: float, substeps: int | None) -> int:
