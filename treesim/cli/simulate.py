@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -168,9 +169,12 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
     """Return the seconds that one step takes when kernels still have to be loaded or compiled."""
+    from ..energy_balance import EnergyWarning
+
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()
-    with waiting:
+    with waiting, warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)  # the run tells of it
         step = simulation.run(simulation.dt, q, v)
     if step.stopped == "interrupted":
         raise KeyboardInterrupt
