@@ -34,7 +34,7 @@ class StepSettings(NamedTuple):
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
         gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
         then not longer than its dynamics."""
-        if driven and type(kp) in (int, float) and type(kd) in (int, float):
+        if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             return cls(_remembered(robot, rule, h, float(kp), float(kd)))
         return cls(cls._table(robot, rule, h, kp, kd, driven))
 
