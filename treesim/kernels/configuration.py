@@ -83,8 +83,9 @@ def planar_turn(a, angle):
     return Vector(c * a.x - s * a.y, s * a.x + c * a.y, a.z)
 
 
-def integrate(tree, q, d, out):
-    """out = q (+) d: every joint displaced by the exponential of its part of d."""
+def integrate(tree, q, displacement, out):
+    """out = q (+) d: every joint moves by the exponential of its part of the displacement d."""
+    d = displacement
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         if tree.code[i] == FLOATING:
@@ -213,7 +214,7 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
         v_new[j], v_new[j + 1], v_new[j + 2] = u_new.x, u_new.y, w_new.z
 
 
-integrate_states = entry(integrate, q="nq", d="nv", out="-> nq")
+integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq")
 
 
 difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")

@@ -13,7 +13,6 @@ from .. import plugins
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..dynamics.states import on_states
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
@@ -25,6 +24,7 @@ from ..kernels.status import FINE
 from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Reference
 from .frames import known_frame_codes
