@@ -9,11 +9,11 @@ import treesim
 from tests import trees
 from treesim.cost import counting, specialized_counts
 from treesim.engine.graph.graph import Graph
-from treesim.engine.graph.primitives import INPUT, SIN
 from treesim.engine.graph.trace import Trace, Traced, trace
 from treesim.engine.graph.trace_counts import depth, fused, operations
 from treesim.engine.llvm.chunks import chunk_functions
 from treesim.engine.llvm.lanes import Lanes
+from treesim.engine.primitives import INPUT, SIN
 from treesim.kernels import numbers
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.crba import mass_matrix_full_states

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from ...kernels.status import status_of
+from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
@@ -26,13 +27,8 @@ OWN = "treesim."
 DECLARATIONS = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
-declare double @llvm.sin.f64(double)
-declare double @llvm.cos.f64(double)
-declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
-declare double @exp(double) nounwind memory(none)
 declare double @tanh(double) nounwind memory(none)
-declare double @atan2(double, double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
 ; the arena holds the address of the last block, and that of the last array
@@ -64,6 +60,11 @@ end:
   ret void
 }
 """
+FUNCTIONS = "\n".join(
+    f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"
+    for primitive in PRIMITIVES
+    if primitive.scalar
+)
 METADATA = """
 !0 = !{}
 !1 = !{!3, !3, i64 0}
@@ -131,7 +132,7 @@ class Module:
 
     def text(self, *functions: str) -> str:
         """Return the module, with further functions."""
-        return "\n".join([DECLARATIONS, *self.functions, *functions, METADATA])
+        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..graph.primitives import COS, INPUT, SIN
 from ..graph.trace import Trace
+from ..primitives import COS, INPUT, SIN
 from .batch_loop import HARNESS, JOB_WORDS, non_finite_check, rotations
 from .chunks import chunk_calls, chunk_functions
 from .elementary import helpers, turn
