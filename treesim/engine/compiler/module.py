@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from ...errors import UnsupportedError
+from ...kernels import blocks
 from ...kernels.status import status_of
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
@@ -21,6 +22,9 @@ HONEST = "contract nsz arcp"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
+
+INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
+LONG = 800_000  # characters of a module, which LLVM would work on for nearly two seconds
 
 OWN = "treesim."
 
@@ -122,17 +126,22 @@ class Module:
 
     def attributes(self, function: FunctionType) -> str:
         """Return LLVM's attributes of a kernel: those with loops in loops are called, the others made part of what
-        calls them.
+        calls them; those with a loop are called, too, where the module is long.
 
         Where a call is nothing beside the work, a copy at each place where a kernel is called gains 0 to 5 %, and LLVM
         takes twice as long: products of 6 x 6 blocks, written out at dozens of places.
         """
-        apart = function in self.apart or loops_deep(tree_of(function)) > 1
-        return "noinline nounwind" if apart else "alwaysinline nounwind"
+        return CALLED if function in self.apart else (INLINED, SWEEP, CALLED)[min(loops_deep(tree_of(function)), 2)]
+
+    def in_blocks(self) -> bool:
+        """Return whether any of the kernels works on blocks of six numbers."""
+        return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
 
     def text(self, *functions: str) -> str:
         """Return the module, with further functions."""
-        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, METADATA])
+        sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
+        attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
+        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:

@@ -24,11 +24,12 @@ from .prefetch import Prefetched, Prefetches, array_lines
 
 class Code(NamedTuple):
     """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
-    to inline and optimise it: text that was made for one robot is as it should be."""
+    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are."""
 
     text: str
     workspace: int
     optimize: bool = False
+    unrolled: bool = True
 
 
 class Placed(NamedTuple):
