@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..engine.admission import CONFIGURATIONS, made_kernel
 from ..engine.call.evaluate import Argument, evaluate
 from ..engine.call.fast_entry import FastEntry
-from ..kernels.entry import SYMBOLS
+from ..kernels.entry import SYMBOLS, Signature
 from ..kernels.status import FINE
 from .quaternions import configuration
 
@@ -47,12 +46,8 @@ def declared(
 ) -> tuple[list[Argument], list[Shape]]:
     """Return an entry's arguments, with the values given for them, and the shapes of its results, on one robot."""
     signature = entry.signature
-    known: dict[str, Any] = {"tree": robot, **dict(zip(signature.tables, constants[2:], strict=True))}
-    for symbol, text in (SYMBOLS | signature.sizes).items():
-        known[symbol] = _value(text, known)
     arguments, results = [], []
-    for array in signature.arrays:
-        shape = tuple(_value(length, known) for length in array.shape)
+    for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
         if array.result:
             results.append(shape)
         elif array.name in CONFIGURATIONS:
@@ -72,12 +67,9 @@ def state_function(entry: Any) -> Callable[..., np.ndarray]:
     (result,) = (array for array in signature.arrays if array.result)
     names = [array.name for array in signature.arrays if not array.result]
     constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
-    sizes = {symbol: text for symbol, text in signature.sizes.items() if _mentions(shape, symbol)}
-    used = " ".join([shape, *sizes.values()])
-    symbols = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)} | sizes
     lines = [
         f"def on_state(tree, {constants}, {values}, engine='auto'):",
-        *(f"{symbol} = {text}" for symbol, text in symbols.items()),
+        *_symbols(signature, shape),
         f"result = empty(({shape},))",
         f"if engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
         "    return result",
@@ -94,11 +86,22 @@ def _mentions(text: str, word: str) -> bool:
     return re.search(rf"\b{word}\b", text) is not None
 
 
-def _value(text: str, known: Mapping[str, Any]) -> int:
-    """The number that an expression of a declaration stands for."""
-    return int(eval(_expression(text), {}, dict(known)))
+def _symbols(signature: Signature, shapes: str) -> list[str]:
+    """The lines that give the symbols in shapes their values, of a robot `tree` and tables."""
+    sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
+    used = " ".join([shapes, *sizes.values()])
+    known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
+    return [f"{symbol} = {text}" for symbol, text in (known | sizes).items()]
 
 
 @lru_cache(maxsize=256)
-def _expression(text: str) -> CodeType:
-    return compile(text, "<declaration>", "eval")
+def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
+    """A function (robot, *tables) that gives the shapes of an entry's arrays, in order."""
+    shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
+    lines = [
+        f"def shapes({', '.join(['tree', *entry.signature.tables])}):",
+        *_symbols(entry.signature, shapes),
+        f"return {shapes}",
+    ]
+    place = f"shapes of {entry.__module__}.{entry.__name__}"
+    return made_kernel(place, "\n    ".join(lines) + "\n", "shapes", {})
