@@ -27,6 +27,12 @@ PLAIN = {
     "solve_mass_matrix": lambda q, v, x: treesim.solve_mass_matrix(ROBOT, q, x),
     "frame_jacobian": lambda q, v, x: treesim.frame_jacobian(ROBOT, q, FRAME),
     "frame_pose": lambda q, v, x: treesim.frame_pose(ROBOT, q, FRAME),
+    "frame_velocity": lambda q, v, x: treesim.frame_velocity(ROBOT, q, v, FRAME),
+    "body_poses": lambda q, v, x: treesim.body_poses(ROBOT, q),
+    "energy": lambda q, v, x: treesim.energy(ROBOT, q, v),
+    "momentum": lambda q, v, x: treesim.momentum(ROBOT, q, v),
+    "integrate": lambda q, v, x: ROBOT.integrate(q, v),
+    "difference": lambda q, v, x: ROBOT.difference(q, q),
     "inverse_operational_inertia": lambda q, v, x: treesim.inverse_operational_inertia(ROBOT, q, FRAME),
 }
 OF_BOUND = {

@@ -11,7 +11,7 @@ from tests import trees
 from treesim.engine import generic
 from treesim.engine.call.fast_entry import FastEntry
 from treesim.engine.generic import runs_compiled
-from treesim.kernels.entry import Array, entry
+from treesim.kernels.entry import Array, entry, stages_of
 from treesim.kernels.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
 
 ROBOT = trees.tree("random_a")
@@ -158,3 +158,14 @@ def test_all_kernels_of_states_are_declared_but_products_with_sparse_rows():
         for name, function in of_states.items():
             if name.endswith("_states"):
                 assert hasattr(function, "signature") != (name in undeclared), name
+
+
+def test_shares_of_stages_take_the_declared_arrays_of_one_state():
+    def share(ints, reals, memory, first, last, share, shares, x, forces, y, total):
+        return FINE
+
+    declared = stages_of(SUM, memory="Reals")(share)
+    assert [*declared.__annotations__][:4] == ["ints", "reals", "memory", "first"]
+    assert declared.__annotations__["shares"] == "Integer" and declared.__annotations__["total"] == "Reals"
+    with pytest.raises(TypeError, match="scaled_sum: the kernel takes other arguments than ints, reals, first"):
+        stages_of(SUM)(scaled_sum)

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from ..display import Shown, Sourced, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
-from ..engine.call.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
-from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from .constraints import ConstraintTables
 
@@ -96,8 +95,8 @@ class Method(Sourced):
 class CompiledConstrained(Method):
     """A method whose mathematics is one kernel entry.
 
-    Its arguments: (ints, reals, layout, geometry, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations);
-    settings: mu, tolerance, iterations allowed; a negative number of iterations says that the method failed.
+    `kernels.constrained.constrained_dynamics_entry` declares it. settings: mu, tolerance, iterations allowed; a
+    negative number of iterations says that the method failed.
     """
 
     name: ClassVar[str]
@@ -106,7 +105,7 @@ class CompiledConstrained(Method):
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
-        robot, m = problem.robot, problem.m
+        robot = problem.robot
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
             *constants_of(robot, problem.gravity, problem.armature),
@@ -114,17 +113,12 @@ class CompiledConstrained(Method):
             problem.tables.geometry,
             settings,
         )
-        arguments = (
-            configuration(robot, problem.q),
-            Argument("v", problem.v, (robot.nv,)),
-            Argument("tau", problem.tau, (robot.nv,)),
-            Argument("f_ext", kernel_wrenches(robot, problem.f_ext), (robot.n_bodies, 6), optional=True),
-            Argument("target", problem.wanted, (m,)),
+        f_ext = kernel_wrenches(robot, problem.f_ext)
+        values = {"q": problem.q, "v": problem.v, "tau": problem.tau, "f_ext": f_ext, "target": problem.wanted}
+        qdd, force, residual, steps = on_states(
+            type(self).entry, robot, constants, values, lambda named: self.explain(problem, named)
         )
-        results = [(robot.nv,), (m,), (m,), ()]
-        qdd, force, residual, iterations = evaluate(
-            type(self).entry, constants, arguments, results, lambda named: self.explain(problem, named)
-        )
+        iterations = steps[..., 0]
         found = ConstrainedAcceleration(qdd, force, residual, np.abs(iterations).astype(int), robot.name)
         if (iterations < 0).any():
             raise self.failure(problem, found)

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..dynamics.tables import constants_of
-from ..engine.call.evaluate import Argument, coerce, evaluate, refuse_overflow
+from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_derivatives_states
-from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from .base import ConstrainedAcceleration, Method, Problem
 
@@ -45,14 +45,10 @@ def _accelerations(problem: Problem, f_ext: ArrayLike | None) -> np.ndarray:
 def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return R d/dt (v_first - v_second) (..., m) under accelerations qdd, and the rows (..., 2, m, 6) of the
     constraints on their first and second bodies' velocities, linear first, in the bodies' own frames."""
-    robot, tables, m = problem.robot, problem.tables, problem.m
-    arguments = (
-        configuration(robot, problem.q),
-        Argument("v", problem.v, (robot.nv,)),
-        Argument("qdd", qdd, (robot.nv,)),
-    )
+    robot, tables = problem.robot, problem.tables
     constants = (*constants_of(robot), tables.layout, tables.geometry)
-    derivative, A = evaluate(constraint_derivatives_states, constants, arguments, [(m,), (2, m, 6)])
+    values = {"q": problem.q, "v": problem.v, "qdd": qdd}
+    derivative, A = on_states(constraint_derivatives_states, robot, constants, values)
     turns = robot.body_rotations[np.repeat(tables.bodies, np.diff(tables.start), axis=0).T]  # (2, m, 3, 3)
     moment, force = (np.einsum("srij,...srj->...sri", turns, part) for part in (A[..., :3], A[..., 3:]))
     return derivative, np.concatenate([force, moment], axis=-1)

@@ -19,6 +19,7 @@ from ..kernels import assembly_tables as layout
 from ..kernels.tables import tree_tables
 from ..model.contraction import Plan
 from ..model.schedule import Schedule
+from ..model.states import declared
 from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
 
@@ -112,7 +113,8 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
 
 def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarray]]:
     """One state after the other: q, v, tau, and wrenches in kernel coordinates, of no rows if there are none."""
-    shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
+    entry, tables = kernel.forward_dynamics_by_plan_states, (robot.ints, robot.reals)
+    shapes = {x.label: x.shape for x in declared(entry, robot, tables, {"f_ext": None, **named})[0]}
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(shapes[label])] for label, x in named.items()))
     full = {label: np.broadcast_to(x, batch + shapes[label]) for label, x in named.items()}
     for state in np.ndindex(batch):

@@ -16,9 +16,9 @@ from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..model.pivots import first_massless_dof
+from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Engine
-from .states import on_states
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)

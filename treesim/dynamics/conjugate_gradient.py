@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table, span
-from ..engine.call.evaluate import Argument, evaluate
 from ..errors import ConvergenceError
 from ..kernels.conjugate_gradient import (
     STEPS_PER_DOF,
@@ -20,7 +20,7 @@ from ..kernels.conjugate_gradient import (
 )
 from ..kernels.status import NOT_CONVERGED
 from ..model.given import positive_number, whole_number
-from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
@@ -69,14 +69,9 @@ def solve(
         >>> bool(found.residual < 1e-6), found.qdd.shape
         (True, (6,))
     """
-    arguments = (
-        configuration(robot, q),
-        Argument("v", v, (robot.nv,)),
-        Argument("tau", tau, (robot.nv,)),
-        Argument("f_ext", kernel_wrenches(robot, f_ext), (robot.n_bodies, 6), optional=True),
-    )
+    values = {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)}
     limits = _limits(robot, tolerance, max_iterations)
-    return _solve(robot, arguments, constants_of(robot, gravity, armature), limits, preconditioned, armature)
+    return _solve(robot, values, constants_of(robot, gravity, armature), limits, preconditioned, armature)
 
 
 def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.ndarray:
@@ -89,24 +84,24 @@ def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.nda
 
 def _solve(
     robot: Tree,
-    arguments: tuple[Argument, ...],
+    values: Mapping[str, ArrayLike | None],
     constants: tuple[np.ndarray, np.ndarray],
     limits: np.ndarray,
     preconditioned: bool,
     armature: ArrayLike | None,
 ) -> Solution:
-    qdd, report = evaluate(
+    qdd, report = on_states(
         forward_dynamics_within_states,
+        robot,
         (*constants, limits, int(preconditioned)),
-        arguments,
-        [(robot.nv,), (2,)],
+        values,
         lambda named: explain_failure(robot, named, armature),
         accepted=NOT_CONVERGED,
     )
     solution = Solution(qdd, report[..., 0].astype(int), report[..., 1])
     stuck = solution.residual >= limits[0]
     if stuck.any():
-        q = np.broadcast_to(np.asarray(arguments[0].value, dtype=float), (*stuck.shape, robot.nq))
+        q = np.broadcast_to(np.asarray(values["q"], dtype=float), (*stuck.shape, robot.nq))
         singular = singular_inertia(robot, q[stuck], armature)
         if singular is not None:
             raise singular
@@ -126,14 +121,8 @@ class ConjugateGradient(CompiledBackend):
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
         """Return the error of the worst state; for one that does not converge, with what all states reached."""
-        shapes = {"q": (robot.nq,), "v": (robot.nv,), "tau": (robot.nv,), "f_ext": (robot.n_bodies, 6)}
-        arguments = tuple(
-            Argument(label, named.get(label), shape, optional=label == "f_ext") for label, shape in shapes.items()
-        )
-        limits = _limits(robot, TOLERANCE, None)
-        solution = _solve(
-            robot, arguments, constants_of(robot, gravity, armature), limits, self.preconditioned, armature
-        )
+        values, constants = {"f_ext": None, **named}, constants_of(robot, gravity, armature)
+        solution = _solve(robot, values, constants, _limits(robot, TOLERANCE, None), self.preconditioned, armature)
         return not_converged(robot, solution, self.way_out)
 
 

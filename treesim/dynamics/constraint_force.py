@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, Runner, evaluate
+from ..engine.call.evaluate import Runner
 from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
@@ -31,6 +31,7 @@ from ..kernels.heavy_paths import Paths, paths_in, table_size
 from ..kernels.tables import tree_tables
 from ..model import heavy_paths
 from ..model.schedule import Schedule
+from ..model.states import on_states
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure
 
@@ -121,11 +122,8 @@ def lost_digits(
     """Return the error of a result that breaks the constraints, if articulated bodies have a finite one."""
     if "tau" not in named:
         return None
-    sizes = {"q": robot.nq, "v": robot.nv, "tau": robot.nv}
-    arguments = [Argument(label, named[label], (size,)) for label, size in sizes.items()]
-    arguments.append(Argument("f_ext", None, (robot.n_bodies, 6), optional=True))
     try:
-        evaluate(forward_dynamics_states, constants, arguments, [(robot.nv,)])
+        on_states(forward_dynamics_states, robot, constants, {**named, "f_ext": None})
     except NonFiniteError:
         return None
     return AccuracyError(

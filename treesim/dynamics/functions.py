@@ -21,11 +21,11 @@ from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot, whole_number
+from ..model.states import on_states, state_function
 from ..model.tree import Tree
 from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend
-from .states import on_states
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -39,7 +39,7 @@ MASS_MATRIX = {
     "direct": FastEntry(mass_matrix_direct_states),
     "symmetry": FastEntry(mass_matrix_symmetric_states),
 }
-ENERGY = FastEntry(energy_and_momentum_states)
+ENERGY_AND_MOMENTUM = state_function(energy_and_momentum_states)
 PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 
@@ -232,7 +232,7 @@ def energy(
         6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
-    out = _energy_and_momentum(robot, q, v, gravity, engine)
+    out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
     return out[..., 0], out[..., 1]
 
 
@@ -247,15 +247,4 @@ def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -
         array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
-    return _energy_and_momentum(robot, q, v, None, engine)[..., 2:]
-
-
-def _energy_and_momentum(
-    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None, engine: Engine
-) -> np.ndarray:
-    constants = constants_of(robot, gravity)
-    if engine == "auto":
-        out = np.empty(8)
-        if ENERGY.call(*constants, q, v, out) == FINE:
-            return out  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return on_states(ENERGY.entry, robot, constants, {"q": q, "v": v}, engine=engine)[0]
+    return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, evaluate
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.status import FINE
 from ..model.given import checked_robot
-from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Engine
 from .base import explain_failure
@@ -39,24 +38,11 @@ def solve_mass_matrix(
     alone = engine == "auto" and out is None and robot.nv > 0
     if alone and SOLVE.call(robot.ints, robot.reals, q, x, result) == FINE:
         return result  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return times_inverse_mass(robot, q, x, (robot.nv,), engine, out)
-
-
-def times_inverse_mass(
-    robot: Tree,
-    q: ArrayLike,
-    rows: ArrayLike,
-    shape: tuple[int, ...],
-    engine: Engine = "auto",
-    out: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return rows M^-1 (..., *shape), shape (nv,) or (m, nv); M is factored once a state. Errors as above."""
-    arguments = (configuration(robot, q), Argument("x", rows, shape))
-    return evaluate(
+    return on_states(
         SOLVE.entry,
+        robot,
         (robot.ints, robot.reals),
-        arguments,
-        [shape],
+        {"q": q, "x": x},
         lambda named: explain_failure(robot, named),
         engine=engine,
         out=out,

@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 
 from .aba import eliminate_screw, release_screw, velocity_product
-from .annotations import Integer, Reals, TableOfIntegers, TableOfReals
 from .assembly_tables import (
     HANG,
     JOIN,
@@ -53,7 +52,7 @@ from .blocks import (
     transform,
     transform_rows,
 )
-from .entry import entry
+from .entry import entry, stages_of
 from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
 from .numbers import sqrt
 from .spatial import (
@@ -347,10 +346,8 @@ forward_dynamics_by_plan_states = entry(
 )
 
 
-def some_stages(
-    ints: TableOfIntegers, reals: TableOfReals, memory: Reals, first: Integer, last: Integer, share: Integer,
-    shares: Integer, q: Reals, v: Reals, tau: Reals, f_ext: Reals, qdd: Reals
-) -> int:  # fmt: skip
+@stages_of(forward_dynamics_by_plan_states, memory="Reals")
+def some_stages(ints, reals, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
     """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps.
 
     The stage after the last, 2 n + 4 with n stages in the plan, tells how it went.

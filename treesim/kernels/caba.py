@@ -86,9 +86,9 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     return -iterations if lacking > tolerance else iterations
 
 
-def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, task, memory):
+def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by cABA, for frames held by themselves (no loops)."""
-    iterations[0] = by_caba(tree, task, q, v, tau, f_ext, alpha, memory, settings, qdd, force, residual)
+    iterations[0] = by_caba(tree, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)

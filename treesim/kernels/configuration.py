@@ -83,8 +83,9 @@ def planar_turn(a, angle):
     return Vector(c * a.x - s * a.y, s * a.x + c * a.y, a.z)
 
 
-def integrate(tree, q, d, out):
-    """out = q (+) d: every joint displaced by the exponential of its part of d."""
+def integrate(tree, q, displacement, out):
+    """out = q (+) d: every joint moves by the exponential of its part of the displacement d."""
+    d = displacement
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         if tree.code[i] == FLOATING:
@@ -269,7 +270,7 @@ def into_start_axes(tree, mean, h, v, qdd, a):
             a[j] = qdd[j]
 
 
-integrate_states = entry(integrate, q="nq", d="nv", out="-> nq")
+integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq")
 
 
 difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")

@@ -109,7 +109,7 @@ def memory_for(tree, layout, geometry, q):
 
 
 def constrained_dynamics_entry(kernel):
-    """The entry of a method of constrained dynamics; alpha: the rows' wanted derivatives (m,)."""
+    """The entry of a method of constrained dynamics; target: the rows' wanted derivatives (m,)."""
     return entry(
         kernel,
         memory_for,
@@ -119,7 +119,7 @@ def constrained_dynamics_entry(kernel):
         v="nv",
         tau="nv",
         f_ext="N, 6 | none",
-        alpha="m",
+        target="m",
         qdd="-> nv",
         force="-> m",
         residual="-> m",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .annotations import Integer, Integers, Reals, TableOfIntegers, TableOfReals
+from .annotations import Integers, TableOfIntegers, TableOfReals
 from .constraint_force import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
 from .cyclic_reduction import EXTRA, eliminate, elimination_rounds, substitute, substitution_rounds
+from .entry import stages_of
 
 
 def forward_dynamics_constraint_force_cr(tree, q, v, tau, f_ext, qdd, paths, w):
@@ -25,21 +26,8 @@ def prepare_constraint_force_cr(ints: TableOfIntegers, reals: TableOfReals, path
     return prepare(ints, reals, paths, elimination_rounds, substitution_rounds)
 
 
-def constraint_force_cr_stages(
-    ints: TableOfIntegers,
-    reals: TableOfReals,
-    paths: Integers,
-    memory: Reals,
-    first: Integer,
-    last: Integer,
-    share: Integer,
-    shares: Integer,
-    q: Reals,
-    v: Reals,
-    tau: Reals,
-    f_ext: Reals,
-    qdd: Reals,
-) -> int:
+@stages_of(forward_dynamics_constraint_force_cr_states, paths="Integers", memory="Reals")
+def constraint_force_cr_stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
     """One of `shares` shares of the stages from `first` to `last`, for one state."""
     return some_stages(
         ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute

@@ -110,6 +110,25 @@ def _parts(
     return namespace["memory"], namespace["one"]
 
 
+def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
+    """Return a decorator that declares a kernel which does one of several shares of some stages of one state.
+
+    It takes the robot's tables, further tables and memory by kind, the first and last stage, the number of its share
+    and how many there are, and the arrays of the entry `states`. Raises TypeError for other parameters.
+    """
+    kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **tables}
+    kinds |= dict.fromkeys(("first", "last", "share", "shares"), "Integer")
+    kinds |= {array.name: "Reals" for array in states.signature.arrays}
+
+    def declare(kernel: Any) -> Any:
+        if _parameters(kernel) != list(kinds):
+            raise TypeError(f"{kernel.__name__}: the kernel takes other arguments than {', '.join(kinds)}")
+        kernel.__annotations__ = {**kinds, "return": "int"}
+        return kernel
+
+    return declare
+
+
 def _array(name: str, text: str) -> Array:
     shape = text.removeprefix("-> ").removesuffix(" | none")
     return Array(name, tuple(length.strip() for length in shape.split(",")), text[:2] == "->", text.endswith("| none"))

@@ -24,25 +24,35 @@ def divide_by_mass(tree, q, body, H, J, X):
     solve_matrix(tree.dof_parent, tree.dof_depth, tree.row_start, H, X)
 
 
-def operational_rows(tree, centers, q, v, motions, J, X, frames, body, packed, H, still):
-    """Of k frames and c = centers[0] centres of mass, 0 or 1, along the world's axes: motions (k + c, 24) while joints
-    do not accelerate, J (m, nv), X = H^-1 J' (nv, m), m = 6 k + 3 c."""
-    W, V, A, moment, mass = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:27], body[:, 27]
+def frame_rows(tree, q, v, motions, J, frames, body, packed, still):
+    """Motions (24) of k frames while joints do not accelerate, and their rows of J, six each."""
     bodies, placement, reference = frames
-    k = bodies.size
+    W, V, A = body[:, 0:12], body[:, 12:18], body[:, 18:24]
     motions[:] = 0
     move_bodies(tree, q, v, still, W, V, A)
-    for f in range(k):
+    for f in range(bodies.size):
         i = bodies[f]
         frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(placement, f), motions[f])
     packed_jacobian(tree, q, bodies, placement, reference, packed)
     unpack_jacobian(tree, bodies, packed, J)
-    if centers[0] == 1:
-        position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
-        put_vector(motions[k], 9, position)
-        put_vector(motions[k], 12, velocity)
-        put_vector(motions[k], 18, acceleration)
-        jacobian_of_placed(tree, W, moment, mass, J[6 * k :])
+
+
+def operational_rows(tree, q, v, motions, J, X, frames, body, packed, H, still):
+    """Of k frames along the world's axes: motions (k, 24) while joints do not accelerate, J (m, nv), X = H^-1 J'
+    (nv, m), m = 6 k."""
+    frame_rows(tree, q, v, motions, J, frames, body, packed, still)
+    divide_by_mass(tree, q, body, H, J, X)
+
+
+def operational_rows_and_center(tree, q, v, motions, J, X, frames, body, packed, H, still):
+    """The same with the centre of mass behind the frames: motions (k + 1, 24), m = 6 k + 3."""
+    k = frames.bodies.size
+    frame_rows(tree, q, v, motions, J, frames, body, packed, still)
+    position, velocity, acceleration = center_of_mass_motion(tree, body[:, 0:12], body[:, 12:18], body[:, 18:24])
+    put_vector(motions[k], 9, position)
+    put_vector(motions[k], 12, velocity)
+    put_vector(motions[k], 18, acceleration)
+    jacobian_of_placed(tree, body[:, 0:12], body[:, 24:27], body[:, 27], J[6 * k :])
     divide_by_mass(tree, q, body, H, J, X)
 
 
@@ -55,11 +65,22 @@ def scratch_for(tree, codes, offsets, q):
 operational_rows_states = entry(
     operational_rows,
     scratch_for,
-    {**FRAMES, "centers": "TableOfIntegers"},
-    {**COUNT, "m": "6 * k + 3 * centers[0]"},
+    FRAMES,
+    COUNT,
     q="nq",
     v="nv",
-    motions=f"-> k + centers[0], {NUMBERS}",
-    J="-> m, nv",
-    X="-> nv, m",
+    motions=f"-> k, {NUMBERS}",
+    J="-> 6 * k, nv",
+    X="-> nv, 6 * k",
+)
+operational_rows_and_center_states = entry(
+    operational_rows_and_center,
+    scratch_for,
+    FRAMES,
+    COUNT,
+    q="nq",
+    v="nv",
+    motions=f"-> k + 1, {NUMBERS}",
+    J="-> 6 * k + 3, nv",
+    X="-> nv, 6 * k + 3",
 )

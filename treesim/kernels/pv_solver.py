@@ -98,9 +98,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     return 1 if dependent < 0 else -1
 
 
-def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, alpha, qdd, force, residual, iterations, task, memory):
+def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 where rows depend on others."""
-    iterations[0] = by_pv(tree, task, q, v, tau, f_ext, alpha, memory, settings, qdd, force, residual)
+    iterations[0] = by_pv(tree, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)

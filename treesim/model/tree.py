@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, html_table, vector
-from ..engine.call.evaluate import Argument, coerce, evaluate
-from ..engine.call.fast_entry import FastEntry
+from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from ..types import ShapeKind
@@ -21,10 +20,11 @@ from .frozen import Immutable, frozen, record
 from .inertia import Inertia, Placement
 from .joints import Joint
 from .pack import pack
-from .quaternions import configuration, unit_quaternions
+from .quaternions import unit_quaternions
+from .states import state_function
 from .topology import Topology
 
-INTEGRATE, DIFFERENCE = FastEntry(integrate_states), FastEntry(difference_states)
+INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
 # [rad, m] how far random configurations reach along the coordinates of joints without limits, 1 where nothing is said
@@ -298,19 +298,14 @@ class Tree(Immutable):
         Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
         NonFiniteError.
         """
-        return self._on_manifold(
-            INTEGRATE, configuration(self, q), Argument("displacement", displacement, (self.nv,)), self.nq
-        )
+        return INTEGRATE(self, self.ints, self.reals, q, displacement)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
         """Return the displacement (..., nv) from q0 to q1 (..., nq): integrate(q0, difference(q0, q1)) is q1.
 
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
         """
-        return self._on_manifold(DIFFERENCE, configuration(self, q0, "q0"), configuration(self, q1, "q1"), self.nv)
-
-    def _on_manifold(self, entry: Any, first: Argument, second: Argument, size: int) -> np.ndarray:
-        return evaluate(entry, (self.ints, self.reals), (first, second), [(size,)])[0]
+        return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
     def _all_frames(self, frames: Sequence[Frame]) -> dict[str, Frame]:
         table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}

@@ -12,9 +12,10 @@ from ..display import Sourced
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.status import FINE
+from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Reference
-from .frames import for_each_state, frame_codes, kept_frame_codes
+from .frames import frame_codes, kept_frame_codes
 
 
 class OperationalMethod(Protocol):
@@ -54,8 +55,8 @@ class CompiledMethod(Method):
         out = np.empty((m, m))
         if self._fast.call(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
-        entry = self._fast.entry
-        return for_each_state(entry, robot, q, (codes, offsets), lambda named: explain_failure(robot, named))
+        constants = (robot.ints, robot.reals, codes, offsets)
+        return on_states(self._fast.entry, robot, constants, {"q": q}, lambda named: explain_failure(robot, named))[0]
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: Reference) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""

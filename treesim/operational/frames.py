@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.states import on_states
 from ..engine.call.evaluate import coerce
 from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
@@ -17,12 +16,13 @@ from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states,
 from ..kernels.status import FINE
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
+from ..model.states import on_states, state_function
 from ..model.tree import Tree
 from ..types import Reference
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
-JACOBIAN, VELOCITY = FastEntry(jacobian_states), FastEntry(frame_velocity_states)
-POSE, POSES = FastEntry(frame_pose_states), FastEntry(body_poses_states)
+JACOBIAN, VELOCITY = FastEntry(jacobian_states), state_function(frame_velocity_states)
+POSE, POSES = state_function(frame_pose_states), state_function(body_poses_states)
 
 
 def reference_code(reference: Reference) -> int:
@@ -72,17 +72,6 @@ def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference
         return frame_codes(robot, frames, reference)
 
 
-def for_each_state(
-    entry: Callable[..., int],
-    robot: Tree,
-    q: ArrayLike,
-    tables: tuple[np.ndarray, ...],
-    explain: Callable[[dict[str, np.ndarray]], Exception] | None = None,
-) -> np.ndarray:
-    """Return what an entry `(ints, reals, *tables, q, out)` makes of frames in every state of q."""
-    return on_states(entry, robot, (robot.ints, robot.reals, *tables), {"q": q}, explain)[0]
-
-
 def _for_each_state(robot: Tree, q: ArrayLike, value: np.ndarray) -> np.ndarray:
     """The same value for every state of a robot that cannot move."""
     batch = coerce(configuration(robot, q)).shape[:-1]
@@ -99,13 +88,12 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
         >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
         array([ 0.346,  0.396, -0.491])
     """
-    robot = checked_robot(robot)
-    tables, pose = known_frame_codes(robot, (frame,), "world"), np.empty((4, 4))
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    tables = known_frame_codes(robot, (frame,), "world")
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
-    if POSE.call(robot.ints, robot.reals, *tables, q, pose) == FINE:
-        return pose  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(POSE.entry, robot, q, tables)
+    return POSE(robot, robot.ints, robot.reals, *tables, q)
 
 
 def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
@@ -118,13 +106,11 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
         >>> treesim.body_poses(robot, robot.neutral()).shape
         (7, 4, 4)
     """
-    robot = checked_robot(robot)
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
     if robot.nq == 0:
         return _for_each_state(robot, q, np.eye(4)[None])
-    turns, poses = robot.body_rotations.reshape(-1), np.empty((robot.n_bodies + 1, 4, 4))
-    if POSES.call(robot.ints, robot.reals, turns, q, poses) == FINE:
-        return poses  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(POSES.entry, robot, q, (turns,))
+    return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
 
 
 def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
@@ -149,7 +135,7 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference =
     J = np.empty((6, robot.nv))
     if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
         return J  # anything but one state in a float array is coerced, broadcast, or explained below
-    return for_each_state(JACOBIAN.entry, robot, q, (codes, offsets))
+    return on_states(JACOBIAN.entry, robot, (robot.ints, robot.reals, codes, offsets), {"q": q})[0]
 
 
 def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
@@ -162,9 +148,6 @@ def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, referenc
         >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
         array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
     """
-    robot = checked_robot(robot)
-    constants = (robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference))
-    out = np.empty(6)
-    if VELOCITY.call(*constants, q, v, out) == FINE:
-        return out  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return on_states(VELOCITY.entry, robot, constants, {"q": q, "v": v})[0]
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    return VELOCITY(robot, robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference), q, v)

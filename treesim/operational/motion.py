@@ -9,21 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table
-from ..dynamics.states import on_states
-from ..engine.call.evaluate import Argument, coerce
-from ..engine.call.fast_entry import FastEntry
+from ..engine.call.evaluate import coerce
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
-from ..kernels.frame_motion import NUMBERS, frame_motions_states
-from ..kernels.status import FINE
+from ..kernels.frame_motion import frame_motions_states
 from ..model.given import checked_robot
-from ..model.quaternions import configuration
+from ..model.states import declared, state_function
 from ..model.tree import Tree
 from ..types import Reference
 from .frames import known_frame_codes, reference_code
 
-MOTIONS, CENTER = FastEntry(frame_motions_states), FastEntry(center_of_mass_states)
-CENTER_JACOBIAN = FastEntry(center_of_mass_jacobian_states)
+MOTIONS, CENTER = state_function(frame_motions_states), state_function(center_of_mass_states)
+CENTER_JACOBIAN = state_function(center_of_mass_jacobian_states)
 ACCELERATION = slice(18, 24)  # of a frame, among a kernel's numbers of it
 
 
@@ -45,28 +42,10 @@ class FrameMotion(NamedTuple):
 
 def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
+    constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
     if robot.nq == 0:
-        rows = _standing(robot, q, v, a, frames)
-    else:
-        constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
-        rows = _on_state(MOTIONS, robot, constants, q, v, a, (len(frames), NUMBERS))
-    return as_motion(rows)
-
-
-def _on_state(
-    fast: FastEntry,
-    robot: Tree,
-    constants: tuple[Any, ...],
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    shape: tuple[int, ...],
-) -> np.ndarray:
-    """The result of an entry of q, v and a, which has this shape for one state."""
-    out = np.empty(shape)
-    if fast.call(*constants, q, v, a, out) == FINE:
-        return out  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return on_states(fast.entry, robot, constants, {"q": q, "v": v, "a": a})[0]
+        return as_motion(_standing(robot, constants, q, v, a, frames))
+    return as_motion(MOTIONS(robot, *constants, q, v, a))
 
 
 def as_motion(rows: np.ndarray) -> FrameMotion:
@@ -75,19 +54,17 @@ def as_motion(rows: np.ndarray) -> FrameMotion:
     return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION])
 
 
-def _standing(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> np.ndarray:
+def _standing(
+    robot: Tree, constants: Sequence[Any], q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]
+) -> np.ndarray:
     """The rows of frames of a robot that cannot move."""
-    arrays = [coerce(argument) for argument in _state(robot, q, v, a)]
-    batch = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
-    rows = np.zeros((*batch, len(frames), NUMBERS))
+    arguments, (shape,) = declared(frame_motions_states, robot, constants, {"q": q, "v": v, "a": a})
+    batch = np.broadcast_shapes(*(coerce(argument).shape[:-1] for argument in arguments))
+    rows = np.zeros(batch + shape)
     for row, name in enumerate(frames):
         placement = robot.frame(name).placement
         rows[..., row, :12] = np.concatenate([np.ravel(placement.rotation), placement.translation])
     return rows
-
-
-def _state(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Argument, Argument, Argument]:
-    return configuration(robot, q), Argument("v", v, (robot.nv,)), Argument("a", a, (robot.nv,))
 
 
 def frame_acceleration(
@@ -130,8 +107,7 @@ def center_of_mass_motion(
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
     """
     robot = checked_robot(robot)
-    constants = (massive(robot).ints, robot.reals)
-    out = _on_state(CENTER, robot, constants, q, v, a, (9,))
+    out = CENTER(massive(robot), robot.ints, robot.reals, q, v, a)
     return out[..., :3], out[..., 3:6], out[..., 6:]
 
 
@@ -162,9 +138,6 @@ def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
         >>> np.allclose(momentum, treesim.momentum(robot, q, v)[:3])
         True
     """
-    robot = checked_robot(robot)
-    constants = (massive(robot).ints, robot.reals)
-    J = np.empty((3, robot.nv))
-    if CENTER_JACOBIAN.call(*constants, q, J) == FINE:
-        return J  # anything but one state in a float array is coerced, broadcast, or explained below
-    return on_states(CENTER_JACOBIAN.entry, robot, constants, {"q": q})[0]
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    return CENTER_JACOBIAN(massive(robot), robot.ints, robot.reals, q)

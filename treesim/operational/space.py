@@ -13,18 +13,17 @@ from .. import plugins
 from ..display import Shown, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.functions import bias_forces
-from ..dynamics.states import on_states
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
-from ..kernels.operational_space import operational_rows_states
+from ..kernels.operational_space import operational_rows_and_center_states, operational_rows_states
 from ..kernels.scaled_inverse import scaled_inverses
 from ..kernels.status import FINE
-from ..model.frozen import frozen
 from ..model.given import checked_robot
 from ..model.quaternions import configuration
+from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Reference
 from .frames import known_frame_codes
@@ -32,8 +31,7 @@ from .motion import ACCELERATION, FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 RTOL = 1e-9
-ROWS = FastEntry(operational_rows_states)
-CENTERS = frozen([0], np.int64), frozen([1], np.int64)  # how many centres of mass, as a table
+ROWS = FastEntry(operational_rows_states), FastEntry(operational_rows_and_center_states)  # by centres of mass
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 
 
@@ -226,15 +224,15 @@ def _base_rows(robot: Tree, q: np.ndarray, v: np.ndarray, tasks: Sequence[Frames
     centers = any(isinstance(task, CenterOfMassTask) for task in tasks)
     m = 6 * len(frames) + 3 * centers
     shapes = (len(frames) + centers, NUMBERS), (m, robot.nv), (robot.nv, m)
-    constants = (robot.ints, robot.reals, *known_frame_codes(robot, frames, "world"), CENTERS[centers])
+    constants = (robot.ints, robot.reals, *known_frame_codes(robot, frames, "world"))
     if centers:
         massive(robot)
     if q.ndim == 1 and robot.nv:  # one state goes straight to machine code
         motions, J, X = np.empty(shapes[0]), np.empty(shapes[1]), np.empty(shapes[2])
-        if ROWS.call(*constants, q, v, motions, J, X) == FINE:
+        if ROWS[centers].call(*constants, q, v, motions, J, X) == FINE:
             return _BaseRows(frames, motions, J, X)
     motions, J, X = on_states(
-        ROWS.entry, robot, constants, {"q": q, "v": v}, lambda named: explain_failure(robot, named)
+        ROWS[centers].entry, robot, constants, {"q": q, "v": v}, lambda named: explain_failure(robot, named)
     )
     return _BaseRows(frames, motions, J, X)
 

@@ -9,7 +9,8 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.engine.graph.graph import Graph
-from treesim.engine.graph.primitives import (
+from treesim.engine.graph.trace import Functions, Traced, trace
+from treesim.engine.primitives import (
     ADD,
     COS,
     DIV,
@@ -20,7 +21,6 @@ from treesim.engine.graph.primitives import (
     SQRT,
     SUB,
 )
-from treesim.engine.graph.trace import Functions, Traced, trace
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
 from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states

@@ -15,11 +15,11 @@ from treesim.engine.graph.blocks import (
     cut,
     table_trace,
 )
-from treesim.engine.graph.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.engine.graph.trace import Traced
 from treesim.engine.llvm import object_cache, strategies
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.looped import Memory
+from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states

@@ -201,6 +201,17 @@ def test_kept_code_is_that_of_this_compiler_this_processor_and_this_text(folder,
 
 
 @compiled
+def test_kept_code_is_that_of_all_sources_that_it_is_made_from(monkeypatch, tmp_path):
+    """Of kernels, and of every room of the engine."""
+    made_from = object_cache.sources()
+    parts = {path.parent.name for path in made_from} | {path.name for path in made_from}
+    assert {"kernels", "compiler", "graph", "llvm", "call", "aba.py", "admission.py", "fastcall.py"} <= parts
+    of_these, changed = object_cache.kernel_hash(), tmp_path / "changed.py"
+    changed.write_text("another text")
+    monkeypatch.setattr(object_cache, "sources", lambda: [*made_from[:-1], changed])
+    assert object_cache.kernel_hash.__wrapped__() != of_these
+
+
 def test_a_kernel_without_a_text_is_told(folder, monkeypatch):
     """As one typed at the prompt."""
     text = "def typed_states(x: Reals) -> int:\n    x[0] = 3.0\n    return 0\n"

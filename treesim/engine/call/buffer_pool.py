@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError
+from ..memory_techniques import POOL, used
 from ..threads import lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"
@@ -35,7 +36,7 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
     $TREESIM_KEEP_MIB bounds how much memory is kept. Raises ArgumentError if that is no number.
     """
     size = math.prod(shape) * np.dtype(number).itemsize
-    if size < LEAST or size > limit():
+    if size < LEAST or size > limit() or not used(POOL):
         return np.empty(shape, number)
     with _lock:
         block = _block(size)

@@ -26,7 +26,6 @@ from .arguments import (
     rows,
 )
 from .buffer_pool import empty
-from .fast_entry import FastEntry
 
 __all__ = [
     "ENGINES",
@@ -42,7 +41,6 @@ __all__ = [
 ]
 
 ENGINES = ("auto", "generic", "specialized")
-NOTHING = np.empty(0)
 STATES_PER_TASK = 128  # fewer states than this are not worth handing to another of Python's threads
 
 # runs an entry with (constants, inputs, outputs, engine), arrays (states, numbers), and returns its status
@@ -56,7 +54,7 @@ def check_engine(engine: str) -> None:
 
 
 def evaluate(
-    entry: Callable[..., int] | FastEntry,
+    entry: Callable[..., int],
     constants: Sequence[Any],
     arguments: Sequence[Argument],
     results: Sequence[Shape],
@@ -72,19 +70,12 @@ def evaluate(
     is passed on empty. Batches run on $TREESIM_NUM_THREADS threads (all cores by default), or as `runner` runs them;
     results do not depend on how many. Results are float32 where all arguments are: large batches are then computed in
     single precision, others in double and rounded. engine: "generic", "specialized", or "auto", the latter for large
-    batches where it can. out: where the first result goes, in any order of memory. A FastEntry is called at once on one
-    state in float arrays.
+    batches where it can. out: where the first result goes, in any order of memory.
     Raises ArgumentError for a wrong type or shape or a quaternion that is not of length 1, NonFiniteError for NaN or
     infinity in an argument, UnknownNameError for the engine, UnsupportedError where "specialized" cannot be, else what
     `explain` makes of a status worse than `accepted`.
     """
     check_engine(engine)
-    if isinstance(entry, FastEntry):
-        if engine == "auto" and out is None and runner is None:
-            found = one_state(entry, constants, arguments, results)
-            if found is not None:
-                return found
-        entry = entry.entry
     number = precision(*(a.value for a in arguments if a.value is not None))
     arrays = [None if a.value is None and a.optional else coerce(a, number) for a in arguments]
     batch = batch_shape(arguments, arrays)
@@ -110,15 +101,6 @@ def evaluate(
         if out is not None and not np.may_share_memory(found[0], out):
             out[...] = found[0].reshape(out.shape)
     return outputs
-
-
-def one_state(
-    fast: FastEntry, constants: Sequence[Any], arguments: Sequence[Argument], results: Sequence[Shape]
-) -> list[np.ndarray] | None:
-    """Return the results of one state in float arrays, freshly allocated; None for anything else, or an error."""
-    given = [NOTHING if a.value is None and a.optional else a.value for a in arguments]
-    outputs = [np.empty(shape) for shape in results]
-    return outputs if fast.call(*constants, *given, *outputs) == FINE else None
 
 
 def specialized_first(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -26,10 +26,12 @@ from ..llvm import machine_code
 from ..llvm.lanes import Lanes
 from ..llvm.nontemporal_stores import worth_it
 from ..llvm.object_cache import kernel_hash
+from ..llvm.prefetch import without_prefetches
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
 from ..llvm.straight_line import Code
 from ..llvm.strategies import emit, wanted
+from ..memory_techniques import PREFETCH, used
 from ..threads import thread_count, together
 
 STATES = 64  # batches from this size on are worth specialized code
@@ -142,13 +144,15 @@ def batch_code(
 
     carried: how many of the first inputs are, in the next step, the first results; invariant: how many of the next do
     not change with the steps (see straight_line). strategy: see `strategies`, by default what $TREESIM_CODE asks for.
-    Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no strategy there is.
+    Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no strategy there is,
+    or $TREESIM_MEMORY for no technique.
     Cost: 0.1 to 2 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
     process, then microseconds.
     """
     refuse_unusable()
     strategy = strategy or wanted()
-    identity = (entry, single, carried, invariant, strategy, tuple(sizes), tuple(results), *map(_contents, constants))
+    made_as = strategy, used(PREFETCH)
+    identity = (entry, single, carried, invariant, made_as, tuple(sizes), tuple(results), *map(_contents, constants))
     code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
     if isinstance(code, UnsupportedError):
         raise UnsupportedError(f"no specialized code for {entry.__name__}: {code}")
@@ -219,14 +223,16 @@ def _make(
     results: Sequence[int],
     identity: tuple[Any, ...],
 ) -> BatchCode | UnsupportedError:
-    _, single, carried, invariant, strategy, *others = identity
+    _, single, carried, invariant, made_as, *others = identity
+    strategy, prefetched = made_as
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
 
-    key = repr((name, kernel_hash(), width, single, carried, invariant, strategy, *others)).encode()
+    key = repr((name, kernel_hash(), width, single, carried, invariant, made_as, *others)).encode()
 
     def write() -> Code:
-        return emit(strategy, entry, constants, sizes, results, width, carried, invariant)
+        code = emit(strategy, entry, constants, sizes, results, width, carried, invariant)
+        return code if prefetched else code._replace(text=without_prefetches(code.text))
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels import numbers as elementary
+from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from . import arithmetic, arrays
 from .memory import reals_at, unchanged, words_at
@@ -175,17 +176,15 @@ METHODS: dict[str, Callable[[Any, Value, Sequence[Value]], Value]] = {
     "reshape": lambda body, array, given: arrays.reshaped(body, array, _shape(given)),
     "copy": _copy,
 }
+# elementary functions of reals are those of the table of primitives; choices are made here, since they are also made of
+# whole numbers, as indices are, and folded where the numbers are known
 KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.in_vectors: lambda body: boolean(True),
     elementary.sincos: lambda body, x: body.call(sincos, [arithmetic.converted(body, x, REAL)]),
     elementary.less: _less,
     elementary.select: _select,
-    **dict.fromkeys((elementary.sin, math.sin), _real("llvm.sin.f64")),
-    **dict.fromkeys((elementary.cos, math.cos), _real("llvm.cos.f64")),
-    **dict.fromkeys((elementary.sqrt, math.sqrt), _real("llvm.sqrt.f64")),
-    **dict.fromkeys((elementary.exp, math.exp), _real("exp")),
-    **dict.fromkeys((elementary.tanh, math.tanh), _real("tanh")),
-    **dict.fromkeys((elementary.atan2, math.atan2), _real("atan2")),
+    **{f: _real(p.scalar) for p in PRIMITIVES if p.scalar for f in (p.python, getattr(math, p.name))},
+    elementary.tanh: _real("tanh"),  # which traces make of exponentials
     **dict.fromkeys((elementary.absolute, abs), _absolute),
     **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
     **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),

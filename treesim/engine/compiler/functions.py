@@ -11,7 +11,7 @@ from ...errors import UnsupportedError
 from . import arithmetic, arrays
 from .body import Body
 from .expressions import static
-from .source import registers, tree_of
+from .source import registers, statements, tree_of
 from .statements import write
 from .types import (
     LAYOUTS,
@@ -104,7 +104,7 @@ class FunctionBody(Body):
         self.registers = registers(tree)
         self.names: dict[str, Value | Slot] = {}
         self.node: ast.AST = tree
-        returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+        returns = [node for node in statements(tree) if isinstance(node, ast.Return)]
         self.ends_once = len(returns) == 1 and tree.body[-1] is returns[0]
         self.exit = "exit"
 

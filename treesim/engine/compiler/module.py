@@ -8,7 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from ...errors import UnsupportedError
+from ...kernels import blocks
 from ...kernels.status import status_of
+from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
@@ -21,18 +23,16 @@ FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 
+INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
+LONG = 800_000  # characters of a module, which LLVM would work on for nearly two seconds
+
 OWN = "treesim."
 
 DECLARATIONS = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
-declare double @llvm.sin.f64(double)
-declare double @llvm.cos.f64(double)
-declare double @llvm.sqrt.f64(double)
 declare double @llvm.fabs.f64(double)
-declare double @exp(double) nounwind memory(none)
 declare double @tanh(double) nounwind memory(none)
-declare double @atan2(double, double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
 ; the arena holds the address of the last block, and that of the last array
@@ -64,6 +64,11 @@ end:
   ret void
 }
 """
+FUNCTIONS = "\n".join(
+    f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"
+    for primitive in PRIMITIVES
+    if primitive.scalar
+)
 METADATA = """
 !0 = !{}
 !1 = !{!3, !3, i64 0}
@@ -121,17 +126,22 @@ class Module:
 
     def attributes(self, function: FunctionType) -> str:
         """Return LLVM's attributes of a kernel: those with loops in loops are called, the others made part of what
-        calls them.
+        calls them; those with a loop are called, too, where the module is long.
 
         Where a call is nothing beside the work, a copy at each place where a kernel is called gains 0 to 5 %, and LLVM
         takes twice as long: products of 6 x 6 blocks, written out at dozens of places.
         """
-        apart = function in self.apart or loops_deep(tree_of(function)) > 1
-        return "noinline nounwind" if apart else "alwaysinline nounwind"
+        return CALLED if function in self.apart else (INLINED, SWEEP, CALLED)[min(loops_deep(tree_of(function)), 2)]
+
+    def in_blocks(self) -> bool:
+        """Return whether any of the kernels works on blocks of six numbers."""
+        return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
 
     def text(self, *functions: str) -> str:
         """Return the module, with further functions."""
-        return "\n".join([DECLARATIONS, *self.functions, *functions, METADATA])
+        sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
+        attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
+        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -33,13 +34,28 @@ def tree_of(function: Any) -> ast.FunctionDef:
 
 @lru_cache(maxsize=256)
 def _definitions(filename: str, text: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    found = (node for node in statements(ast.parse(text)) if isinstance(node, ast.FunctionDef))
     return {(x.name, min(x.lineno, *(y.lineno for y in x.decorator_list), x.lineno)): x for x in found}
+
+
+def inside(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements that stand in a module, a function or a statement, but not in one another: walking through
+    expressions, too, takes most of the time of a compilation's beginning."""
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        found = getattr(node, block, ())
+        yield from found if isinstance(found, list) else ()
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements in a module, a function or a statement."""
+    for statement in inside(node):
+        yield statement
+        yield from statements(statement)
 
 
 def loops_deep(node: ast.AST) -> int:
     """Return how many loops stand in each other at most."""
-    return isinstance(node, ast.For | ast.While) + max(map(loops_deep, ast.iter_child_nodes(node)), default=0)
+    return isinstance(node, ast.For | ast.While) + max(map(loops_deep, inside(node)), default=0)
 
 
 def registers(tree: ast.FunctionDef) -> set[str]:

@@ -1,1 +1,1 @@
-"""What a kernel computes for one robot, as a graph of operations: primitives, traces, derivatives, basic blocks."""
+"""What a kernel computes for one robot, as a graph of operations: traces, derivatives, basic blocks."""

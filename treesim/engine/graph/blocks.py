@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
 from .graph import Graph
 from .loops import heard_by, marked
-from .primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
 from .trace import Trace, trace
 
 LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..primitives import CONSTANT, INPUT, PRIMITIVES
 from .graph import Graph
-from .primitives import CONSTANT, INPUT, PRIMITIVES
 from .trace import Trace, Traced
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import UnsupportedError
-from .primitives import ARITY, CONSTANT, PRIMITIVES, SELECT
+from ..primitives import ARITY, CONSTANT, PRIMITIVES, SELECT
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
+from ..primitives import ARITY, INPUT, PRIMITIVES
 from .graph import Graph
-from .primitives import ARITY, INPUT, PRIMITIVES
 from .trace import Traced
 
 ON_NUMBERS = [primitive.python for primitive in PRIMITIVES]

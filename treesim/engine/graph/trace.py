@@ -15,8 +15,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels.status import FINE
-from .graph import Graph
-from .primitives import (
+from ..primitives import (
     ADD,
     ATAN2,
     COS,
@@ -33,6 +32,7 @@ from .primitives import (
     SQRT,
     SUB,
 )
+from .graph import Graph
 
 
 class Traced:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .primitives import (
+from ..primitives import (
     ADD,
     COS,
     MUL,

@@ -17,8 +17,8 @@ from ...kernels.numbers import (
     select,
 )
 from ..graph.graph import Graph
-from ..graph.primitives import CONSTANT, INPUT, PRIMITIVES
 from ..graph.trace import Traced
+from ..primitives import CONSTANT, INPUT, PRIMITIVES
 from .lanes import splat
 
 FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..graph.primitives import (
+from ..graph.trace import Trace
+from ..primitives import (
     CONSTANT,
     COS,
     INPUT,
     PRIMITIVES,
     SIN,
 )
-from ..graph.trace import Trace
 from .lanes import Lanes, literal, sine_and_cosine_lines, splat
 from .prefetch import Prefetches
 

@@ -25,7 +25,8 @@ from ..graph.blocks import (
     Nodes,
     operand,
 )
-from ..graph.primitives import (
+from ..graph.trace import Trace
+from ..primitives import (
     ARITY,
     COS,
     INPUT,
@@ -33,7 +34,6 @@ from ..graph.primitives import (
     SIN,
     TABLE,
 )
-from ..graph.trace import Trace
 from .lanes import Lanes, sine_and_cosine_lines, splat
 from .prefetch import Prefetches
 from .straight_line import (

@@ -138,15 +138,15 @@ def _compile(source: Code, here: Processor) -> Kept:
     module = binding.parse_assembly(source.text)
     module.triple, module.data_layout = here.triple, str(machine.target_data)
     if source.optimize:
-        _optimize(module, machine)
+        _optimize(module, machine, source)
     return Kept(source.workspace, bytes(machine.emit_object(module)))
 
 
-def _optimize(module: Any, machine: Any) -> None:
-    """Let LLVM inline functions, and take loops to vectors."""
+def _optimize(module: Any, machine: Any, source: Code) -> None:
+    """Let LLVM inline functions, take loops to vectors, and unroll them where that gains something."""
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
+    options.loop_vectorization, options.loop_unrolling = True, source.unrolled
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)

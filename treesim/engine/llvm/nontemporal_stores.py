@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..memory_techniques import NONTEMPORAL, used
 from .lanes import Lanes
 from .prefetch import LINE, array_lines
 
@@ -101,7 +102,7 @@ def worth_it(size: int, lanes: Lanes) -> bool:
     Only vectors that fill a cache line write it by one store. Halves of lines wait for each other in the few places
     that there are: on AVX2 (Zen 3) full mass matrices took 1.7 times as long as through the caches.
     """
-    return size >= LARGE and lanes.bytes >= LINE
+    return size >= LARGE and lanes.bytes >= LINE and used(NONTEMPORAL)
 
 
 class NontemporalResult(NamedTuple):

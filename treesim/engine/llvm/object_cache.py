@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from ... import kernels
+from ... import engine, kernels
 
 MAGIC = b"treesim machine code 2\n"
 DIGITS = 64  # of a digest
@@ -36,11 +36,16 @@ _told: set[str] = set()
 @lru_cache(maxsize=1)
 def kernel_hash() -> str:
     """Return a hash of all sources that machine code is made from, empty where the sources are not there."""
-    digested, folders = hashlib.sha256(), (Path(kernels.__path__[0]), Path(__file__).parent)
-    sources = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
-    for path in sources:
+    digested, files = hashlib.sha256(), sources()
+    for path in files:
         digested.update(path.read_bytes())
-    return digested.hexdigest()[:16] if sources else ""
+    return digested.hexdigest()[:16] if files else ""
+
+
+def sources() -> list[Path]:
+    """Return the files that machine code is made from: all kernels, and all of the engine."""
+    folders = (package.__path__[0] for package in (kernels, engine))
+    return [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
 
 
 def cache_directory() -> Path | None:

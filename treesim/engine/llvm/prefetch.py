@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 EVERY = 24  # operations for one request: more would hold up the operations' own loads
 LINE = 64  # bytes of a cache line
+CALL = "  call void @llvm.prefetch."  # how a request's line begins, wherever it is made
 # address, strides, and whether it is to be written past the caches
 TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"), ("nontemporal", "i64"))
 POINTERS = """{array}
@@ -130,6 +131,11 @@ class Prefetches:
             f"  {name}.line = getelementptr i8, ptr {name}.from, i64 {name}.offset",
             f"  call void @llvm.prefetch.p0(ptr {name}.line, i32 {writes}, i32 3, i32 1)",
         ]
+
+
+def without_prefetches(text: str) -> str:
+    """Return IR without its requests: what they alone need is left out of machine code."""
+    return "\n".join(line for line in text.split("\n") if not line.startswith(CALL))
 
 
 def array_lines(name: str, array: int, step: str) -> list[str]:

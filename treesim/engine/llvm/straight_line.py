@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..graph.primitives import COS, INPUT, SIN
 from ..graph.trace import Trace
+from ..primitives import COS, INPUT, SIN
 from .batch_loop import HARNESS, JOB_WORDS, non_finite_check, rotations
 from .chunks import chunk_calls, chunk_functions
 from .elementary import helpers, turn
@@ -24,11 +24,12 @@ from .prefetch import Prefetched, Prefetches, array_lines
 
 class Code(NamedTuple):
     """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
-    to inline and optimise it: text that was made for one robot is as it should be."""
+    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are."""
 
     text: str
     workspace: int
     optimize: bool = False
+    unrolled: bool = True
 
 
 class Placed(NamedTuple):

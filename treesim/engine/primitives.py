@@ -1,7 +1,7 @@
-"""The operations that traces consist of: all that engines, counts and derivatives know of each, in one table.
+"""The operations of kernels and of their traces: all that engines, counts and derivatives know of each, in one table.
 
-To add an operation, add its entry here, a function of its name to `kernels.numbers` and to `trace.Functions`, and, if
-no instruction of LLVM does it, the text of a function to `llvm.elementary.HELPERS`.
+To add an operation, add its entry here, a function of its name to `kernels.numbers` and `graph.trace.Functions`, and,
+if no instruction of LLVM does it, the text of a function to `llvm.elementary.HELPERS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels import numbers
+from ..kernels import numbers
 
 Lines = Callable[[str, Sequence[str]], list[str]]
 
@@ -22,7 +22,9 @@ class Primitive(NamedTuple):
 
     python: on numbers of any type. numpy: on arrays. llvm: the lines that make a name the result of values; vectors'
     names are as in `lanes`. partials: its partial derivatives by each operand, from its result and its operands. cost:
-    the kind that it is counted as, or "" where it costs nothing.
+    the kind that it is counted as, or "" where it costs nothing. scalar: LLVM's or the C library's function of doubles
+    for the generic engine, whose vectors LLVM makes; "" for what is no call there: operators, and choices, which that
+    engine's compiler also makes of whole numbers and folds where they are known.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Primitive(NamedTuple):
     partials: Callable[..., tuple[Any, ...]]
     cost: str
     commutes: bool = False
+    scalar: str = ""
 
 
 def _instruction(word: str) -> Lines:
@@ -96,9 +99,15 @@ PRIMITIVES = (
         "div", 2, operator.truediv, operator.truediv, _instruction("fdiv"), lambda r, a, b: (1.0 / b, -r / b), "div"
     ),
     Primitive("neg", 1, operator.neg, operator.neg, _instruction("fneg"), lambda r, a: (-1.0,), ""),
-    Primitive("sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt"),
-    Primitive("sin", 1, numbers.sin, np.sin, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig"),
-    Primitive("cos", 1, numbers.cos, np.cos, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig"),
+    Primitive(
+        "sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt", scalar="llvm.sqrt.f64"
+    ),
+    Primitive(
+        "sin", 1, numbers.sin, np.sin, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig", scalar="llvm.sin.f64"
+    ),
+    Primitive(
+        "cos", 1, numbers.cos, np.cos, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig", scalar="llvm.cos.f64"
+    ),
     Primitive(
         "max", 2, numbers.maximum, np.maximum, _intrinsic("maxnum"),
         lambda r, a, b: (1.0 - numbers.less(a, b), numbers.less(a, b)), "compare",
@@ -108,14 +117,14 @@ PRIMITIVES = (
         lambda r, a, b: (1.0 - numbers.less(b, a), numbers.less(b, a)), "compare",
     ),
     Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
-    Primitive("exp", 1, numbers.exp, np.exp, _helper("exponential"), lambda r, a: (r,), "exp"),
+    Primitive("exp", 1, numbers.exp, np.exp, _helper("exponential"), lambda r, a: (r,), "exp", scalar="exp"),
     Primitive(
         "select", 3, numbers.select, np.where, _select,
         lambda r, c, a, b: (0.0, numbers.select(c, 1.0, 0.0), numbers.select(c, 0.0, 1.0)), "compare",
     ),
     Primitive(
         "atan2", 2, numbers.atan2, np.arctan2, _helper("arctangent"),
-        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig",
+        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig", scalar="atan2",
     ),
 )  # fmt: skip
 (INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP, SELECT, ATAN2) = range(

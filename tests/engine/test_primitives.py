@@ -1,20 +1,22 @@
-"""Every operation does the same in Python, in NumPy and on lanes, and its derivatives are what it grows by."""
+"""Every operation does the same in Python, in NumPy, in both engines, and its derivatives are what it grows by."""
 
 import itertools
 
 import numpy as np
 import pytest
 
+from treesim.engine.admission import made_kernel
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.generic import compiled, runs_compiled
 from treesim.engine.graph.graph import Graph
-from treesim.engine.graph.primitives import ARITY, COS, PRIMITIVES, SIN
 from treesim.engine.graph.trace import Traced
+from treesim.engine.primitives import ARITY, COS, PRIMITIVES, SIN
 from treesim.kernels import numbers
 
 OPERATIONS = [(k, primitive) for k, primitive in enumerate(PRIMITIVES) if primitive.arity]
 names = [primitive.name for _, primitive in OPERATIONS]
 each = pytest.mark.parametrize(("operation", "primitive"), OPERATIONS, ids=names)
+OF_NUMBERS = [primitive for primitive in PRIMITIVES if primitive.python in vars(numbers).values()]
 SAMPLES = np.array([-2.5, -1.0, -0.3, 0.7, 1.0, 3.1])
 
 
@@ -58,6 +60,18 @@ def test_lanes_agree(operation, primitive, number):
         alone = np.empty(1, number)
         assert single(row.copy(), alone) == 0
         np.testing.assert_allclose(alone, result, rtol=2 * eps, atol=2 * eps)
+
+
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+@pytest.mark.parametrize("primitive", OF_NUMBERS, ids=lambda primitive: primitive.name)
+def test_the_generic_engine_agrees(primitive):
+    x, row = operands(primitive), ", ".join(f"x[{primitive.arity} * k + {i}]" for i in range(primitive.arity))
+    set_one = f"y[k] = {primitive.python.__name__}({row})"
+    lines = "def once(x: Reals, y: Reals):", "for k in range(y.size):", f"    {set_one}", "return 0\n"
+    kernel = made_kernel(set_one, "\n    ".join(lines), "once", {**vars(numbers), "__name__": __name__})
+    y = np.empty(len(x))
+    assert compiled(kernel)(x.ravel(), y) == 0
+    np.testing.assert_allclose(y, primitive.numpy(*x.T), rtol=1e-15)
 
 
 @each

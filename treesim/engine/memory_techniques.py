@@ -1,0 +1,35 @@
+"""Which techniques for large arrays are used: all, unless $TREESIM_MEMORY says otherwise. No result depends on them.
+
+"prefetch": code made for one robot asks for memory before it needs it (`llvm.prefetch`). "nontemporal": results larger
+than caches are written past them (`llvm.nontemporal_stores`). "pool": memory of large results is kept for the next ones
+(`call.buffer_pool`).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from ..errors import ArgumentError
+
+VARIABLE = "TREESIM_MEMORY"
+PREFETCH, NONTEMPORAL, POOL = TECHNIQUES = ("prefetch", "nontemporal", "pool")
+PLAIN = "plain"  # none of them
+
+
+def used(technique: str) -> bool:
+    """Return whether one of TECHNIQUES is used: if $TREESIM_MEMORY is not set, or lists it, separated by commas.
+
+    Raises ArgumentError if that names anything but TECHNIQUES, or "plain" alone for none.
+    """
+    told = os.environ.get(VARIABLE)
+    return not told or technique in _listed(told)
+
+
+@lru_cache(maxsize=16)
+def _listed(told: str) -> tuple[str, ...]:
+    names = () if told == PLAIN else tuple(name.strip() for name in told.split(","))
+    if not set(names) <= set(TECHNIQUES):
+        choices = ", ".join(TECHNIQUES)
+        raise ArgumentError(f"{VARIABLE} is {told!r}, but must be {PLAIN}, or some of {choices}, separated by commas")
+    return names

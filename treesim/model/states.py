@@ -1,0 +1,107 @@
+"""Entries on a robot's states: which arguments they take, of which shapes, and what they give, as they declare it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.admission import CONFIGURATIONS, made_kernel
+from ..engine.call.evaluate import Argument, evaluate
+from ..engine.call.fast_entry import FastEntry
+from ..kernels.entry import SYMBOLS, Signature
+from ..kernels.status import FINE
+from .quaternions import configuration
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+Shape = tuple[int, ...]
+Explain = Callable[[dict[str, np.ndarray]], Exception]
+
+
+def on_states(
+    entry: Callable[..., int],
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, ArrayLike | None],
+    explain: Explain | None = None,
+    **options: Any,
+) -> list[np.ndarray]:
+    """Return an entry's results on all states, with leading axes as the values' broadcast; `evaluate` has the details.
+
+    constants: what the entry takes before the arrays of states: the robot's two tables, and those that it declares.
+    values: its arrays by their declared names, which messages use. options: as in `evaluate`.
+    """
+    arguments, results = declared(entry, robot, constants, values)
+    return evaluate(entry, constants, arguments, results, explain, **options)
+
+
+def declared(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, ArrayLike | None]
+) -> tuple[list[Argument], list[Shape]]:
+    """Return an entry's arguments, with the values given for them, and the shapes of its results, on one robot."""
+    signature = entry.signature
+    arguments, results = [], []
+    for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(shape)
+        elif array.name in CONFIGURATIONS:
+            arguments.append(configuration(robot, values[array.name], array.name))
+        else:
+            arguments.append(Argument(array.name, values[array.name], shape, array.optional))
+    return arguments, results
+
+
+def state_function(entry: Any) -> Callable[..., np.ndarray]:
+    """Return a function of an entry's only result: (robot, *constants, *values, engine="auto"), as in `on_states`.
+
+    One state in float arrays goes straight to machine code, by this one call of Python; anything else is coerced,
+    broadcast, or explained by `on_states`. The text of the function is made, with the declared shape in it.
+    """
+    signature = entry.signature
+    (result,) = (array for array in signature.arrays if array.result)
+    names = [array.name for array in signature.arrays if not array.result]
+    constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
+    lines = [
+        f"def on_state(tree, {constants}, {values}, engine='auto'):",
+        *_symbols(signature, shape),
+        f"result = empty(({shape},))",
+        f"if engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
+        "    return result",
+        f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
+        f"return on_states(tree, ({constants}), values, engine=engine)[0]",
+    ]
+    namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
+    place = f"state function of {entry.__module__}.{entry.__name__}"
+    return made_kernel(place, "\n    ".join(lines) + "\n", "on_state", namespace)
+
+
+def _mentions(text: str, word: str) -> bool:
+    """Whether a word stands in expressions."""
+    return re.search(rf"\b{word}\b", text) is not None
+
+
+def _symbols(signature: Signature, shapes: str) -> list[str]:
+    """The lines that give the symbols in shapes their values, of a robot `tree` and tables."""
+    sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
+    used = " ".join([shapes, *sizes.values()])
+    known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
+    return [f"{symbol} = {text}" for symbol, text in (known | sizes).items()]
+
+
+@lru_cache(maxsize=256)
+def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
+    """A function (robot, *tables) that gives the shapes of an entry's arrays, in order."""
+    shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
+    lines = [
+        f"def shapes({', '.join(['tree', *entry.signature.tables])}):",
+        *_symbols(entry.signature, shapes),
+        f"return {shapes}",
+    ]
+    place = f"shapes of {entry.__module__}.{entry.__name__}"
+    return made_kernel(place, "\n    ".join(lines) + "\n", "shapes", {})
