@@ -1,5 +1,7 @@
 """The text of a step: actuators, resistance, both rules, with any backend's dynamics."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,51 @@ def test_an_integrator_of_python_s_is_named(monkeypatch):
     monkeypatch.setattr(plugins, "get", lambda kind, name: Own())
     with pytest.raises(treesim.UnsupportedError, match="integrator 'own' is not compiled: take one of 'bullet', "):
         compiled_rule("own")
+
+
+PLUGIN = """
+from treesim.dynamics.base import Capabilities, CompiledBackend
+from treesim.kernels.entry import entry
+from treesim.kernels.inertia_matrix_dynamics import scratch_for, solve_ltdl
+from treesim.kernels.via_bias import bias_memory, right_hand_side
+
+
+def halved(tree, x, times):
+    for k in range(tree.nv):
+        x[k] = x[k] / times
+
+
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, bias, memory):
+    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+    solve_ltdl(tree, q, memory, qdd)
+    halved(tree, qdd, TIMES)
+
+
+shapes = {"q": "nq", "v": "nv", "tau": "nv", "f_ext": "N, 6 | none", "qdd": "-> nv"}
+forward_dynamics_states = entry(forward_dynamics, (bias_memory, scratch_for), **shapes)
+
+
+class Slow(CompiledBackend):
+    name = "slow"
+    capabilities = Capabilities()
+    entry = forward_dynamics_states
+"""
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+def test_backends_of_plugins_are_stepped_by_their_own_text(engine, tmp_path, monkeypatch):
+    """Two plugins whose kernels have the same names, and that of the articulated-body algorithm, keep their own code."""
+    monkeypatch.syspath_prepend(tmp_path)
+    robot, ends = treesim.load("ur5"), []
+    known = plugins.get
+    for times in (2, 4):
+        name = f"slow_dynamics_{engine}_{times}"
+        (tmp_path / f"{name}.py").write_text(PLUGIN.replace("TIMES", str(times)))
+        backend = importlib.import_module(name).Slow()
+        own = {"slow": backend}
+        monkeypatch.setattr(plugins, "get", lambda kind, label, own=own: own.get(label) or known(kind, label))
+        stepper = Stepper(robot, 1e-3, "semi_implicit_euler", "slow", engine)
+        ends.append(stepper.step(stepper.reset(np.full(6, 0.5)))[0].v)
+    stepper = Stepper(robot, 1e-3, "semi_implicit_euler", engine=engine)
+    whole = stepper.step(stepper.reset(np.full(6, 0.5)))[0].v
+    np.testing.assert_allclose([2 * ends[0], 4 * ends[1]], [whole, whole], rtol=1e-10)

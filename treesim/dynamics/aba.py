@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.aba import forward_dynamics_states, forward_dynamics_with_armature_states
+from ..kernels.aba import forward_dynamics_states
 from ..model.schedule import Schedule, levels
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend
@@ -14,7 +14,6 @@ class Aba(CompiledBackend):
     name = "aba"
     capabilities = Capabilities(cost="O(N)", source="RBDA Table 7.1; Jain 1991, Lemma 6.5")
     entry = forward_dynamics_states
-    armature_entry = forward_dynamics_with_armature_states
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the bodies by level of the tree, deepest first: what could run at the same time, and here does not."""

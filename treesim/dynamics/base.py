@@ -78,14 +78,12 @@ class Backend(Implementation):
 class CompiledBackend(Backend):
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
-    armature_entry: its like for one state with rotor inertias of its own, `(ints, reals, q, v, tau, armature, qdd)`.
     planned: whether it has `integers` or a `runner` of its own for each robot.
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
     entry: ClassVar[Callable[..., int]]
-    armature_entry: ClassVar[Callable[..., int] | None] = None
     planned: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.entry import MADE
 from .admission import admitted, is_entry
 from .compiler.module import KINDS, Module, entry_types, fast_function, job_function
 from .compiler.types import INTEGER
@@ -88,7 +89,7 @@ class EntryCode:
 
 def _written(entry: Any, whole: FunctionType) -> Code:
     """The text of an entry's module: the entry, and what calls it from Python."""
-    module, types = Module({_file(entry), entry.__code__.co_filename, whole.__code__.co_filename}), entry_types(entry)
+    module, types = Module({*_files(entry), whole.__code__.co_filename}), entry_types(entry)
     module.apart.add(whole)
     functions = [job_function(module.compiled(whole, tuple(types)), types)]
     if has_fast_entry(entry):
@@ -97,26 +98,36 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     return Code(module.text(*functions), 0, optimize=True, unrolled=module.in_blocks())
 
 
-def _file(entry: Any) -> str:
-    """Where an entry's kernel was written."""
-    return str(getattr(entry, "kernel", entry).__code__.co_filename)
-
-
-def _closures(entry: Any) -> list[str]:
-    """What an entry's functions know from the functions that made them: functions by name, and what these know."""
-    made_of = entry.__globals__.values() if hasattr(entry, "kernel") else ()
-    found: dict[str, None] = {}
-    left = [x for x in (entry, *made_of) if isinstance(x, FunctionType) and x.__closure__]
+def _functions(entry: Any) -> list[FunctionType]:
+    """What an entry is made of: itself, and what made functions (`kernels.entry`) and closures among these know."""
+    found: dict[FunctionType, None] = {}
+    left: list[Any] = [entry, getattr(entry, "kernel", entry)]
     while left:
         function = left.pop()
-        for cell in function.__closure__ or ():
-            value = cell.cell_contents
-            named = isinstance(value, FunctionType)
-            found[f"{function.__qualname__} {f'{value.__module__}.{value.__name__}' if named else repr(value)}"] = None
-            left += [value] if named and value.__closure__ else []
+        if not isinstance(function, FunctionType) or function in found:
+            continue
+        found[function] = None
+        left += [cell.cell_contents for cell in function.__closure__ or ()]
+        if function.__code__.co_filename.startswith(MADE):
+            left += [x for name, x in function.__globals__.items() if name == "kernel" or name.startswith("scratch_")]
     return list(found)
 
 
+def _closures(entry: Any) -> list[str]:
+    """What an entry's functions know from the functions that made them: functions by their name."""
+    known = [(x, cell.cell_contents) for x in _functions(entry) for cell in x.__closure__ or ()]
+    return [f"{x.__qualname__} {_named(value)}" for x, value in known]
+
+
+def _named(value: Any) -> str:
+    return f"{value.__module__}.{value.__name__}" if isinstance(value, FunctionType) else repr(value)
+
+
+def _files(entry: Any) -> list[str]:
+    """Where what an entry is made of was written."""
+    return sorted({function.__code__.co_filename for function in _functions(entry)})
+
+
 def _text(entry: Any) -> str:
-    """All that an entry is made of beside treesim's kernels: it calls only these, and functions of its own file."""
-    return "".join(linecache.getlines(_file(entry)))
+    """All that an entry is made of beside treesim's kernels: it calls only these, and functions of these files."""
+    return "".join(line for name in _files(entry) for line in linecache.getlines(name))

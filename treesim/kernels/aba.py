@@ -43,7 +43,6 @@ from .tables import (
     put_force,
     put_motion,
     put_transform,
-    with_armature,
 )
 
 
@@ -131,12 +130,6 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
-def forward_dynamics_with_armature(tree, q, v, tau, armature, qdd, X, V, C, IA, pA, U, D_inv, nu):
-    """Forward dynamics with rotor inertias that are the state's own, and no external forces."""
-    no_forces = np.empty((0, 6), q.dtype)
-    forward_dynamics(with_armature(tree, armature), q, v, tau, no_forces, qdd, X, V, C, IA, pA, U, D_inv, nu)
-
-
 def scratch_for(tree, q):
     """Scratch memory for one state, of the numbers in q: one row for each body, one for each degree of freedom."""
     body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
@@ -146,7 +139,4 @@ def scratch_for(tree, q):
 
 forward_dynamics_states = entry(
     forward_dynamics, scratch_for, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
-)
-forward_dynamics_with_armature_states = entry(
-    forward_dynamics_with_armature, scratch_for, q="nq", v="nv", tau="nv", armature="nv", qdd="-> nv"
 )

@@ -18,6 +18,8 @@ from .tables import tree_tables
 
 SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bodies"}  # that shapes are made of
 
+MADE = "<entry "  # begins the file name of functions that are made here
+
 
 class Array(NamedTuple):
     """An array of each state: its name, its shape as expressions in SYMBOLS and the declared sizes, whether it is a
@@ -64,50 +66,41 @@ def entry(
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{kernel.__name__}_states"
-    several = scratch if isinstance(scratch, tuple) else ()
-    text = _text(name, declared, _parameters(kernel), _memory(scratch), tells)
-    place = f"<entry {kernel.__module__}.{name}>"
-    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for inspect.getsource
     namespace: dict[str, Any] = {
         "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
-        **{f"scratch_{k}": function for k, function in enumerate(several)},
+        **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
-    exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
-    made: Any = namespace[name]
+    made: Any = _made(name, _text(name, declared, _parameters(kernel), _memory(scratch), tells), namespace)
     made.__doc__ = kernel.__doc__
     made.signature, made.kernel = declared, kernel
-    made.memory, made.one = _parts(name, declared, kernel, scratch, tells)
+    if not (declared.tables or declared.sizes):
+        texts = _part_texts(f"{name}_memory", f"{name}_one", declared, _parameters(kernel), _memory(scratch), tells)
+        made.memory, made.one = (_made(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
 
 
-def _parts(
-    name: str, declared: Signature, kernel: Any, scratch: Any, tells: bool
-) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
-    """What lays out an entry's scratch memory, and its kernel with arguments in the order of the declaration."""
-    if declared.tables or declared.sizes:
-        return None, None
+def _made(name: str, text: str, namespace: dict[str, Any]) -> Any:
+    """The function of a name that a text defines."""
+    place = f"{MADE}{namespace['__name__']}.{name}>"
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for inspect.getsource
+    exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
+    return namespace[name]
+
+
+def _part_texts(
+    memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool
+) -> dict[str, str]:
+    """The texts of what lays out an entry's scratch memory, and of its kernel, with the arguments that are declared."""
     given = [x.name for x in declared.arrays]
-    wanted = ["tree", *given, "scratch"]
-    known = [parameter for parameter in _parameters(kernel) if parameter in wanted]
-    call = ", ".join([*known, *(["*scratch"] if len(known) < len(_parameters(kernel)) else [])])
-    several = scratch if isinstance(scratch, tuple) else ()
-    namespace = {
-        "kernel": kernel, "FINE": FINE, "scratch_for": scratch,
-        **{f"scratch_{k}": function for k, function in enumerate(several)},
-    }  # fmt: skip
-    texts = {
-        "memory": f"def memory(tree, ints, {given[0]}):\n    return {_memory(scratch) or '()'}\n",
-        "one": f"def one(tree, {', '.join(given)}, scratch):\n    "
-        + (f"return kernel({call})\n" if tells else f"kernel({call})\n    return FINE\n"),
+    known = [parameter for parameter in wanted if parameter in ("tree", "scratch", *given)]
+    call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
+    return {
+        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {scratch or '()'}\n",
+        one: f"def {one}(tree, {', '.join(given)}, scratch):\n    "
+        + (f"return {call}\n" if tells else f"{call}\n    return FINE\n"),
     }
-    for part, text in texts.items():
-        place = f"<{part} of {kernel.__module__}.{name}>"
-        linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
-        exec(compile(text, place, "exec"), namespace)
-        namespace[part].__module__, namespace[part].__qualname__ = kernel.__module__, f"{name}.{part}"
-    return namespace["memory"], namespace["one"]
 
 
 def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:

@@ -11,6 +11,8 @@ theta = 1 at the end of the step, 1/2 in its middle.
 
 from __future__ import annotations
 
+import hashlib
+import linecache
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -151,6 +153,15 @@ RULES: dict[str, Any] = {
 }
 
 
+def label(dynamics):
+    """A name for the forward dynamics of an entry, which kept code goes by: no other's, and of this text."""
+    module, name = dynamics.__module__, dynamics.__name__.removesuffix("_states")
+    if module.startswith(__package__):
+        return f"{module.rpartition('.')[2]}_{name}"
+    text = "".join(linecache.getlines(dynamics.kernel.__code__.co_filename))
+    return f"{module.replace('.', '_')}_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
 @lru_cache(maxsize=64)
 def step_entry(name, dynamics):
     """The entry of one step by the rule of that name, with the forward dynamics of an entry:
@@ -167,7 +178,7 @@ def step_entry(name, dynamics):
         actuate(tree, s, q, v, control, force)
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
-    step.__name__ = f"{name}_by_{dynamics.__name__.removesuffix('_states')}"
+    step.__name__ = f"{name}_by_{label(dynamics)}"
     return entry(
         step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv", q_new="-> nq",
         v_new="-> nv", force="-> nv", work="-> 2",
