@@ -85,3 +85,10 @@ def test_other_integrators_leave_friction_out_of_the_balance():
         simulation = treesim.Simulation(arm(friction=1.0), integrator="rk4")
     run = simulation.run(0.5, [1.0])
     assert run.work[-1, 1] == 0 and np.abs(run.energy_error).max() < 1e-6
+
+
+def test_finite_states_whose_energy_is_no_number_are_a_failure():
+    mass = treesim.Joint("slide", "prismatic", axis=(1, 0, 0))
+    robot = treesim.Tree("mass", [treesim.Body("mass", 0, mass, treesim.Inertia(2.0))], gravity=(0, 0, 0))
+    run = treesim.Simulation(robot).run(0.01, v0=[1e200])
+    assert run.stopped == "the motion is not to be trusted: its energy is too large for a number" and len(run) == 11

@@ -11,6 +11,7 @@ from treesim import simulation as module
 from treesim.controlled import ControllerError
 from treesim.model import generators
 from treesim.simulation import step_count
+from treesim.stepper import EffortWarning
 
 ROBOT = generators.chain(3)
 
@@ -346,3 +347,22 @@ def test_a_progress_that_raises_costs_no_states():
     with pytest.raises(RuntimeError, match="no screen") as caught:
         treesim.Simulation(ROBOT).run(0.1, progress=fails)
     assert len(caught.value.trajectory) == 31
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "rk4"])
+def test_effort_limits_hold_for_functions_too(integrator):
+    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort=3.0)
+    robot = treesim.Tree("mass", [treesim.Body("mass", 0, slide, treesim.Inertia(2.0))])
+    run = treesim.Simulation(robot, integrator=integrator, controller=lambda t, q, v: [10.0]).run(1.0)
+    assert (run.tau == 3.0).all() and run.v[-1, 0] == pytest.approx(1.5)
+
+
+def test_a_robot_that_nothing_can_drive_is_told_of():
+    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort=0.0)
+    robot = treesim.Tree("mass", [treesim.Body("mass", 0, slide, treesim.Inertia(2.0))])
+    with pytest.warns(EffortWarning, match="every effort limit of 'mass' is 0") as caught:
+        run = treesim.Simulation(robot, controller=lambda t, q, v: [10.0]).run(0.1)
+    assert caught[0].filename == __file__ and run.v[-1, 0] == 0
+    with pytest.warns(EffortWarning) as caught:
+        treesim.rollout(robot, [0.0], [0.0], np.ones((3, 1)))
+    assert caught[0].filename == __file__

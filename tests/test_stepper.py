@@ -67,8 +67,9 @@ def test_pickles_and_copies_give_the_same_bits():
     for other in (pickle.loads(pickle.dumps(stepper)), copy.deepcopy(stepper)):
         found = through(other, q, v, None)[0]
         assert np.array_equal(found.q, expected.q) and np.array_equal(found.v, expected.v)
-    state = pickle.loads(pickle.dumps(expected))
-    assert np.array_equal(state.q, expected.q)
+    state, report = pickle.loads(pickle.dumps(stepper.step(expected)))
+    again, told = stepper.step(pickle.loads(pickle.dumps(expected)))
+    assert np.array_equal(state.q, again.q) and np.array_equal(report.energy, told.energy)
 
 
 def test_failed_states_are_told_and_the_others_stepped():
@@ -79,6 +80,7 @@ def test_failed_states_are_told_and_the_others_stepped():
         after, report = stepper.step(stepper.reset(q, v))
     assert report.status.tolist() == [0, 0, 2, 0] and not report.ok and repr(report) == "<Report: 1 not stepped>"
     assert np.isfinite(after.q[[0, 1, 3]]).all()
+    assert np.isnan(report.energy).tolist() == [False, False, True, False]
     with pytest.raises(treesim.NonFiniteError, match="state 2: "):
         report.check()
 

@@ -14,7 +14,7 @@ from .kernels.status import FINE
 from .model.given import told
 from .model.tree import Tree
 from .step_settings import StepSettings, substeps_of
-from .stepper import StepCode, forward_solver
+from .stepper import StepCode, forward_solver, warn_of_limits
 from .types import Engine
 
 REAL = np.dtype(np.float64)
@@ -45,7 +45,9 @@ class ControlledRobot:
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
         self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
-        self._shape = (robot.nv,)
+        self._shape, self._limit = (robot.nv,), robot.effort_limit
+        if controller is not None and not isinstance(controller, Zero):
+            warn_of_limits(robot, stacklevel=5)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
         self.work = np.zeros(2)  # of the controller, and of damping and friction, so far [J]
@@ -65,7 +67,7 @@ class ControlledRobot:
         return gains
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return a copy of the controller's torque (nv,).
+        """Return the controller's torque (nv,), within the effort limits.
 
         Raises ControllerError if that is not (nv,) real numbers, NonFiniteTorqueError naming the joint if one is not
         finite, and what the controller raises.
@@ -83,6 +85,7 @@ class ControlledRobot:
             tau = self._converted(given)
         if not all(np.isfinite(tau).tolist()):  # of a few numbers, quicker than their array's own
             raise self._non_finite(tau)
+        tau = np.maximum(np.minimum(tau, self._limit), -self._limit)
         if self.applied is None:
             self.applied = tau
         return tau

@@ -68,8 +68,10 @@ def judged(trajectory: Trajectory) -> Trajectory:
     """Return the trajectory of a run that came to its end, as stopped where its energy tells that it is nonsense; warn
     of a large error."""
     error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
+    if not np.isfinite(in_play):
+        return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
     worst = int(np.argmax(np.abs(error)))
-    if not len(trajectory) or not abs(error[worst]) > TOLERATED * in_play:
+    if not abs(error[worst]) > TOLERATED * in_play:
         return trajectory
     made: Any = trajectory.metadata
     told = (

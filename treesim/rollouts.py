@@ -28,7 +28,7 @@ from .rollout_arguments import check_clock, refuse_non_finite_controls, state_ar
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
 from .step_settings import StepSettings, substeps_of
-from .stepper import compiled_rule, forward_kernel, warn_of_friction
+from .stepper import compiled_rule, forward_kernel, warn_of_friction, warn_of_limits
 from .types import Engine
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
@@ -149,6 +149,8 @@ def rollout(
         controls = None
     elif parameters is not None:
         raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
+    if controls is not None or law is not None:
+        warn_of_limits(robot, stacklevel=3)
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
     q, v, u, p = state_arrays(robot, q0, v0, controls, parameters, steps, number)
     count, steps = len(q), u.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -36,6 +36,10 @@ from .types import Engine
 
 class FrictionWarning(UserWarning):
     """Joint friction in the robot's description is not simulated by the chosen integrator."""
+
+
+class EffortWarning(UserWarning):
+    """All effort limits of the robot are 0: controls, which stay within them, have no effect."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +82,10 @@ class Report(Shown):
     control_work: np.ndarray
     passive_work: np.ndarray
     status: np.ndarray
-    _energy: Callable[[], np.ndarray] = field(compare=False)
-    _explain: Callable[[], Exception] = field(compare=False)
+    _stepper: Stepper
+    _before: State
+    _control: np.ndarray
+    _after: State
 
     @property
     def ok(self) -> bool:
@@ -88,13 +94,23 @@ class Report(Shown):
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy (...) of the states at the end of the step [J]. Cost O(N), when asked for."""
-        return self._energy()
+        """Kinetic and potential energy (...) of the states at the end of the step [J], NaN of those that could not be
+        stepped. Cost O(N), when asked for."""
+        total, good = np.full(self.status.shape, np.nan), self.status == FINE
+        kinetic, potential = energy(
+            self._stepper.robot, self._after.q[good], self._after.v[good], self._stepper.gravity
+        )
+        total[good] = kinetic + potential
+        return total
 
     def check(self) -> None:
         """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped."""
-        if not self.ok:
-            raise self._explain()
+        if self.ok:
+            return
+        k = int(np.flatnonzero(self.status)[0])
+        state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
+        error = self._stepper.code.explain(*state)
+        raise type(error)(f"state {k}: {error}") if self.status.ndim else error
 
     def __repr__(self) -> str:
         failed = int(np.count_nonzero(self.status))
@@ -145,34 +161,24 @@ class Stepper(Shown):
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(self.rule, self.dt, substeps)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
-        self._given = kp, kd, None if gravity is None else np.array(gravity, float), substeps
+        self.gravity = None if gravity is None else np.array(gravity, float)
+        self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
         warn_of_friction(robot, integrator, stacklevel=3)
-        self.code = StepCode(self.robot, self.rule, self._solver, self._given[2], self.settings, self.engine)
+        self.code = StepCode(self.robot, self.rule, self._solver, self.gravity, self.settings, self.engine)
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
         return f"<Stepper of {self.robot.name!r}: {self.integrator}, {self.backend}, dt {self.dt:g} s{parts}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        gravity = self.robot.gravity if self._given[2] is None else self._given[2]
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kp, kd, gravity, substeps = self._given
-        made_of = (
-            self.robot,
-            self.dt,
-            self.integrator,
-            self.backend,
-            self.engine,
-            kp,
-            kd,
-            gravity,
-            substeps,
-            self.threads,
-        )
-        return type(self), made_of
+        kp, kd, substeps = self._given
+        how = self.dt, self.integrator, self.backend, self.engine
+        return type(self), (self.robot, *how, kp, kd, self.gravity, substeps, self.threads)
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
@@ -211,7 +217,7 @@ class Stepper(Shown):
                 total += work
                 q, v = q_new, v_new
         after = State(state.t + self.dt, q, v)
-        return after, self._report(state, u, after, force, total, status)
+        return after, Report(force, total[..., 0], total[..., 1], self._status(after, status), self, state, u, after)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape
@@ -232,27 +238,13 @@ class Stepper(Shown):
             raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
         return u
 
-    def _report(
-        self, before: State, u: np.ndarray, after: State, force: np.ndarray, work: np.ndarray, status: int
-    ) -> Report:
-        batch = after.q.shape[:-1]
-        failed = np.zeros(batch, np.int8)
-        if status != FINE:
+    def _status(self, after: State, worst: int) -> np.ndarray:
+        """The status of each state (...), from the worst of all: which are not finite, or, if none is, that of all."""
+        failed = np.zeros(after.q.shape[:-1], np.int8)
+        if worst != FINE:
             finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
-            failed = np.where(finite, 0 if status == NOT_FINITE else status, NOT_FINITE).astype(np.int8)
-            failed = failed if failed.any() or status == FINE else np.full(batch, status, np.int8)
-
-        def explain() -> Exception:
-            k = int(np.flatnonzero(np.atleast_1d(failed))[0])
-            q, v, one = (np.atleast_2d(x)[k] for x in (before.q, before.v, u))
-            error = self.code.explain(q, v, one)
-            return type(error)(f"state {k}: {error}") if batch else error
-
-        def energies() -> np.ndarray:
-            kinetic, potential = energy(self.robot, after.q, after.v, self._given[2])
-            return kinetic + potential
-
-        return Report(force, work[..., 0], work[..., 1], failed, energies, explain)
+            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else worst
+        return failed
 
 
 class StepCode:
@@ -363,6 +355,16 @@ def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
         FrictionWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_limits(robot: Tree, stacklevel: int) -> None:
+    """Warn of a robot that no control can drive, `stacklevel` calls from here."""
+    if robot.nv and not robot.effort_limit.any():
+        warnings.warn(
+            f"every effort limit of {robot.name!r} is 0, so no control drives it: its joints need higher limits, or none",
+            EffortWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def compiled_rule(integrator: str) -> str:

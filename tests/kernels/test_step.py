@@ -157,7 +157,7 @@ class Slow(CompiledBackend):
 
 @pytest.mark.parametrize("engine", ["auto", "generic"])
 def test_backends_of_plugins_are_stepped_by_their_own_text(engine, tmp_path, monkeypatch):
-    """Two plugins whose kernels have the same names, and that of the articulated-body algorithm, keep their own code."""
+    """Two plugins whose kernels have the same names, which those of `aba` have too, keep their own code."""
     monkeypatch.syspath_prepend(tmp_path)
     robot, ends = treesim.load("ur5"), []
     known = plugins.get
