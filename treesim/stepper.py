@@ -361,7 +361,7 @@ def warn_of_limits(robot: Tree, stacklevel: int) -> None:
     """Warn of a robot that no control can drive, `stacklevel` calls from here."""
     if robot.nv and not robot.effort_limit.any():
         warnings.warn(
-            f"every effort limit of {robot.name!r} is 0, so no control drives it: its joints need higher limits, or none",
+            f"every effort limit of {robot.name!r} is 0, so no control drives it: give its joints higher ones, or none",
             EffortWarning,
             stacklevel=stacklevel,
         )
