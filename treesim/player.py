@@ -78,7 +78,8 @@ class Player(Shown):
         self.simulation, self.fps = simulation, positive_number("fps", fps, "number")
         self._show, self._clock, self._sleep = show, clock, sleep
         self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
-        self.paused = False
+        self.paused = self._told = False
+        self.steps = 0
         self.speed = speed
         self.reset(q0, v0)
 
@@ -174,8 +175,7 @@ class Player(Shown):
 
     def _set_pace(self) -> None:
         """Count time from here on: real time, and the simulation's."""
-        self._began, self._from_steps, self._frames = self._clock(), getattr(self, "steps", 0), 0
-        self._told = getattr(self, "_told", False)
+        self._began, self._from_steps, self._frames = self._clock(), self.steps, 0
 
     def _frame(self) -> Frame:
         played, passed = (self.steps - self._from_steps) * self.simulation.dt, self._clock() - self._began

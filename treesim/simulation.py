@@ -215,7 +215,8 @@ class Simulation(Shown):
                 f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
                 f"or take a smaller step than dt = {self.dt:g} s"
             )
-        other = "" if self.integrator == "implicit_midpoint" else " or integrator 'implicit_midpoint'"
+        own = self.integrator == "implicit_midpoint"
+        other = ", or more substeps" if own else " or integrator 'implicit_midpoint'"
         return (
             f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
             f"take a smaller step than dt = {self.dt:g} s{other}, add damping, or lower the gains"

@@ -21,6 +21,7 @@ from ..rollouts import DivergedWarning, rollout
 from ..simulation import Simulation, step_count
 from ..step_settings import substeps_of
 from ..stepper import FrictionWarning
+from ..urdf.resolve import is_robot_name
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states
@@ -199,7 +200,8 @@ def of_robots(
             try:
                 robot = load(name, base)
                 if robot.nv:
-                    rows += stability(robot, models=models(base, robot), base=base, **options)
+                    found = stability(robot, models=models(base, robot), base=base, **options)
+                    rows += [row._replace(robot=name) for row in found] if is_robot_name(name) else found
             except TreesimError as error:
                 notes.append(f"{name}, {base} base: {error}")
     if not rows and not notes:
