@@ -68,7 +68,7 @@ def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
     """The change of energy, and, where it is known, what it is made of."""
     work = trajectory.work
     lines = [(f"E - E(0)\nE(0) = {trajectory.energy[0]:.6g} J", trajectory.energy - trajectory.energy[0])]
-    known = [("work of the controls", work[:, 0]), ("of damping, friction", work[:, 1])]
+    known = [("work of the controls", work[:, 0]), ("work of damping\nand friction", work[:, 1])]
     lines += [(label, done) for label, done in known if np.nanmax(np.abs(done), initial=0.0) > 0]
     return lines if np.isnan(work).all() else [*lines, ("error", trajectory.energy_error)]
 
