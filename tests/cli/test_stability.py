@@ -18,6 +18,15 @@ def test_rules_are_told_apart(answer: Callable[..., Any], robot: str) -> None:
     assert all(row["finite_until"] is None and row["step_s"] > 0 for row in rows)
 
 
+def test_substeps_make_it_finer(answer: Callable[..., Any], robot: str) -> None:
+    lost = {}
+    for parts in (1, 4):
+        rows = answer("stability", robot, *QUICK, "--base", "fixed", "--substeps", parts)["stability"]
+        assert rows[0]["substeps"] == parts
+        lost[parts] = max(rows[0]["gained"], rows[0]["lost"])
+    assert lost[4] < lost[1] / 10
+
+
 def test_free_flight_leaves_the_fall_out(answer: Callable[..., Any], robot: str) -> None:
     (row,) = answer("stability", robot, *QUICK, "--base", "floating")["stability"]
     assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["in_play"] < 50

@@ -66,9 +66,10 @@ def stability(
     models: Sequence[EngineModel] = (),
     seed: int = 0,
     base: str = "fixed",
+    substeps: int | None = None,
 ) -> list[Stability]:
     """Return a record for each integrator and dt [s], of other engines' models too, over `duration` [s] of passive
-    motion: from rest, and from three random states with velocities of 1 rad/s, m/s.
+    motion: from rest, and from three random states with velocities of 1 rad/s, m/s. substeps: as in `treesim.Stepper`.
 
     Raises UnknownNameError (integrator), ArgumentError. Cost: seconds to minutes; compiled integrators run as rollouts.
     """
@@ -82,10 +83,10 @@ def stability(
         steps = step_count(duration, dt)
         every = max(1, steps // RECORDS)
         for name in integrators:
-            motion = _ours(robot, name, q0, v0, dt, steps, every)
+            motion = _ours(robot, name, q0, v0, dt, steps, every, substeps)
             rule = getattr(plugins.get("integrators", name), "rule", None)
-            substeps = 1 if rule is None else substeps_of(rule, dt, None)
-            rows.append(_judged(robot, base, OURS, name, dt, substeps, motion, (q0, v0)))
+            parts = 1 if rule is None else substeps_of(rule, dt, substeps)
+            rows.append(_judged(robot, base, OURS, name, dt, parts, motion, (q0, v0)))
         for model in models:
             for name in model.integrators:
                 motion = _theirs(model, name, q0, v0, dt, steps, every)
@@ -93,14 +94,17 @@ def stability(
     return rows
 
 
-def _ours(robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int) -> Motion:
+def _ours(
+    robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, substeps: int | None
+) -> Motion:
     method = plugins.get("integrators", name)
     if isinstance(method, CompiledRule):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
-            runs = rollout(robot, q0, v0, steps=steps // every * every, dt=dt, every=every, integrator=name)
-        return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt))
+            whole = steps // every * every
+            runs = rollout(robot, q0, v0, steps=whole, dt=dt, every=every, integrator=name, substeps=substeps)
+        return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
     runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
@@ -111,14 +115,14 @@ def _ours(robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, ste
             some = found.q[kept]
             runs_q[b, : len(some)], runs_v[b, : len(some)] = some, found.v[kept]
     t = dt * every * np.arange(1, steps // every + 1)
-    return Motion(t, runs_q, runs_v, _step_seconds(robot, name, q0[1], v0[1], dt))
+    return Motion(t, runs_q, runs_v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
 
 
-def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float) -> float:
+def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
     """The least of five times of a hundred steps of one simulation."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
-        simulation = Simulation(robot, integrator=name, dt=dt)
+        simulation = Simulation(robot, integrator=name, dt=dt, substeps=substeps)
     simulation.step(0.0, q, v)
 
     def hundred() -> float:

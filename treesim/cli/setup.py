@@ -23,6 +23,10 @@ KP, KD = 100.0, 10.0
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]
 BackendOption = Annotated[str, typer.Option(help="Forward dynamics; `treesim plugins` lists them.")]
 IntegratorOption = Annotated[str, typer.Option(help="Integration rule; `treesim plugins` lists them.")]
+SubstepsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Equal parts of a step; by default as many as the integrator needs.", show_default=False),
+]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Start at a random configuration drawn with it.")]
 Q0Option = Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.")]
 V0Option = Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.")]
@@ -70,6 +74,7 @@ def set_up(
     dt: float,
     backend: str,
     integrator: str,
+    substeps: int | None,
     controller: str,
     kp: float | None,
     kd: float | None,
@@ -90,7 +95,7 @@ def set_up(
         raise ArgumentError(
             f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
         )
-    simulation = treesim.Simulation(robot, backend, integrator, dt, drive, field)
+    simulation = treesim.Simulation(robot, backend, integrator, dt, drive, field, substeps=substeps)
     return Setup(robot, q, v, simulation)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ..errors import ArgumentError
 from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
+from .setup import SubstepsOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,6 +35,7 @@ def stability(
     integrator: Annotated[
         str, typer.Option(help="Integrators, separated by commas; `treesim plugins` lists them.")
     ] = "implicit_midpoint",
+    substeps: SubstepsOption = None,
     base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
     against: Annotated[
         str | None,
@@ -59,7 +61,7 @@ def stability(
     with messages().status("simulating ...") as status:
         rows, notes = of_robots(
             robots or _installed(), source.load, source.models, bases, lambda text: status.update(f"{text} ..."),
-            integrators=names, dts=dts, duration=duration, seed=seed,
+            integrators=names, dts=dts, duration=duration, seed=seed, substeps=substeps,
         )  # fmt: skip
     notes += source.notes
     if json:
