@@ -391,3 +391,16 @@ def test_parameters_are_checked(change, message):
     given = {"q0": np.zeros(4), "v0": np.zeros(4), "controls": pd_to_a_sine, "steps": 3, "parameters": [1.0, 0.0]}
     with pytest.raises(treesim.TreesimError, match=message):
         treesim.rollout(robot, **{**given, **change})
+
+
+def test_a_policy_that_gives_no_number_is_not_taken_for_its_limit(engine):
+    """Effort limits must not turn NaN into a force."""
+    robot = treesim.load("ur5")
+    assert np.isfinite(robot.effort_limit).all()
+
+    def root(t, q, v, p, u):
+        u[0] = np.sqrt(v[0] - 1.0)
+
+    with pytest.warns(DivergedWarning, match="number 0, from t = 0.001"):
+        runs = treesim.rollout(robot, np.zeros((3, 6)), np.zeros(6), root, steps=4, engine=engine)
+    assert (runs.diverged == 0).all()

@@ -313,7 +313,7 @@ def test_gains_of_a_controller_are_checked(label, gains):
 )
 def test_durations_that_do_not_fit_are_explained(dt, duration, message):
     with pytest.raises(treesim.ArgumentError, match=message):
-        treesim.Simulation(ROBOT, dt=dt).run(duration)
+        treesim.Simulation(ROBOT, integrator="semi_implicit_euler", dt=dt).run(duration)
 
 
 @pytest.mark.parametrize(
@@ -366,3 +366,12 @@ def test_a_robot_that_nothing_can_drive_is_told_of():
     with pytest.warns(EffortWarning) as caught:
         treesim.rollout(robot, [0.0], [0.0], np.ones((3, 1)))
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"substeps": 0}, "substeps must be"), ({"dt": 10.0}, "20000 substeps of 0.0005 s")],
+)
+def test_substeps_that_cannot_be_are_refused_at_once(options, message):
+    with pytest.raises(treesim.ArgumentError, match=message):
+        treesim.Simulation(ROBOT, **options)

@@ -47,7 +47,8 @@ def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | No
             except NonFiniteError:
                 break
         return Energies(kinetic, potential, np.inf)
-    span, weight = float(np.ptp(potential)), robot.mass * float(np.linalg.norm(robot.gravity))
+    field = robot.gravity if gravity is None else gravity
+    span, weight = float(np.ptp(potential)), robot.mass * float(np.linalg.norm(field))
     floor = max(LEAST_HEIGHT * weight, ROUNDING * float(kinetic.max()), np.finfo(float).tiny)
     if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and robot.mass > 0:
         carried = specialized_first(momentum, robot, q, v)[..., :3]
@@ -68,7 +69,7 @@ def judged(trajectory: Trajectory) -> Trajectory:
     """Return the trajectory of a run that came to its end, as stopped where its energy tells that it is nonsense; warn
     of a large error."""
     error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
-    if not np.isfinite(in_play):
+    if not (np.isfinite(in_play) and np.isfinite(error).all()):
         return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
     worst = int(np.argmax(np.abs(error)))
     if not abs(error[worst]) > TOLERATED * in_play:

@@ -24,6 +24,7 @@ from .model.given import MOST, checked_progress, checked_robot, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
+from .step_settings import substeps_of
 from .stepper import warn_of_friction
 from .trajectory import Trajectory
 from .types import Engine
@@ -79,6 +80,10 @@ class Simulation(Shown):
         self.backend, self.integrator, self.engine = backend, integrator, engine
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
         self._method = plugins.get("integrators", integrator)
+        if isinstance(self._method, CompiledRule):
+            substeps_of(self._method.rule, self.dt, substeps)
+        elif substeps is not None:
+            raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         check_supported(plugins.get("dynamics", backend), robot)
         self.substeps = substeps
         self.system = ControlledRobot(robot, backend, controller, self.gravity, engine, substeps)

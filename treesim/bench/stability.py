@@ -151,7 +151,7 @@ def _judged(
     motion: Motion,
     starts: tuple[np.ndarray, np.ndarray],
 ) -> Stability:
-    """The worst of all runs; what is no longer finite, or has a thousand times the energy, counts as gone."""
+    """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
     gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
     lossy = bool(robot.damping.any() or robot.friction.any()) and engine == OURS
     for b in range(len(motion.q)):
@@ -161,6 +161,9 @@ def _judged(
             continue
         q, v = np.vstack([starts[0][b], motion.q[b]]), np.vstack([starts[1][b], motion.v[b]])
         found = energies(robot, q, v, None)
+        if not np.isfinite(found.in_play):
+            until = min(until, float(motion.t[max(0, int(np.argmax(~np.isfinite(found.kinetic))) - 1)]))
+            continue
         total = _without_fall(robot, q, v, found.kinetic + found.potential)
         change = np.diff(total) if lossy else total - total[0]
         gained = max(gained, float(change.max()) / found.in_play)
