@@ -47,6 +47,7 @@ from .simulation import Simulation
 from .stepper import Report, State, Stepper
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
+from .world import World
 
 __version__ = "0.1.0"
 
@@ -89,6 +90,7 @@ __all__ = [
     "UrdfError",
     "UrdfWarning",
     "Visual",
+    "World",
     "__version__",
     "available",
     "bias_forces",

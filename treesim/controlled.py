@@ -13,9 +13,11 @@ from .errors import ArgumentError, NonFiniteError
 from .kernels.status import FINE
 from .model.given import told
 from .model.tree import Tree
+from .step_code import StepCode, forward_solver
 from .step_settings import StepSettings, substeps_of
-from .stepper import StepCode, forward_solver, warn_of_limits
+from .stepper import warn_of_limits
 from .types import Engine
+from .world import World, as_world
 
 REAL = np.dtype(np.float64)
 
@@ -33,14 +35,15 @@ class ControlledRobot:
 
     def __init__(
         self,
-        robot: Tree,
+        robot: Tree | World,
         backend: str,
         controller: Any,
         gravity: np.ndarray | None,
         engine: Engine,
         substeps: int | None = None,
     ) -> None:
-        self.robot = robot
+        self.world = as_world(robot)
+        self.robot = robot = self.world.robot
         self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
@@ -131,8 +134,9 @@ class ControlledRobot:
         for i in range(substeps):
             held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
-            if code.call(*now, held, q_new, v_new, force, work) != FINE:
-                self._explained_call(code, *now, held, q_new, v_new, force, work)
+            results = q_new, v_new, force, work, *code.row_results()
+            if code.call(*now, held, *results) != FINE:
+                self._explained_call(code, *now, held, *results)
             now = q_new, v_new
             self.work += work
             forces.append(force)
@@ -153,7 +157,7 @@ class ControlledRobot:
         substeps = substeps_of(rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver = forward_solver(self.robot, self.backend)
-        return StepCode(self.robot, rule, solver, self._gravity, settings, self._engine), substeps
+        return StepCode(self.world, rule, solver, self._gravity, settings, self._engine), substeps
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
         """The same call for states of any layout; raises what the dynamics raise where it fails."""

@@ -19,17 +19,20 @@ from .engine.call.evaluate import check_engine
 from .engine.call.steps import Piece, under_controls, under_policy
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, keep_with
+from .errors import ArgumentError, UnsupportedError, keep_with
 from .kernels.step import carried_step_entry, policy_step_entry
+from .kernels.world_step import carried_world_step_entry
 from .memory import check_memory
-from .model.given import checked_progress, checked_robot, positive_number, told, whole_number
+from .model.given import checked_progress, positive_number, told, whole_number
 from .model.tree import Tree
 from .rollout_arguments import check_clock, refuse_non_finite_controls, state_arrays
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
+from .step_code import check_rows, compiled_rule, forward_kernel
 from .step_settings import StepSettings, substeps_of
-from .stepper import compiled_rule, forward_kernel, warn_of_friction, warn_of_limits
+from .stepper import warn_of_friction, warn_of_limits
 from .types import Engine
+from .world import World, as_world
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
@@ -82,7 +85,7 @@ class Rollouts(Shown):
 
 
 def rollout(
-    robot: Tree,
+    robot: Tree | World,
     q0: ArrayLike,
     v0: ArrayLike,
     controls: ArrayLike | Callable[..., None] | None = None,
@@ -102,9 +105,10 @@ def rollout(
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
-    q0 (B, nq) or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or
-    (B, steps, nv): forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0,
-    targets of their coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
+    robot: a tree, or a World, which also holds frames and closes loops, in float64. q0 (B, nq) or (nq,), v0 (B, nv) or
+    (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv): forces of the degrees of
+    freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their coordinates [rad, m], tracked
+    by kp (target - q) - kd v within the effort limits; None is no
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
@@ -135,11 +139,13 @@ def rollout(
         >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
         <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
-    checked_robot(robot)
+    world = as_world(robot)
+    robot = world.robot
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
     dt = positive_number("dt", dt)
+    check_rows(world, integrator)
     rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
     warn_of_friction(robot, integrator, stacklevel=3)
     substeps = substeps_of(rule, dt, substeps)
@@ -152,18 +158,21 @@ def rollout(
     if controls is not None or law is not None:
         warn_of_limits(robot, stacklevel=3)
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
+    if world.m and number == np.float32:
+        raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
     q, v, u, p = state_arrays(robot, q0, v0, controls, parameters, steps, number)
+    q = world.start(q)
     count, steps = len(q), u.shape[1]
     every = whole_number("every", every, 1, max(steps, 1))
     shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
-    constants, sizes = (*dynamics.constants(robot), settings), (robot.nq, robot.nv)
-    step = carried_step_entry(rule, type(dynamics).entry)
+    constants, sizes = (*dynamics.constants(robot), *world.held, settings), (robot.nq, robot.nv)
+    step = (carried_world_step_entry if world.m else carried_step_entry)(rule, type(dynamics).entry)
     piece = None
     if law is not None:
         policy = Policy(law, robot.nq, robot.nv, p.shape[1])
         check_clock(steps, number)
         if count and steps and robot.nv:
-            entries = step, policy_step_entry(rule, type(dynamics).entry)
+            entries = step, policy_step_entry(step)
             piece = under_policy(entries, constants, sizes, policy, p, dt, number, engine, substeps)
     else:
         refuse_non_finite_controls(u[:, steps - steps % every :], u)  # the last steps leave no record

@@ -20,14 +20,16 @@ from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .integrators.base import CompiledRule
 from .memory import check_memory, free_memory
-from .model.given import MOST, checked_progress, checked_robot, positive_number
+from .model.given import MOST, checked_progress, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
+from .step_code import check_rows
 from .step_settings import substeps_of
 from .stepper import warn_of_friction
 from .trajectory import Trajectory
 from .types import Engine
+from .world import World, as_world
 
 UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
 Progress = Callable[[int, int], None]
@@ -36,7 +38,8 @@ Progress = Callable[[int, int], None]
 class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
-    backend, integrator: names of `available("dynamics")` and `available("integrators")`. dt: step [s].
+    robot: a tree, or a World, which also holds frames and closes loops. backend, integrator: names of
+    `available("dynamics")` and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
@@ -53,7 +56,7 @@ class Simulation(Shown):
 
     def __init__(
         self,
-        robot: Tree,
+        robot: Tree | World,
         backend: str = "aba",
         integrator: str = "implicit_midpoint",
         dt: float = 1e-3,
@@ -63,11 +66,11 @@ class Simulation(Shown):
         substeps: int | None = None,
     ) -> None:
         self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps)
-        warn_of_friction(robot, integrator, stacklevel=3)
+        warn_of_friction(self.robot, self.integrator, stacklevel=3)
 
     def _set_up(
         self,
-        robot: Tree,
+        robot: Tree | World,
         backend: str,
         integrator: str,
         dt: float,
@@ -76,8 +79,10 @@ class Simulation(Shown):
         engine: Engine,
         substeps: int | None,
     ) -> None:
-        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
+        self.world, self.dt = as_world(robot), positive_number("dt", dt)
+        self.robot = robot = self.world.robot
         self.backend, self.integrator, self.engine = backend, integrator, engine
+        check_rows(self.world, integrator)
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
         self._method = plugins.get("integrators", integrator)
         if isinstance(self._method, CompiledRule):
@@ -86,7 +91,7 @@ class Simulation(Shown):
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         check_supported(plugins.get("dynamics", backend), robot)
         self.substeps = substeps
-        self.system = ControlledRobot(robot, backend, controller, self.gravity, engine, substeps)
+        self.system = ControlledRobot(self.world, backend, controller, self.gravity, engine, substeps)
 
     def __repr__(self) -> str:
         how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
@@ -99,7 +104,7 @@ class Simulation(Shown):
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
-        return self.robot, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine, self.substeps
+        return self.world, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine, self.substeps
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         robot, backend, integrator, dt, carried, gravity, engine, substeps = state
@@ -112,8 +117,11 @@ class Simulation(Shown):
         return q, v
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return q0 (nq,), by default neutral, and v0 (nv,), by default at rest, checked; raises ArgumentError."""
-        return self._initial("q0", q0, self.robot.neutral()), self._initial("v0", v0, np.zeros(self.robot.nv))
+        """Return q0 (nq,), by default neutral, or near it where a world's gaps are closed, and v0 (nv,), by default at
+        rest, checked; raises ArgumentError."""
+        neutral = self.robot.neutral()
+        q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
+        return self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
 
     def run(
         self,

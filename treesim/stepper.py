@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
 from .display import Shown, arrays, vector
-from .dynamics.auto import Auto
-from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported
 from .dynamics.functions import energy
-from .dynamics.tables import constants_of
 from .engine.call.arguments import Argument, coerce
-from .engine.call.bound_entry import BoundEntry
-from .engine.call.evaluate import run_states
-from .engine.fastcall import BAD_LAYOUT
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, NonFiniteError, UnsupportedError
-from .integrators.base import CompiledRule
+from .errors import ArgumentError, NonFiniteError
 from .kernels.status import FINE, NOT_FINITE
-from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
-from .kernels.tables import tree_tables
-from .model.given import checked_robot, positive_number
+from .model.given import positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .step_code import StepCode, check_rows, compiled_rule, forward_solver
 from .step_settings import StepSettings, substeps_of
 from .types import Engine
+from .world import World, as_world
 
 
 class FrictionWarning(UserWarning):
@@ -44,7 +36,8 @@ class EffortWarning(UserWarning):
 
 @dataclass(frozen=True, repr=False)
 class State(Shown):
-    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv).
+    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv); impulses (..., m), those of a world's
+    rows in the step before [N s, N m s], 0 at the start.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -55,20 +48,22 @@ class State(Shown):
     t: float
     q: np.ndarray
     v: np.ndarray
+    impulses: np.ndarray
 
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
         return f"<State: t = {self.t:g} s, {many}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "q", "v")]
+        return [*arrays(self, "q", "v", "impulses")]
 
 
 @dataclass(frozen=True, repr=False)
 class Report(Shown):
     """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
     the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 1 where an iteration
-    did not converge, 2 where a number is not finite.
+    did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m) [N s, N m s], and residual
+    (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that have none [m/s, rad/s].
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -82,6 +77,8 @@ class Report(Shown):
     control_work: np.ndarray
     passive_work: np.ndarray
     status: np.ndarray
+    impulses: np.ndarray
+    residual: np.ndarray
     _stepper: Stepper
     _before: State
     _control: np.ndarray
@@ -117,14 +114,15 @@ class Report(Shown):
         return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "force", "control_work", "passive_work", "status")]
+        return [*arrays(self, "force", "control_work", "passive_work", "status", "impulses", "residual")]
 
 
 class Stepper(Shown):
     """The step of one robot over dt [s]: `step(state, control)` gives the state dt later, and a report.
 
-    robot: the tree. integrator: a name of `available("integrators")` that is compiled with the dynamics. backend: of
-    `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
+    robot: the tree, or a World, which also holds frames and closes loops. integrator: a name of
+    `available("integrators")` that is compiled with the dynamics; a world's rows are held by "implicit_midpoint" alone.
+    backend: of `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
     kp (control - q) - kd v; without gains they are forces [N, N m]. Both stay within the effort limits.
     gravity (3,) [m/s^2], the robot's by default. substeps: equal parts of a step, by default as many as keep each
     within what the integrator holds energies at (0.5 ms for "implicit_midpoint"). threads: of batches. engine: as in
@@ -144,7 +142,7 @@ class Stepper(Shown):
 
     def __init__(
         self,
-        robot: Tree,
+        robot: Tree | World,
         dt: float = 1e-3,
         integrator: str = "implicit_midpoint",
         backend: str = "aba",
@@ -155,9 +153,12 @@ class Stepper(Shown):
         substeps: int | None = None,
         threads: int | None = None,
     ) -> None:
-        self.robot, self.dt = checked_robot(robot), positive_number("dt", dt)
+        self.world = as_world(robot)
+        self.robot = robot = self.world.robot
+        self.dt = positive_number("dt", dt)
         self.integrator, self.backend, self.engine = integrator, backend, engine
         self.threads = checked_threads(threads)
+        check_rows(self.world, integrator)
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(self.rule, self.dt, substeps)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
@@ -165,11 +166,12 @@ class Stepper(Shown):
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
         warn_of_friction(robot, integrator, stacklevel=3)
-        self.code = StepCode(self.robot, self.rule, self._solver, self.gravity, self.settings, self.engine)
+        self.code = StepCode(self.world, self.rule, self._solver, self.gravity, self.settings, self.engine)
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
-        return f"<Stepper of {self.robot.name!r}: {self.integrator}, {self.backend}, dt {self.dt:g} s{parts}>"
+        rows = f", {self.world.m} rows" if self.world.m else ""
+        return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {self.backend}, dt {self.dt:g} s{parts}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self.gravity is None else self.gravity
@@ -178,13 +180,15 @@ class Stepper(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         kp, kd, substeps = self._given
         how = self.dt, self.integrator, self.backend, self.engine
-        return type(self), (self.robot, *how, kp, kd, self.gravity, substeps, self.threads)
+        return type(self), (self.world, *how, kp, kd, self.gravity, substeps, self.threads)
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
-        by default; they broadcast. Raises ArgumentError for what does not fit, NonFiniteError."""
+        by default; they broadcast. In a world the default is a configuration near the neutral one with no gaps, and
+        gaps below 1e-6 are closed; a velocity against its rows is lost in the first step. Raises ArgumentError for what
+        does not fit, larger gaps included, NonFiniteError."""
         robot = self.robot
-        q = coerce(Argument("q0", robot.neutral() if q0 is None else q0, (robot.nq,)))
+        q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
         v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
         for label, x in (("q0", q), ("v0", v)):
             if x.ndim > 2:
@@ -196,7 +200,8 @@ class Stepper(Shown):
         except ValueError:
             raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
         q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
-        return State(float(t), q, np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C"))
+        v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
+        return State(float(t), self.world.start(q), v, np.zeros((*batch, self.world.m)))
 
     def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
         """Return the state dt later, and what the step did, under a control (nv,) or (B, nv), held through the step.
@@ -209,15 +214,20 @@ class Stepper(Shown):
         q, v = state.q, state.v
         batch = state.q.shape[:-1]
         force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
+        rows, impulses = self.code.row_results(batch), np.zeros((*batch, self.world.m))
+        residual = rows[1] if rows else impulses
         status = FINE
         with use_threads(self.threads):
             for _ in range(self.substeps):
                 q_new, v_new = np.empty_like(q), np.empty_like(v)
-                status = max(status, self.code.run(q, v, u, q_new, v_new, force, work))
+                status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
                 total += work
+                if rows:
+                    impulses += rows[0]
                 q, v = q_new, v_new
-        after = State(state.t + self.dt, q, v)
-        return after, Report(force, total[..., 0], total[..., 1], self._status(after, status), self, state, u, after)
+        after = State(state.t + self.dt, q, v, impulses)
+        told = self._status(after, status), impulses, residual
+        return after, Report(force, total[..., 0], total[..., 1], *told, self, state, u, after)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape
@@ -247,102 +257,6 @@ class Stepper(Shown):
         return failed
 
 
-class StepCode:
-    """Compiled code for one step of single states and of batches, or, for backends that are no kernel, the same text in
-    the interpreter."""
-
-    def __init__(
-        self,
-        robot: Tree,
-        rule: str,
-        solver: DynamicsBackend,
-        gravity: np.ndarray | None,
-        settings: StepSettings,
-        engine: Engine,
-    ) -> None:
-        self.robot, self.rule, self.solver, self.gravity = robot, rule, solver, gravity
-        self.settings = settings
-        self.constants = (*constants_of(robot, gravity), settings.table)
-        self.call: Callable[..., int] = self._tried
-        self.bound: BoundEntry | None = None
-        if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
-            entry = step_entry(rule, type(solver).entry)
-            self.constants = (*solver.constants(robot, gravity), settings.table)
-            n = (robot.nv,)
-            inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,))
-            self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
-            self.call = self._first_call
-        elif engine == "specialized" and robot.nv:
-            raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
-
-    def _first_call(self, *arrays: Any) -> int:
-        """Let the code be found, and call it without a detour from then on."""
-        assert self.bound is not None
-        status = self.bound.call(*arrays)
-        self.call = self.bound.call
-        return status
-
-    def run(self, *arrays: np.ndarray) -> int:
-        """Step one state or a batch: q, v, control, q_new, v_new, force, work; return the worst status."""
-        if arrays[0].ndim == 1:
-            status = self.call(*arrays)
-            # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
-            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
-        if self.bound is None:
-            return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
-        status = self.bound.batch(*arrays)
-        if status != BAD_LAYOUT:
-            return status
-        return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
-
-    def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
-        """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
-        robot = self.robot
-        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2)
-        try:
-            with np.errstate(all="ignore"):
-                self._interpreted(q, v, control, *results)
-        except ArithmeticError as error:
-            return error
-        except ValueError:  # what the sine of infinity raises in the interpreter
-            pass
-        return NonFiniteError("the state at the end of the step is not finite")
-
-    def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
-        """The step in the interpreter; what cannot be computed becomes NaN, and a status."""
-        try:
-            with np.errstate(all="ignore"):
-                return self._interpreted(q, v, control, *results)
-        except (ArithmeticError, ValueError):
-            for result in results:
-                result[:] = np.nan
-            return NOT_FINITE
-
-    def _interpreted(self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any) -> int:
-        """The kernel's own text, with the forward dynamics that the backend has in Python."""
-        robot, (ints, reals) = self.robot, constants_of(self.robot, self.gravity)
-        if not robot.nv:
-            work[:] = 0.0
-            return FINE
-        tree = tree_tables(ints, reals)
-        s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
-
-        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
-            self._refuse_infinite(moved.armature)
-            qdd[:] = self.solver.forward_dynamics(robot, at, velocity, tau, None, self.gravity, moved.armature)
-            return FINE
-
-        actuate(tree, s, q, v, control, force)
-        status = RULES[self.rule](tree, s, q, v, force, q_new, v_new, work, m, forward, None)
-        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
-        return int(status) if finite else NOT_FINITE
-
-    def _refuse_infinite(self, diagonal: np.ndarray) -> None:
-        if not np.isfinite(diagonal).all():
-            joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
-            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
-
-
 def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
     """Warn of joints whose Coulomb friction an integrator leaves out, `stacklevel` calls from here."""
     if not robot.friction.any() or plugins.get("integrators", integrator).friction:
@@ -365,33 +279,3 @@ def warn_of_limits(robot: Tree, stacklevel: int) -> None:
             EffortWarning,
             stacklevel=stacklevel,
         )
-
-
-def compiled_rule(integrator: str) -> str:
-    """Return the compiled rule of an integrator; raises UnknownNameError, and UnsupportedError where it has none."""
-    method = plugins.get("integrators", integrator)
-    if isinstance(method, CompiledRule):
-        return method.rule
-    names = ", ".join(repr(name) for name in sorted(RULES))
-    raise UnsupportedError(f"integrator {integrator!r} is not compiled: take one of {names}, or treesim.Simulation")
-
-
-def forward_solver(robot: Tree, backend: str) -> Any:
-    """Return the backend of a name; for "auto", the one that it takes. Raises UnsupportedError for a joint's type."""
-    solver = plugins.get("dynamics", backend)
-    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
-    check_supported(solver, robot)
-    return solver
-
-
-def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
-    """Whether a backend is one kernel, which a step can call."""
-    return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
-
-
-def forward_kernel(robot: Tree, backend: str) -> CompiledBackend:
-    """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
-    solver = forward_solver(robot, backend)
-    if _has_kernel(solver):
-        return solver
-    raise UnsupportedError(f"backend {backend!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

@@ -10,7 +10,8 @@ from tests import trees
 from treesim import plugins
 from treesim.kernels.limits import UNLIMITED, within
 from treesim.kernels.numbers import select
-from treesim.stepper import Stepper, compiled_rule, forward_kernel
+from treesim.step_code import compiled_rule, forward_kernel
+from treesim.stepper import Stepper
 
 ROBOT = trees.tree("random_a")
 BACKENDS = [

@@ -204,22 +204,22 @@ def carried_step_entry(name, dynamics):
 
 
 @lru_cache(maxsize=64)
-def policy_step_entry(name, dynamics):
-    """The same, under the control u that a policy takes at the k-th step, from parameters p, and holds for so many
-    substeps, of which this is the j-th; for traces:
-    (ints, reals, settings, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new)."""
-    one_step = carried_step_entry(name, dynamics)
+def policy_step_entry(one_step):
+    """The step of an entry (*constants, q, v, control, q_new, v_new), whose last constant is `settings`, under the
+    control u that a policy takes at the k-th step, from parameters p, and holds for so many substeps, of which this is
+    the j-th; for traces: (*constants, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new)."""
+    count = 2 + len(one_step.signature.tables)
 
-    def policy_step_states(
-        ints, reals, settings, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new
-    ):
+    def policy_step_states(*given):
+        constants, settings = given[:count], given[count - 1]
+        policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new = given[count:]
         wanted = policy(substeps * settings[0] * k[0], q, v, p)
         for i in range(len(wanted)):
             u_new[i] = select(less(j[0], 0.5), wanted[i], u[i])
         last = less(substeps - 1.5, j[0])
         k_new[0] = k[0] + last
         j_new[0] = (j[0] + 1) * (1 - last)
-        return one_step(ints, reals, settings, q, v, u_new, q_new, v_new)
+        return one_step(*constants, q, v, u_new, q_new, v_new)
 
     policy_step_states.__name__ = f"policy_{one_step.__name__}"
     return policy_step_states

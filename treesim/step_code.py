@@ -1,0 +1,178 @@
+"""The compiled code of one time step, by a rule and a backend, or the same text in the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from . import plugins
+from .dynamics.auto import Auto
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported
+from .dynamics.tables import constants_of
+from .engine.call.bound_entry import BoundEntry
+from .engine.call.evaluate import run_states
+from .engine.fastcall import BAD_LAYOUT
+from .errors import NonFiniteError, UnsupportedError
+from .integrators.base import CompiledRule
+from .kernels.rows import held_tables, row_memory
+from .kernels.status import FINE, NOT_FINITE
+from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
+from .kernels.tables import tree_tables
+from .kernels.world_step import RULES_WITH_ROWS, world_step_entry
+from .model.tree import Tree
+from .step_settings import StepSettings
+from .types import Engine
+from .world import World
+
+
+class StepCode:
+    """Compiled code for one step of single states and of batches, or, for backends that are no kernel, the same text in
+    the interpreter."""
+
+    def __init__(
+        self,
+        world: World,
+        rule: str,
+        solver: DynamicsBackend,
+        gravity: np.ndarray | None,
+        settings: StepSettings,
+        engine: Engine,
+    ) -> None:
+        self.world = world
+        self.robot = robot = world.robot
+        self.rule, self.solver, self.gravity = rule, solver, gravity
+        self.settings = settings
+        self.constants = (*constants_of(robot, gravity), settings.table)
+        self.call: Callable[..., int] = self._tried
+        self.bound: BoundEntry | None = None
+        if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
+            entry = (world_step_entry if world.m else step_entry)(rule, type(solver).entry)
+            self.constants = (*solver.constants(robot, gravity), *world.held, settings.table)
+            rows = ((world.m,), (world.m,)) if world.m else ()
+            n = (robot.nv,)
+            inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
+            self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            self.call = self._first_call
+        elif engine == "specialized" and robot.nv:
+            raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Let the code be found, and call it without a detour from then on."""
+        assert self.bound is not None
+        status = self.bound.call(*arrays)
+        self.call = self.bound.call
+        return status
+
+    def row_results(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot."""
+        m = self.world.m
+        return (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+
+    def run(self, *arrays: np.ndarray) -> int:
+        """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
+        status."""
+        if arrays[0].ndim == 1:
+            status = self.call(*arrays)
+            # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+        if self.bound is None:
+            return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
+        status = self.bound.batch(*arrays)
+        if status != BAD_LAYOUT:
+            return status
+        return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
+
+    def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
+        robot = self.robot
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *self.row_results()
+        try:
+            with np.errstate(all="ignore"):
+                self._interpreted(q, v, control, *results)
+        except ArithmeticError as error:
+            return error
+        except ValueError:  # what the sine of infinity raises in the interpreter
+            pass
+        return NonFiniteError("the state at the end of the step is not finite")
+
+    def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
+        """The step in the interpreter; what cannot be computed becomes NaN, and a status."""
+        try:
+            with np.errstate(all="ignore"):
+                return self._interpreted(q, v, control, *results)
+        except (ArithmeticError, ValueError):
+            for result in results:
+                result[:] = np.nan
+            return NOT_FINITE
+
+    def _interpreted(
+        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
+    ) -> int:
+        """The kernel's own text, with the forward dynamics that the backend has in Python."""
+        robot, (ints, reals) = self.robot, constants_of(self.robot, self.gravity)
+        if not robot.nv:
+            work[:] = 0.0
+            return FINE
+        tree = tree_tables(ints, reals)
+        s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
+
+        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
+            self._refuse_infinite(moved.armature)
+            qdd[:] = self.solver.forward_dynamics(robot, at, velocity, tau, None, self.gravity, moved.armature)
+            return FINE
+
+        actuate(tree, s, q, v, control, force)
+        moved = q, v, force, q_new, v_new, work
+        if rows:
+            held = held_tables(*self.world.constants)
+            rule = RULES_WITH_ROWS[self.rule]
+            status = rule(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
+        else:
+            status = RULES[self.rule](tree, s, *moved, m, forward, None)
+        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
+        return int(status) if finite else NOT_FINITE
+
+    def _refuse_infinite(self, diagonal: np.ndarray) -> None:
+        if not np.isfinite(diagonal).all():
+            joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def compiled_rule(integrator: str) -> str:
+    """Return the compiled rule of an integrator; raises UnknownNameError, and UnsupportedError where it has none."""
+    method = plugins.get("integrators", integrator)
+    if isinstance(method, CompiledRule):
+        return method.rule
+    names = ", ".join(repr(name) for name in sorted(RULES))
+    raise UnsupportedError(f"integrator {integrator!r} is not compiled: take one of {names}, or treesim.Simulation")
+
+
+def check_rows(world: World, integrator: str) -> None:
+    """Raise UnsupportedError for an integrator that cannot hold a world's rows, UnknownNameError for no integrator."""
+    method = plugins.get("integrators", integrator)
+    if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
+        names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
+        raise UnsupportedError(f"integrator {integrator!r} cannot hold the {world.m} rows of {world!r}: take {names}")
+
+
+def forward_solver(robot: Tree, backend: str) -> Any:
+    """Return the backend of a name; for "auto", the one that it takes. Raises UnsupportedError for a joint's type."""
+    solver = plugins.get("dynamics", backend)
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    check_supported(solver, robot)
+    return solver
+
+
+def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
+    """Whether a backend is one kernel, which a step can call."""
+    return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
+
+
+def forward_kernel(robot: Tree, backend: str) -> CompiledBackend:
+    """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
+    solver = forward_solver(robot, backend)
+    if _has_kernel(solver):
+        return solver
+    raise UnsupportedError(f"backend {backend!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

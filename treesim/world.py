@@ -1,0 +1,236 @@
+"""A world: a robot, and what holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .display import Shown
+from .dynamics.tables import constants_of
+from .engine.call.evaluate import Argument, coerce
+from .errors import ArgumentError, ConvergenceError
+from .kernels.rows import row_gaps_states
+from .model.given import checked_robot
+from .model.quaternions import unit_quaternions
+from .model.states import on_states
+from .model.tree import Tree
+from .operational.frames import frame_pose
+
+CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
+CLOSE_STEPS = 100
+PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
+
+
+class World(Shown):
+    """A robot with frames that are held, and loops that are closed: what steppers, simulations and rollouts move.
+
+    robot: the tree. constraints: FrameConstraint and LoopConstraint objects, with no target, damping or stiffness: rows
+    of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
+    not given, at the one that it has in the configuration q (nq,), the neutral one by default. The first frame of a
+    loop is held to the second.
+    Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
+    rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
+    velocities alone (a wheel's, a skate's). Rows may repeat others.
+    Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
+    UnknownNameError (frames), NonFiniteError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", "linear")])
+        <World of 'ur5': 3 rows of 1 constraint>
+    """
+
+    robot: Tree
+    constraints: tuple[Constraint, ...]
+    tables: ConstraintTables
+    constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
+
+    def __init__(
+        self, robot: Tree, constraints: Constraint | Sequence[Constraint] = (), q: ArrayLike | None = None
+    ) -> None:
+        if isinstance(robot, World):
+            raise ArgumentError("robot is a World already: give its robot, and all constraints")
+        checked_robot(robot)
+        given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
+        placed = _configuration(robot, q)
+        tables = constraint_tables(robot, given)
+        if given and not robot.nv:
+            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
+        held = tuple(_held(robot, c, placed) for c in given)
+        geometry = tables.geometry.copy()
+        for c, constraint in enumerate(held):
+            if isinstance(constraint, FrameConstraint):
+                pose = np.asarray(constraint.pose, float)
+                geometry[24 * c + 12 : 24 * c + 24] = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+        self._set("robot", robot)
+        self._set("constraints", held)
+        self._set("tables", tables)
+        self._set("constants", (tables.layout, geometry, _closure(held, tables)))
+        for array in self.constants:
+            array.setflags(write=False)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a World does not change: make another one with other {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return World, (self.robot, self.constraints)
+
+    def __repr__(self) -> str:
+        count = len(self.constraints)
+        return f"<World of {self.robot.name!r}: {self.m} rows of {count} constraint{'s' * (count != 1)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("robot", self.robot), *((c.label, c) for c in self.constraints)]
+
+    @property
+    def held(self) -> tuple[np.ndarray, ...]:
+        """What kernels read of the rows, behind the robot's tables; nothing where there are none."""
+        return self.constants if self.m else ()
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.tables.rows)
+
+    def gaps(self, q: ArrayLike) -> np.ndarray:
+        """Return how far frames are from where they are held (..., m) at q (..., nq), along the rows [m, rad]: of
+        rotations the sine of the angle; 0 for rows that hold velocities alone. Raises ArgumentError. Cost O(N + m)."""
+        return self._gaps(q)[0]
+
+    def jacobian(self, q: ArrayLike) -> np.ndarray:
+        """Return J (..., m, nv) at q (..., nq): J v are the velocities of all rows [m/s, rad/s]; a second frame's are
+        subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
+        return self._gaps(q)[1]
+
+    def _gaps(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """The gaps (..., m), and the rows' Jacobian (..., m, nv)."""
+        if not self.m:
+            batch = np.shape(q)[:-1]
+            return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv))
+        constants = (*constants_of(self.robot), *self.constants)
+        gap, jacobian = on_states(row_gaps_states, self.robot, constants, {"q": q})
+        return gap, jacobian
+
+    def close(self, q: ArrayLike) -> np.ndarray:
+        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps.
+
+        Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
+        """
+        q = _configuration(self.robot, q)
+        gap, J = self._gaps(q)
+        for _ in range(CLOSE_STEPS):
+            if np.abs(gap).max(initial=0.0) < 1e-14:
+                break
+            step = np.linalg.lstsq(J * (np.abs(self.closed) > 0)[:, None], -gap, rcond=1e-10)[0]
+            length = 1.0
+            while length > 1e-6:
+                trial = self.robot.integrate(q, length * step)
+                found, J_there = self._gaps(trial)
+                if np.abs(found).max() < np.abs(gap).max():
+                    break
+                length /= 2
+            else:
+                break
+            q, gap, J = trial, found, J_there
+        if np.abs(gap).max(initial=0.0) > 1e-9:
+            raise ConvergenceError(f"no configuration was found in which {self._worst(gap)} is closed", q, None, gap)
+        return q
+
+    @property
+    def closed(self) -> np.ndarray:
+        """1 for rows (m,) whose gaps are closed, 0 for those that hold velocities alone."""
+        return self.constants[2][: self.m]
+
+    def start(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one."""
+        if not self.m:
+            return q
+        gap = self.gaps(q)
+        if np.abs(gap).max(initial=0.0) > CLOSED:
+            k = np.unravel_index(np.abs(gap).argmax(), gap.shape)
+            state = f"q0[{k[0]}]" if gap.ndim > 1 else "q0"
+            raise ArgumentError(
+                f"{state}: {self._worst(gap[k[:-1]])} is open: start from world.close(q0), or hold frames where they "
+                f"are in q0, with World(robot, constraints, q=q0)"
+            )
+        open_states = np.abs(gap).max(axis=-1, initial=0.0) > 1e-13
+        if open_states.any():
+            q = q.copy()
+            q[open_states] = [self.close(one) for one in np.atleast_2d(q[open_states])]
+        return q
+
+    def _worst(self, gap: np.ndarray) -> str:
+        r = int(np.abs(gap).argmax())
+        return f"{self.tables.name_of_row(r)} (gap {gap[r]:.3g})"
+
+
+def as_world(robot: Tree | World) -> World:
+    """Return a world as it is, and a robot as one in which nothing holds it; raises ArgumentError for others."""
+    return robot if isinstance(robot, World) else World(checked_robot(robot))
+
+
+def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
+    if q is None:
+        return robot.neutral()
+    found = coerce(Argument("q", q, (robot.nq,)))
+    if found.ndim != 1:
+        raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {found.shape}")
+    return unit_quaternions(robot, "q", found.astype(float))
+
+
+def _held(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
+    """The constraint with the pose that it holds."""
+    for name in ("target", "damping", "stiffness"):
+        value = getattr(constraint, name)
+        if value is not None and np.any(np.asarray(value)):
+            raise ArgumentError(
+                f"{name} of {constraint.label}: a World holds frames without it, since steps close gaps; "
+                f"constrained_dynamics takes it"
+            )
+    if isinstance(constraint, LoopConstraint):
+        return constraint
+    pose = frame_pose(robot, q, constraint.frame) if constraint.pose is None else constraint.pose
+    label = f"pose of {constraint.label}"
+    given = coerce(Argument(label, pose, (4, 4)))
+    R = given[..., :3, :3]
+    if given.shape != (4, 4) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+        raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
+    return replace(constraint, pose=np.array(given, float))
+
+
+def _closure(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:
+    """What `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free axes."""
+    closed, whole, axes = [np.empty(0)], np.zeros(len(constraints)), np.zeros((len(constraints), 3))
+    for c, constraint in enumerate(constraints):
+        R = tables.rows[tables.start[c] : tables.start[c + 1]]
+        size = np.abs(R).max(axis=1)
+        linear = np.abs(R[:, 3:]).max(axis=1) <= PLAIN * size
+        angular = np.abs(R[:, :3]).max(axis=1) <= PLAIN * size
+        local = constraint.reference != "world"
+        shifts = linear & (not local or _rank(R[linear, :3]) == 3)
+        turns, count = R[angular, 3:], _rank(R[angular, 3:])
+        if count == 2 and (local or isinstance(constraint, FrameConstraint)):
+            free = np.linalg.svd(turns)[2][2]
+            axes[c] = free if local else _rotation(constraint).T @ free
+        whole[c] = 0.5 * (count == 3)
+        rotations = angular & (count == 3 or axes[c].any())
+        closed.append((shifts | rotations).astype(float))
+    return np.concatenate([*closed, whole, axes.ravel()])
+
+
+def _rank(rows: np.ndarray) -> int:
+    return int(np.linalg.matrix_rank(rows)) if len(rows) else 0
+
+
+def _rotation(constraint: Constraint) -> np.ndarray:
+    """The rotation (3, 3) that a frame is held at."""
+    assert isinstance(constraint, FrameConstraint)
+    return np.asarray(constraint.pose, float)[:3, :3]
