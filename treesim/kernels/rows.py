@@ -36,7 +36,7 @@ from .rotations import compose
 from .spatial import Motion, motion_to_child
 from .tables import body_transform_at, force_at, motion_at, put_force, put_motion, transform_at
 
-REGULAR = 1e-4  # part of its diagonal that is added to G: rows that repeat others share their impulse
+REGULAR = 1e-3  # part of its diagonal that is added to G: rows that repeat others share their impulse
 REFINEMENTS = 2  # of the impulses, which take the error of what was added away
 WORLD = {"layout": "TableOfIntegers", "geometry": "TableOfReals", "closure": "TableOfReals"}  # tables of an entry
 TINY = 1e-30  # keeps rows that nothing moves free of 0/0
