@@ -154,7 +154,7 @@ class ControlledRobot:
         return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
 
     def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
-        substeps = substeps_of(rule, dt, self.substeps)
+        substeps = substeps_of(self.robot, rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver = forward_solver(self.robot, self.backend)
         return StepCode(self.world, rule, solver, self._gravity, settings, self._engine), substeps

@@ -148,7 +148,7 @@ def rollout(
     check_rows(world, integrator)
     rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
     warn_of_friction(robot, integrator, stacklevel=3)
-    substeps = substeps_of(rule, dt, substeps)
+    substeps = substeps_of(robot, rule, dt, substeps)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd).table
     law = controls if callable(controls) else None
     if law is not None:

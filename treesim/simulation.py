@@ -86,7 +86,7 @@ class Simulation(Shown):
         self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
         self._method = plugins.get("integrators", integrator)
         if isinstance(self._method, CompiledRule):
-            substeps_of(self._method.rule, self.dt, substeps)
+            substeps_of(robot, self._method.rule, self.dt, substeps)
         elif substeps is not None:
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         check_supported(plugins.get("dynamics", backend), robot)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control import checked_gain
-from .dynamics.functions import mass_matrix
-from .errors import ArgumentError, NonFiniteError, UnsupportedError
+from .dynamics.tables import constants_of
+from .errors import ArgumentError, UnsupportedError
+from .kernels.crba import mass_matrix_full_states
 from .kernels.limits import UNLIMITED
 from .kernels.step import COLUMNS
 from .model.given import whole_number
@@ -19,7 +20,8 @@ from .model.tree import Tree
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
 MOST_SUBSTEPS = 1000
-STIFF = 2.0  # of h d / m: above it, the mean of a step's damping would make the velocity change its sign
+TURN = 0.8  # rad, of a substep: what a joint may turn that has all the energy which gravity can give the robot
+MANY = 300  # degrees of freedom: the least inertias of more are not looked for, which takes their number's cube
 
 
 class StepSettings(NamedTuple):
@@ -59,19 +61,48 @@ def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.nd
     return StepSettings._table(robot, rule, h, kp, kd)
 
 
-def substeps_of(rule: str, dt: float, substeps: int | None) -> int:
-    """Return how many equal substeps a step of dt [s] has: what is asked for, else what the rule needs.
+def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
+    """Return how many equal substeps a step of dt [s] has: what is asked for, else what the rule needs, and the robot,
+    whose fastest joint turns by 0.8 rad in one at most.
 
     Raises ArgumentError for no whole number from 1 on, and for a dt that needs too many.
     """
     if substeps is not None:
         return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
-    needed = math.ceil(dt / LONGEST.get(rule, math.inf) - 1e-9) if rule in LONGEST else 1
+    if rule not in LONGEST:
+        return 1
+    longest = min(LONGEST[rule], TURN / max(fastest_rate(robot), TURN))
+    needed = math.ceil(dt / longest - 1e-9)
     if needed > MOST_SUBSTEPS:
         raise ArgumentError(
-            f"dt {dt:g} s would be {needed} substeps of {LONGEST[rule]:g} s: robots take steps of about 1e-4 to 1e-2 s"
+            f"dt {dt:g} s would be {needed} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
         )
     return max(1, needed)
+
+
+@lru_cache(maxsize=64)
+def fastest_rate(robot: Tree) -> float:
+    """Return a bound on how fast joints can become [rad/s, m/s] that start from rest: sqrt(2 E / I) with all energy E
+    that gravity can give the robot, and the least inertia I that a joint moves; joints of a floating base are left out.
+
+    0 where the mass matrix cannot be inverted, or has more than 300 rows. Cost: five mass matrices in the interpreter
+    and their inverses, once for each robot.
+    """
+    if robot.nv > MANY:
+        return 0.0
+    driven = [body.joint.type != "floating" for body in robot.bodies for _ in range(body.joint.nv)]
+    least = _lightest(robot)[np.array(driven, bool)].min(initial=np.inf)
+    return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
+
+
+def _energy_of_gravity(robot: Tree) -> float:
+    """A bound on half the span of the potential energy [J]: every body as far below its root as its joints allow."""
+    reach, total = [0.0], 0.0
+    for body in robot.bodies:
+        step = np.linalg.norm(body.joint.placement.translation) if body.joint.type != "floating" else 0.0
+        reach.append(reach[body.parent] + float(step))
+        total += body.inertia.mass * (reach[-1] + float(np.linalg.norm(body.inertia.com)))
+    return total * float(np.linalg.norm(robot.gravity))
 
 
 def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
@@ -91,15 +122,17 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
     return np.where(robot.friction > 0, 1.0, theta)
 
 
+@lru_cache(maxsize=64)
 def _lightest(robot: Tree) -> np.ndarray:
     """The least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
     1 / (M^-1)_kk; 0 where M cannot be inverted."""
-    rng = np.random.default_rng(0)
-    least = np.full(robot.nv, np.inf)
+    rng, tables = np.random.default_rng(0), constants_of(robot)
+    least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in (robot.neutral(), *(robot.random(rng) for _ in range(4))):
+        mass_matrix_full_states(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code
         try:
-            least = np.minimum(least, 1 / np.diag(np.linalg.inv(mass_matrix(robot, q))))
-        except (np.linalg.LinAlgError, NonFiniteError):
+            least = np.minimum(least, 1 / np.diag(np.linalg.inv(M)))
+        except np.linalg.LinAlgError:
             return np.zeros(robot.nv)
     return np.maximum(least, 0)
 

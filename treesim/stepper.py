@@ -160,7 +160,7 @@ class Stepper(Shown):
         self.threads = checked_threads(threads)
         check_rows(self.world, integrator)
         self.rule = compiled_rule(integrator)
-        self.substeps = substeps_of(self.rule, self.dt, substeps)
+        self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps

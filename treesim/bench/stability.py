@@ -85,7 +85,7 @@ def stability(
         for name in integrators:
             motion = _ours(robot, name, q0, v0, dt, steps, every, substeps)
             rule = getattr(plugins.get("integrators", name), "rule", None)
-            parts = 1 if rule is None else substeps_of(rule, dt, substeps)
+            parts = 1 if rule is None else substeps_of(robot, rule, dt, substeps)
             rows.append(_judged(robot, base, OURS, name, dt, parts, motion, (q0, v0)))
         for model in models:
             for name in model.integrators:

@@ -13,6 +13,7 @@ from .setup import SubstepsOption
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from ..bench.stability import Stability
     from ..compare.engines import EngineModel
@@ -120,6 +121,7 @@ def _installed() -> list[str]:
 
 def _table(rows: Sequence[Stability], duration: float) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=f"passive motion of {duration:g} s: energy, as parts of that in play", title_justify="left")
     for heading in ("robot", "base", "by", "integrator"):
@@ -129,19 +131,18 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
     for row in rows:
         table.add_row(
             row.robot, row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
-            _share(row.gained), _share(row.lost) if row.gained is None or row.lost is not None else "has losses",
+            _share(row.gained), "has losses" if row.lost is None and row.gained is not None else _share(row.lost),
             "" if row.in_play is None else f"{row.in_play:.3g}",
-            "to the end" if row.finite_until is None else f"[red]< {row.finite_until:.3g} s[/red]",
+            "to the end" if row.finite_until is None else Text(f"< {row.finite_until:.3g} s", "red"),
             f"{1e6 * row.step_s:.1f}", f"{row.dt / row.step_s:.0f}",
         )  # fmt: skip
     return table
 
 
-def _share(part: float | None) -> str:
-    if part is None:
-        return ""
-    text = f"{100 * part:.2g}"
-    return f"[red]{text}[/red]" if part > WRONG else text
+def _share(part: float | None) -> Text:
+    from rich.text import Text
+
+    return Text() if part is None else Text(f"{100 * part:.2g}", "red" if part > WRONG else "")
 
 
 def _summary(rows: Sequence[Stability]) -> str:
