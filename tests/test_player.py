@@ -1,5 +1,7 @@
 """The player: one clock, real time, events, and what happens when it cannot keep up."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -53,6 +55,15 @@ def test_states_are_the_simulation_s():
     played = player(Wall(), q0=np.full(6, 0.3))
     played.run(0.1)
     assert np.array_equal(played.q, run.q[-1]) and np.array_equal(played.v, run.v[-1])
+
+
+@pytest.mark.parametrize("way", [lambda played: pickle.loads(pickle.dumps(played)), copy.deepcopy])
+def test_copies_go_on_where_it_is(way):
+    played = player(Wall(), [], treesim.Simulation(ROBOT, controller=treesim.control.Hold(ROBOT, np.full(6, 0.2))))
+    played.run(0.1)
+    other = way(played)
+    assert other.t == played.t
+    assert np.array_equal(other.step(20).v, played.step(20).v) and other.steps == played.steps
 
 
 def test_speed_pause_step_and_reset():

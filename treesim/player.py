@@ -51,7 +51,8 @@ class Player(Shown):
     time that more than LATE s are missing a SlowWarning tells the pace that is reached. clock and sleep: those of the
     `time` module, or a test's.
     `post(event)` hands over a function of the player from any thread; it is called before the next frame, or while the
-    player is paused: it may pause, change the speed, or `reset` the state. Raises ArgumentError.
+    player is paused: it may pause, change the speed, or `reset` the state. A pickle or copy goes on where the player
+    is, without what belongs to its process: show, clock, and events. Raises ArgumentError.
 
     Example:
         >>> simulation = treesim.Simulation(treesim.load("ur5"))
@@ -89,6 +90,16 @@ class Player(Shown):
 
     def _facts(self) -> list[tuple[str, Any]]:
         return [("simulation", self.simulation), ("frames a second", self.fps), ("steps", self.steps)]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The simulation and where it is; what belongs to this process, show, the clock and waiting events, stays."""
+        return self.simulation, self.q, self.v, self.fps, self.speed, self.steps, self.paused
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        simulation, q, v, fps, speed, steps, paused = state
+        Player.__init__(self, simulation, q, v, fps=fps, speed=speed)
+        self.q, self.v, self.steps, self.paused = q, v, steps, paused
+        self._set_pace()
 
     @property
     def t(self) -> float:
