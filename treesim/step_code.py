@@ -154,7 +154,7 @@ def check_rows(world: World, integrator: str) -> None:
     method = plugins.get("integrators", integrator)
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
-        raise UnsupportedError(f"integrator {integrator!r} cannot hold the {world.m} rows of {world!r}: take {names}")
+        raise UnsupportedError(f"integrator {integrator!r} cannot hold {world!r}: take {names}")
 
 
 def forward_solver(robot: Tree, backend: str) -> Any:

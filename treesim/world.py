@@ -103,21 +103,21 @@ class World(Shown):
     def gaps(self, q: ArrayLike) -> np.ndarray:
         """Return how far frames are from where they are held (..., m) at q (..., nq), along the rows [m, rad]: of
         rotations the sine of the angle; 0 for rows that hold velocities alone. Raises ArgumentError. Cost O(N + m)."""
-        return self._gaps(q)[0]
+        return self._look(q)[0]
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
         """Return J (..., m, nv) at q (..., nq): J v are the velocities of all rows [m/s, rad/s]; a second frame's are
         subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
-        return self._gaps(q)[1]
+        return self._look(q)[1]
 
-    def _gaps(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """The gaps (..., m), and the rows' Jacobian (..., m, nv)."""
+    def _look(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The gaps (..., m), the rows' Jacobian (..., m, nv), and cosines of the frames' turns (..., C)."""
         if not self.m:
             batch = np.shape(q)[:-1]
-            return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv))
+            return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
         constants = (*constants_of(self.robot), *self.constants)
-        gap, jacobian = on_states(row_gaps_states, self.robot, constants, {"q": q})
-        return gap, jacobian
+        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q})
+        return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
         """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps.
@@ -125,24 +125,31 @@ class World(Shown):
         Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
         """
         q = _configuration(self.robot, q)
-        gap, J = self._gaps(q)
+        gap, J, cosine = self._look(q)
         for _ in range(CLOSE_STEPS):
             if np.abs(gap).max(initial=0.0) < 1e-14:
                 break
-            step = np.linalg.lstsq(J * (np.abs(self.closed) > 0)[:, None], -gap, rcond=1e-10)[0]
-            length = 1.0
-            while length > 1e-6:
-                trial = self.robot.integrate(q, length * step)
-                found, J_there = self._gaps(trial)
-                if np.abs(found).max() < np.abs(gap).max():
-                    break
-                length /= 2
-            else:
+            step = np.linalg.lstsq(J * self.closed[:, None], -gap, rcond=1e-10)[0]
+            nearer = self._nearer(q, step, np.abs(gap).max())
+            if nearer is None:
                 break
-            q, gap, J = trial, found, J_there
-        if np.abs(gap).max(initial=0.0) > 1e-9:
-            raise ConvergenceError(f"no configuration was found in which {self._worst(gap)} is closed", q, None, gap)
+            q, (gap, J, cosine) = nearer
+        if np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any():
+            raise ConvergenceError(
+                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
+                f"the robot reaches it",
+                q, None, gap,
+            )  # fmt: skip
         return q
+
+    def _nearer(self, q: np.ndarray, step: np.ndarray, largest: float) -> tuple[np.ndarray, Any] | None:
+        """The first of q (+) step, q (+) step / 2, ... whose gaps are smaller, and how it looks there."""
+        for halvings in range(20):
+            trial = self.robot.integrate(q, step / 2**halvings)
+            found = self._look(trial)
+            if np.abs(found[0]).max() < largest:
+                return trial, found
+        return None
 
     @property
     def closed(self) -> np.ndarray:
@@ -153,21 +160,27 @@ class World(Shown):
         """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one."""
         if not self.m:
             return q
-        gap = self.gaps(q)
-        if np.abs(gap).max(initial=0.0) > CLOSED:
-            k = np.unravel_index(np.abs(gap).argmax(), gap.shape)
-            state = f"q0[{k[0]}]" if gap.ndim > 1 else "q0"
+        gap, _, cosine = self._look(q)
+        largest = np.abs(gap).max(axis=-1, initial=0.0)
+        wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
+        if wrong.any():
+            k = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            state = f"q0[{k[0]}]" if k else "q0"
             raise ArgumentError(
-                f"{state}: {self._worst(gap[k[:-1]])} is open: start from world.close(q0), or hold frames where they "
-                f"are in q0, with World(robot, constraints, q=q0)"
+                f"{state} leaves open {self._open(gap[k], cosine[k])}: start from world.close(q0), or hold frames "
+                f"where they are in q0, with World(robot, constraints, q=q0)"
             )
-        open_states = np.abs(gap).max(axis=-1, initial=0.0) > 1e-13
-        if open_states.any():
+        inexact = largest > 1e-13
+        if inexact.any():
             q = q.copy()
-            q[open_states] = [self.close(one) for one in np.atleast_2d(q[open_states])]
+            q[inexact] = [self.close(one) for one in np.atleast_2d(q[inexact])]
         return q
 
-    def _worst(self, gap: np.ndarray) -> str:
+    def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
+        """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
+        if (cosine < 0).any():
+            c = int(cosine.argmin())
+            return f"{self.constraints[c].label} (turned by {np.degrees(np.arccos(cosine[c])):.0f} degrees)"
         r = int(np.abs(gap).argmax())
         return f"{self.tables.name_of_row(r)} (gap {gap[r]:.3g})"
 
@@ -203,7 +216,10 @@ def _held(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
     R = given[..., :3, :3]
     if given.shape != (4, 4) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
-    return replace(constraint, pose=np.array(given, float))
+    U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
+    exact = np.array(given, float)
+    exact[:3, :3] = U @ V
+    return replace(constraint, pose=exact)
 
 
 def _closure(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:

@@ -28,7 +28,7 @@ from .constraints import (
 )
 from .entry import entry
 from .kinematics import body_velocity, place_bodies, zero_motion
-from .linear import Vector, add, cross, rotate, scale, sub
+from .linear import Vector, add, cross, dot, rotate, scale, sub
 from .numbers import maximum, sqrt
 from .pv_solver import gather_inward
 from .rjk import zero_force
@@ -210,8 +210,21 @@ def gaps(tree, held, q, W, out):
             out[r] = held.closed[r] * row_dot(task.R, r, gap)
 
 
-def row_gaps(tree, q, gap, jacobian, held, r):
-    """The gaps of all rows at q, and their Jacobian J."""
+def cosines(held, W, out):
+    """out = the cosine of the angle by which each constraint's frame is turned from where it belongs (C,); 1 where no
+    rotations are held."""
+    task = held.task
+    for c in range(task.reference.size):
+        found = compose(transform_at(W, task.body[c, 0]), transform_at(task.offset, 2 * c)).R
+        belongs = compose(transform_at(W, task.body[c, 1]), transform_at(task.offset, 2 * c + 1)).R
+        free = Vector(held.axis[c, 0], held.axis[c, 1], held.axis[c, 2])
+        out[c] = 1 + dot(rotate(belongs, free), rotate(found, free)) - dot(free, free)
+        for k in range(3):
+            out[c] += held.whole[c] * (dot(column(belongs, k), column(found, k)) - 1)
+
+
+def row_gaps(tree, q, gap, jacobian, cosine, held, r):
+    """The gaps of all rows at q, their Jacobian J, and the constraints' cosines, which tell a half turn from none."""
     place_bodies(tree, q, r.W)
     start_outward(tree, q, r.still, np.empty((0, 6), q.dtype), r.X, r.V, r.C, r.IA, r.pA)
     constraint_rows(held.task, r.W, r.V, r.A, r.bias)
@@ -222,6 +235,7 @@ def row_gaps(tree, q, gap, jacobian, held, r):
         for i in range(gap.size):
             jacobian[i, k] = r.lacking[i]
     gaps(tree, held, q, r.W, gap)
+    cosines(held, r.W, cosine)
 
 
 def gaps_memory(tree, layout, geometry, closure, q):
@@ -234,11 +248,5 @@ def gaps_memory(tree, layout, geometry, closure, q):
 
 
 row_gaps_states = entry(
-    row_gaps,
-    gaps_memory,
-    WORLD,
-    ROWS,
-    q="nq",
-    gap="-> m",
-    jacobian="-> m, nv",
+    row_gaps, gaps_memory, WORLD, {**ROWS, "C": "layout[0]"}, q="nq", gap="-> m", jacobian="-> m, nv", cosine="-> C"
 )
