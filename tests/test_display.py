@@ -68,6 +68,7 @@ STEPPER = treesim.Stepper(ROBOT, 1e-2)
 STATE = STEPPER.reset(np.zeros((5, 2)))
 LINES = {
     "<Stepper of 'chain_2': implicit_midpoint, aba, dt 0.01 s in 20 parts>": STEPPER,
+    "<World of 'chain_2': 6 rows of 1 constraint>": treesim.World(ROBOT, treesim.FrameConstraint(ROBOT.body_names[1])),
     "<State: t = 0 s, 5 states>": STATE,
     "<Report: all stepped>": STEPPER.step(STATE)[1],
     "<Player of 'chain_2': t = 0 s, 2 x real time>": treesim.Player(treesim.Simulation(ROBOT), speed=2),
