@@ -125,8 +125,8 @@ class Stepper(Shown):
     backend: of `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
     kp (control - q) - kd v; without gains they are forces [N, N m]. Both stay within the effort limits.
     gravity (3,) [m/s^2], the robot's by default. substeps: equal parts of a step, by default as many as keep each
-    within what the integrator holds energies at (0.5 ms for "implicit_midpoint"). threads: of batches. engine: as in
-    `treesim.Dynamics`.
+    within what the integrator holds energies at (0.5 ms for "implicit_midpoint", less where joints move very little
+    inertia). threads: of batches. engine: as in `treesim.Dynamics`.
     Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle holds what it is made
     from. Raises ArgumentError, UnknownNameError, UnsupportedError (an integrator that is not compiled, a joint that the
     backend does not support, gains on a joint of several degrees of freedom).
