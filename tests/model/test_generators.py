@@ -55,7 +55,7 @@ def test_asimo_operational_space_of_hands_and_feet():
     ends = [robot.body_names.index(name) + 1 for name in
             ("left_arm_wrist_roll", "right_arm_wrist_roll", "left_leg_ankle_roll", "right_leg_ankle_roll")]  # fmt: skip
     depth = [robot.topology.dof_depth[robot.topology.last_dof[end] - 1] for end in ends]
-    assert 6 * sum(depth) == 312  # entries of J (Featherstone 2010, section 5)
+    assert 6 * sum(depth) == 312  # entries of J (Featherstone 2010, section 9)
 
 
 @pytest.mark.parametrize("name", trees.CATALOGUE)

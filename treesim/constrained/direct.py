@@ -13,7 +13,7 @@ class Direct(ForceSpaceMethod):
     """Constraint forces by a Cholesky factor of Λ⁻¹, which refuses constraints that depend on each other."""
 
     name = "direct"
-    source = "Featherstone 2010, section 2, with any method for the inverse operational inertia"
+    source = "Featherstone 2010, section 4, with any method for the inverse operational inertia"
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f = Λ gamma (..., m), and ones; raises ConstraintError naming a row that depends on others."""

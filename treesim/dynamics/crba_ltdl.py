@@ -10,5 +10,5 @@ class CrbaLtdl(CompiledBackend):
     """Mass matrix by CRBA, factored H = L' D L without fill-in."""
 
     name = "crba_ltdl"
-    capabilities = Capabilities(cost="O(n d^2)", source="Featherstone 2005, section 4")
+    capabilities = Capabilities(cost="O(n d^2)", source="Featherstone 2005, section 2")
     entry = forward_dynamics_ltdl_states

@@ -10,5 +10,5 @@ class CrbaLtl(CompiledBackend):
     """Mass matrix by CRBA, factored H = L' L without fill-in."""
 
     name = "crba_ltl"
-    capabilities = Capabilities(cost="O(n d^2)", source="Featherstone 2005, section 4")
+    capabilities = Capabilities(cost="O(n d^2)", source="Featherstone 2005, section 2")
     entry = forward_dynamics_ltl_states

@@ -149,7 +149,7 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     dof_parent: (n,) λe(1..n) in the papers' counting, as `Tree.dof_parent`. H: (n, n), symmetric positive definite,
     non-zero only along the tree's paths; its lower triangle is read. Raises ModelError (not a regular numbering),
     ArgumentError (shape, NaN, an entry off the pattern), SingularInertiaError naming the degree of freedom.
-    Cost D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 4.
+    Cost D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 2, costs in section 4.
 
     Example:
         >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])

@@ -14,7 +14,7 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the column (nnz,) of each number of a packed mass matrix.
 
     The numbers are M's lower triangle in compressed sparse rows: row k holds M_kj for the ancestors j of degree of
-    freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 3). So
+    freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 2). So
     `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
     packs a full matrix. Fresh arrays; O(nnz).
 

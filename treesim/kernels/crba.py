@@ -1,7 +1,7 @@
 """Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2; J91, s. 3).
 
 Row k of the packed matrix holds H_kj for the ancestors j of k, root first, and H_kk last; nothing else of H is ever
-non-zero (F05, section 3), so nothing else is stored.
+non-zero (F05, section 2), so nothing else is stored.
 """
 
 from __future__ import annotations

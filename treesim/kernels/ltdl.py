@@ -1,4 +1,4 @@
-"""Sparse factorization H = L' D L, L unit lower triangular, without fill-in (F05, section 4).
+"""Sparse factorization H = L' D L, L unit lower triangular, without fill-in (F05, section 2 and appendix).
 
 All matrices are packed by ancestor depth: the row of an ancestor of k is a prefix of the path of k, so every update
 is one run of neighbours in memory. D stands on the diagonal of L.
@@ -161,7 +161,7 @@ def solve_diagonal(dof_depth, row_start, L, x):
 
 
 def solve(dof_parent, dof_depth, row_start, L, x):
-    """x <- H^-1 x = L^-1 D^-1 L'^-1 x, in place (F05 eq. 12)."""
+    """x <- H^-1 x = L^-1 D^-1 L'^-1 x, in place (F05, appendix)."""
     solve_lower_transposed(dof_parent, dof_depth, row_start, L, x)
     solve_diagonal(dof_depth, row_start, L, x)
     solve_lower(dof_parent, dof_depth, row_start, L, x)

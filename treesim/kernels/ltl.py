@@ -1,4 +1,4 @@
-"""Sparse factorization H = L' L without fill-in (F05, section 4); matrices packed by ancestor depth."""
+"""Sparse factorization H = L' L without fill-in (F05, section 2); matrices packed by ancestor depth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Frames: Jacobians, velocities and the inverse operational-space inertia Λ^-1 = J H^-1 J' (F10).
 
 Rows of a frame are linear first, along the world's axes (about the frame's origin) or the frame's own.
-A row of a packed Jacobian holds the columns along its body's path, root first: nothing else is non-zero (F10 eq. 12).
+A row of a packed Jacobian holds the columns along its body's path, root first: nothing else is non-zero (F10, s. 5).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
 
 
 def blocks_of_frames(tree, bodies, offsets, W, reference, need, Omega, B, out):
-    """out = R Omega R', block by block (F10 eq. 60)."""
+    """out = R Omega R', block by block (F10 Figure 14, last line)."""
     for f in range(bodies.size):
         for g in range(f + 1):
             load_block(need, Omega, bodies[f], bodies[g], B)

@@ -1,4 +1,4 @@
-"""Λ^-1 = J H^-1 J' with the sparse factors of H (F10 section 4): only entries along the tasks' paths are touched."""
+"""Λ^-1 = J H^-1 J' with the sparse factors of H (F10, section 6): only entries along the tasks' paths are touched."""
 
 from __future__ import annotations
 

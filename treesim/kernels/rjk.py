@@ -1,6 +1,6 @@
 """Rodriguez, Jain and Kreutz-Delgado: articulated quantities, forward dynamics from them, and Omega = S H^-1 S'.
 
-Source: F10, appendix B (Figures 12-15) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
+Source: F10, appendix B (Figures 14 and 15) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
 where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Figure 15 is used with the order of every
 index pair corrected: the block (λ(i), λ(j)) may lie below the diagonal although i < j, and then its mirror image is
 meant. Joints with several degrees of freedom are treated one unit screw at a time, as in `aba`.
@@ -48,7 +48,7 @@ def zero_force(tree):
 
 
 def articulated_quantities(tree, q, X, P, U, D_inv):
-    """P, U = P S and D^-1 of every degree of freedom, inward (F10 Figure 12); G = U D^-1, tau-bar = 1 - G S'."""
+    """P, U = P S and D^-1 of every degree of freedom, inward (F10 Figure 14); G = U D^-1, tau-bar = 1 - G S'."""
     nothing = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
@@ -167,7 +167,7 @@ def propagate_rows(tree, i, X, U, D_inv, B):
 
 
 def diagonal_block(tree, i, X, U, D_inv, B):
-    """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 eq. 65), screw by screw."""
+    """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 Figure 14), screw by screw."""
     transform(body_transform_at(tree, X, i), B)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         screw = tree.screw[k]

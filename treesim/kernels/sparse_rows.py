@@ -1,4 +1,4 @@
-"""Rows that are non-zero only along paths of the tree, as a Jacobian's (F10 section 4): the operations on them.
+"""Rows that are non-zero only along paths of the tree, as a Jacobian's (F10, sections 5 and 8): the operations on them.
 
 Row r has entries for last[r], the last degree of freedom that moves it, and for its ancestors; they are packed by
 ancestor depth, root first: Y[r, depth]. The names and the costs are those of F10 Table 1, d_r entries in row r.

@@ -128,7 +128,7 @@ def featherstone_2005_humanoid() -> Tree:
 
 
 def asimo() -> Tree:
-    """Return the ASIMO-like humanoid of Featherstone 2010, section 5: 35 bodies, 40 degrees of freedom.
+    """Return the ASIMO-like humanoid of Featherstone 2010, section 9: 35 bodies, 40 degrees of freedom.
 
     A floating torso carries a head of three joints, two arms of seven joints, each palm with two fingers of one
     joint, and a waist joint with two legs of six joints. Figure 11, which draws it, was not at hand; this connectivity

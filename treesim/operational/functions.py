@@ -22,7 +22,7 @@ def inverse_operational_inertia(
     reference: "world" or "local" as in `frame_jacobian`. Symmetric, positive semi-definite; a frame fixed to the base
     has zero rows. Raises UnknownNameError (frame, method, reference), ArgumentError, NonFiniteError,
     SingularInertiaError.
-    Sources: Featherstone 2010, section 4 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
+    Sources: Featherstone 2010, section 6 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
     Sathya, Decre, Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
 
     Example:

@@ -10,5 +10,5 @@ class SparseLtdl(CompiledMethod):
     """Λ^-1 = Y_D Y_d' from the sparse factors H = L' D L."""
 
     name = "ltdl"
-    source = "Featherstone 2010, section 4"
+    source = "Featherstone 2010, section 6"
     entry = inverse_inertia_ltdl_states

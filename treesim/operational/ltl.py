@@ -10,5 +10,5 @@ class SparseLtl(CompiledMethod):
     """Λ^-1 = Y Y' from the sparse factor H = L' L."""
 
     name = "ltl"
-    source = "Featherstone 2010, section 4"
+    source = "Featherstone 2010, section 6"
     entry = inverse_inertia_ltl_states

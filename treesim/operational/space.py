@@ -45,7 +45,7 @@ class OperationalSpace(Shown):
     jbar (..., nv, m): J̄ = H^-1 J' Λ, the dynamically consistent inverse: J J̄ = 1 if rank is m, J J̄ J = J always.
     nullspace (..., nv, nv): N = 1 - J̄ J; J N = 0, N^2 = N, and N' tau leaves the tasks alone. bias (..., m):
     β = Jdot v - J H^-1 C, the tasks' acceleration without any forces but gravity's (C holds it) and f_ext.
-    inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 2.
+    inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 4.
 
     Example:
         >>> robot = treesim.load("ur5")

@@ -1,4 +1,4 @@
-"""A Jacobian that is stored and used along the tree's paths only (Featherstone 2010, section 4)."""
+"""A Jacobian that is stored and used along the tree's paths only (Featherstone 2010, sections 5 and 8)."""
 
 from __future__ import annotations
 
