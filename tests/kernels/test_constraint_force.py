@@ -215,7 +215,7 @@ def equations_of_groups(robot, tree, paths, g, state):
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
     for i in range(1, tree.n_bodies + 1):
         kernel.put_transform(w.X, i, kernel.body_transform(tree, i, state.q))
-    kernel.velocities(tree, w, state.v)
+    branches_first.velocities(tree, w, state.v)
     for i in range(1, tree.n_bodies + 1):
         kernel.body_bias(tree, w, i, state.v, state.tau)
     grouped.equations(tree, paths, w, g)
@@ -281,7 +281,7 @@ def test_exact_in_forty_digits(name, entry):
     state = random_state(robot)
     arguments = (state.q, state.v, state.tau, np.empty(0))
     with mpmath.workdps(40):
-        constants, shape = (robot.ints, robot.reals), [(robot.nv,)]
+        constants, shape = (robot.ints, trees.with_exact_rotations(robot)), [(robot.nv,)]
         qdd = run(entry, constants, arguments, shape, mpmath.mpf)[0]
         truth = run(forward_dynamics_states, constants, arguments, shape, mpmath.mpf)[0]
         error = max(abs(a - b) for a, b in zip(qdd, truth, strict=True)) / max(map(abs, truth))
@@ -289,10 +289,10 @@ def test_exact_in_forty_digits(name, entry):
 
 
 def operations(entry, n):
-    """Operations and the longest chain of them, on a chain of n bodies at rest."""
+    """Operations and the longest chain of them, on a chain of n bodies that moves."""
     robot, tally = make.chain(n), Tally()
     state = random_state(robot, 6)
-    arguments = (tally.variables(state.q), np.zeros(n), tally.variables(state.tau), np.empty(0))
+    arguments = (tally.variables(state.q), tally.variables(state.v), tally.variables(state.tau), np.empty(0))
     run(entry, (robot.ints, robot.reals), arguments, [(n,)], tally.number)
     return sum(tally.operations.values()), tally.depth
 

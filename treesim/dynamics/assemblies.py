@@ -62,7 +62,7 @@ class AssembliesBackend(CompiledBackend):
         N = robot.n_bodies
         tree = tree_tables(robot.ints, robot.reals)
         blocks = np.diff(layout.plan_tables(tree, self.integers(robot)).stage_start).tolist()
-        widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
+        widths = [N, *blocks, *reversed(blocks), N, *blocks, *reversed(blocks), N, 1]
         return staged(compiled(kernel.some_stages), (), (N + 1) * layout.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
 
     def explain(

@@ -44,6 +44,7 @@ from .entry import entry
 from .heavy_paths import (
     ACCELERATIONS,
     BIASES,
+    DOWN_SWEEP,
     ELIMINATION,
     EQUATIONS,
     HEADS,
@@ -52,13 +53,15 @@ from .heavy_paths import (
     STARTS,
     SUBSTITUTION,
     TRANSFORMS,
+    UP_SWEEP,
     VELOCITIES,
     heavy_paths,
     paths_in,
     sound_bodies,
     table_size,
 )
-from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .kinematics import base_acceleration, body_transform, zero_motion
+from .path_velocities import down_sweep, start_map, up_sweep, velocity
 from .spatial import (
     articulated,
     articulated_add,
@@ -90,7 +93,7 @@ from .tables import (
 MOST_LEFT = 1e-3  # of an acceleration, in a direction in which a joint holds
 BARE, LOST = 1, 2  # what may be unsound of a body: its inertia, or the constraint of its joint
 FREE = -1  # compliance of a free direction; no other is negative
-NUMBERS = 60 + 4 * 36 + 28  # per body
+NUMBERS = 72 + 4 * 36 + 28  # per body
 
 
 class Work(NamedTuple):
@@ -98,6 +101,7 @@ class Work(NamedTuple):
     and it does not yield, so that no formula needs to ask."""
 
     X: Any
+    P: Any  # with V, until that is final: the map from the velocity of the path's parent to the body's
     V: Any
     c: Any
     b: Any
@@ -118,14 +122,15 @@ class Work(NamedTuple):
 
 def work_in(B, memory):
     """The work memory of B bodies, base included, in a flat array that was zero at first."""
-    vectors = memory[12 * B : 60 * B].reshape((8, B, 6))
-    blocks = memory[60 * B : 204 * B].reshape((4, B, 6, 6))
+    transforms = memory[: 24 * B].reshape((2, B, 12))
+    vectors = memory[24 * B : 72 * B].reshape((8, B, 6))
+    blocks = memory[72 * B : 216 * B].reshape((4, B, 6, 6))
     return Work(
-        memory[: 12 * B].reshape((B, 12)),
+        transforms[0], transforms[1],
         vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7],
         blocks[0], blocks[1], blocks[2], blocks[3],
-        memory[204 * B : 225 * B].reshape((B, 21)), memory[225 * B : 231 * B].reshape((B, 6)),
-        memory[231 * B : 232 * B], memory[NUMBERS * B :],
+        memory[216 * B : 237 * B].reshape((B, 21)), memory[237 * B : 243 * B].reshape((B, 6)),
+        memory[243 * B : 244 * B], memory[NUMBERS * B :],
     )  # fmt: skip
 
 
@@ -283,24 +288,24 @@ def joint_acceleration(tree, w, i, qdd):
 # ---- all bodies
 
 
-def velocities(tree, w, v):
-    """Velocities of all bodies, outward."""
-    put_nothing(tree, w)
-    for i in range(1, tree.n_bodies + 1):
-        X = body_transform_at(tree, w.X, i)
-        put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
-
-
 def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
     """One of `shares` equal shares of stage s: the places from `low` to `high`."""
     what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
     low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
     if what == TRANSFORMS:
+        if share == 0:
+            put_nothing(tree, w)
         for place in range(low, high):
             i = paths.order[place]
             put_transform(w.X, i, body_transform(tree, i, q))
-    elif what == VELOCITIES and low < high:
-        velocities(tree, w, v)
+            start_map(tree, w.X, w.P, w.V, i, v)
+    elif what == UP_SWEEP:
+        up_sweep(paths, w, turn, low, high)
+    elif what == DOWN_SWEEP:
+        down_sweep(paths, w, turn, low, high)
+    elif what == VELOCITIES:
+        for place in range(low, high):
+            velocity(tree, paths, w, place)
     elif what == BIASES:
         for place in range(low, high):
             body_bias(tree, w, paths.order[place], v, tau)

@@ -22,13 +22,13 @@ from .constraint_force import (
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
+    put_nothing,
     soundness,
     start,
-    velocities,
     work_in,
 )
 from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, sound_bodies, table_size
-from .kinematics import body_transform
+from .kinematics import body_transform, body_velocity
 from .path_elimination import EXTRA, eliminate_matrix, eliminate_vector, substitute_path
 from .spatial import (
     articulated,
@@ -69,6 +69,14 @@ def main_chains(tree, q):
     keep_main(tree.parent, paths.heavy)
     lay_out(tree.parent, paths)
     return paths
+
+
+def velocities(tree, w, v):
+    """Velocities of all bodies, outward."""
+    put_nothing(tree, w)
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform_at(tree, w.X, i)
+        put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
 
 
 def yield_to_branch(tree, paths, w, branches, i, tau):

@@ -37,10 +37,9 @@ from .constraint_force import (
     joint_acceleration,
     put_where_held,
     soundness,
-    velocities,
     work_in,
 )
-from .constraint_force_branches_first import Branches, main_chains, move_branch, yield_to_branch
+from .constraint_force_branches_first import Branches, main_chains, move_branch, velocities, yield_to_branch
 from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
