@@ -34,6 +34,8 @@ from ..model.schedule import Schedule
 from ..model.states import on_states
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure
+from .block_counts import Counting, Stages
+from .path_stages import branches_first_stages, grouped_stages, path_stages
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
@@ -67,8 +69,8 @@ class HeavyPathBackend(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
-        solver = type(self).solver
-        return heavy_paths.schedule(self.name, self.paths(robot), solver.elimination_block, solver.substitution_block)
+        counting = Counting(robot)
+        return counting.schedule(self.name, path_stages(robot, self.paths(robot), type(self).solver, counting))
 
     def widths(self, robot: Tree) -> list[int]:
         """Return the number of independent blocks of every stage."""
@@ -187,7 +189,7 @@ class ConstraintForcePcr(HeavyPathBackend):
 class ChainsBackend(CompiledBackend):
     """Main chains of a tree by constraint forces; side branches on them in some other way."""
 
-    plan: ClassVar[Callable[..., Schedule]]
+    parts: ClassVar[Callable[[Tree, Counting], Stages]]
 
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
@@ -198,8 +200,8 @@ class ChainsBackend(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
-        tree = tree_tables(robot.ints, robot.reals)
-        return type(self).plan(self.name, constraint_force_branches_first.main_chains(tree, robot.reals), tree.parent)
+        counting = Counting(robot)
+        return counting.schedule(self.name, type(self).parts(robot, counting))
 
 
 class ConstraintForceGrouped(ChainsBackend):
@@ -212,7 +214,7 @@ class ConstraintForceGrouped(ChainsBackend):
         error_factor=100,
     )
     entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
-    plan = heavy_paths.grouped_schedule
+    parts = grouped_stages
 
 
 class ConstraintForceBranchesFirst(ChainsBackend):
@@ -223,4 +225,4 @@ class ConstraintForceBranchesFirst(ChainsBackend):
         cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
     )
     entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
-    plan = heavy_paths.branches_first_schedule
+    parts = branches_first_stages

@@ -12,15 +12,20 @@ from ..model.tree import Tree
 
 
 def schedule(robot: Tree, method: str = "tree_contraction") -> Schedule:
-    """Return the stages in which `method` eliminates the joints of `robot`, each of blocks that are independent.
+    """Return the stages of forward dynamics of `robot` by `method`, each of blocks that are independent.
 
-    method: a name of `scheduled_methods()`. The way back, from which forces and accelerations come, takes the same
-    stages in reverse. Raises UnknownNameError, and UnsupportedError for a backend that works body after body.
+    method: a name of `scheduled_methods()`. All stages are listed, from transforms to the accelerations of the joints,
+    with the operations of every block: counted as the kernel's own text does its work, the robot's constants known
+    (what they make free is not counted, and blocks without operations are left out). The sum is what `treesim cost`
+    counts, and the depth too. Raises UnknownNameError, and UnsupportedError for a backend that works body after body.
+    Cost: some milliseconds a body.
 
     Example:
         >>> from treesim.model import generators
-        >>> treesim.schedule(generators.asimo())
-        <Schedule of 'tree_contraction': 6 stages, 31 blocks, 15 at most>
+        >>> treesim.schedule(generators.chain(8), "constraint_force_cr")
+        <Schedule of 'constraint_force_cr': 22 stages, 6771 operations, 3418 on the critical path>
+        >>> treesim.schedule(generators.chain(8), "aba")  # body after body
+        <Schedule of 'aba': 24 stages, 1800 operations, 1800 on the critical path>
     """
     robot = checked_robot(robot)
     backend = plugins.get("dynamics", method)

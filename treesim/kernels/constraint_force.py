@@ -288,12 +288,11 @@ def joint_acceleration(tree, w, i, qdd):
 # ---- all bodies
 
 
-def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One of `shares` equal shares of stage s: the places from `low` to `high`."""
-    what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
-    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
+def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate, substitute):
+    """Stage s at the places from `low` to `high`; whoever does the first place also does row 0."""
+    what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == TRANSFORMS:
-        if share == 0:
+        if low == 0:
             put_nothing(tree, w)
         for place in range(low, high):
             i = paths.order[place]
@@ -339,6 +338,13 @@ def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, su
     elif what == JOINTS:
         for place in range(low, high):
             joint_acceleration(tree, w, paths.order[place], qdd)
+
+
+def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
+    """One of `shares` equal shares of stage s."""
+    first, end = paths.stages[s, 2], paths.stages[s, 3]
+    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
+    work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate, substitute)
 
 
 def soundness(w):

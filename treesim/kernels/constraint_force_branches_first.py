@@ -109,6 +109,15 @@ def move_branch(tree, w, branches, i, qdd):
     put_motion(w.a, i, a)
 
 
+def solve_equations(tree, paths, w, head):
+    """The forces across the joints of the main chain that begins at a place."""
+    eliminate_matrix(paths, w, head)
+    eliminate_vector(paths, w, head)
+    factorize(w.T[paths.order[head]], SIX)
+    start(tree, w, paths.order[head])
+    substitute_path(paths, w, head)
+
+
 def solve_chain(tree, paths, w, head, qdd):
     """The main chain that begins at a place: forces across its joints, then accelerations."""
     for place in range(head, paths.stop[head]):
@@ -117,11 +126,7 @@ def solve_chain(tree, paths, w, head, qdd):
     for place in range(head, paths.stop[head]):
         equation_matrix(tree, paths, w, paths.order[place])
         equation_vector(tree, paths, w, paths.order[place])
-    eliminate_matrix(paths, w, head)
-    eliminate_vector(paths, w, head)
-    factorize(w.T[paths.order[head]], SIX)
-    start(tree, w, paths.order[head])
-    substitute_path(paths, w, head)
+    solve_equations(tree, paths, w, head)
     for place in range(head, paths.stop[head]):
         acceleration(tree, paths, w, paths.order[place])
         joint_acceleration(tree, w, paths.order[place], qdd)
