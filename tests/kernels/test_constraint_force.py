@@ -14,6 +14,7 @@ from treesim.kernels import (
     constraint_force_cr,
     constraint_force_pcr,
     constraint_force_serial,
+    constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
@@ -23,9 +24,18 @@ from treesim.kernels.aba import eliminate_screw, forward_dynamics_states
 from treesim.kernels.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.constraint_force_branches_first import main_chains
 from treesim.kernels.heavy_paths import ELIMINATION, EQUATIONS, HEADS, paths_in, table_size
+from treesim.kernels.kinematics import body_transform
 from treesim.kernels.rjk import articulated_quantities
 from treesim.kernels.spatial import articulated, articulated_to_parent
-from treesim.kernels.tables import articulated_at, body_inertia, body_transform_at, force_at, transform_at, tree_tables
+from treesim.kernels.tables import (
+    articulated_at,
+    body_inertia,
+    body_transform_at,
+    force_at,
+    put_transform,
+    transform_at,
+    tree_tables,
+)
 from treesim.model import generators as make
 
 pytestmark = pytest.mark.nojit
@@ -39,7 +49,9 @@ every_tree = pytest.mark.parametrize("robot", TREES.values(), ids=TREES)
 def worked(robot, state, solver=path_elimination, until=None, shares=1):
     """Paths and work memory after all stages, or those before the first of the kind `until`; and qdd."""
     tree, table = tree_tables(robot.ints, robot.reals), np.zeros(table_size(robot.n_bodies), np.int64)
-    kernel.prepare(robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds)
+    constraint_force_stages.prepare(
+        robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
+    )
     paths = paths_in(robot.n_bodies, table)
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * (kernel.NUMBERS + solver.EXTRA)))
     qdd = np.zeros(robot.nv)
@@ -47,9 +59,9 @@ def worked(robot, state, solver=path_elimination, until=None, shares=1):
         if paths.stages[s, 0] == until:
             break
         for share in reversed(range(shares)):
-            kernel.stage(
+            constraint_force_stages.stage(
                 tree, paths, w, s, share, shares, *state[:2], state.tau, np.empty((0, 6)), qdd,
-                solver.eliminate, solver.substitute,
+                solver.eliminate_matrix, solver.eliminate_vector, solver.substitute,
             )  # fmt: skip
     return tree, paths, w, qdd
 
@@ -214,7 +226,7 @@ def test_groups_couple_to_their_neighbours_only(robot):
 def equations_of_groups(robot, tree, paths, g, state):
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
     for i in range(1, tree.n_bodies + 1):
-        kernel.put_transform(w.X, i, kernel.body_transform(tree, i, state.q))
+        put_transform(w.X, i, body_transform(tree, i, state.q))
     branches_first.velocities(tree, w, state.v)
     for i in range(1, tree.n_bodies + 1):
         kernel.body_bias(tree, w, i, state.v, state.tau)
@@ -255,7 +267,9 @@ def test_stages_of_a_chain_halve_it():
     counts = {}
     for name, solver in SOLVERS.items():
         table = np.zeros(table_size(100), np.int64)
-        kernel.prepare(robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds)
+        constraint_force_stages.prepare(
+            robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
+        )
         paths = paths_in(100, table)
         whats = paths.stages[: paths.sizes[1], 0].tolist()
         counts[name] = whats.count(ELIMINATION)

@@ -22,6 +22,7 @@ from ..kernels import (
     constraint_force_grouped,
     constraint_force_pcr,
     constraint_force_serial,
+    constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
@@ -144,12 +145,14 @@ def _unsound_bodies(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.
     """The bodies without inertia to divide by at one configuration, those that hang on others first."""
     tree, solver, at_rest = tree_tables(*constants), path_elimination, np.zeros(robot.nv)
     table = np.zeros(table_size(robot.n_bodies), np.int64)
-    kernel.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
+    constraint_force_stages.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
     paths = paths_in(robot.n_bodies, table)
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
-    functions = solver.eliminate, solver.substitute
+    functions = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
     for s in range(int(paths.sizes[1])):
-        kernel.stage(tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions)
+        constraint_force_stages.stage(
+            tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions
+        )
     yield from (i for i in paths.order.tolist() if w.unsound[i] == kernel.BARE)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..kernels import constraint_force as kernel
 from ..kernels import constraint_force_branches_first as branches_first
 from ..kernels import constraint_force_grouped as grouped
+from ..kernels import constraint_force_stages
 from ..kernels.heavy_paths import Paths
 from ..kernels.kinematics import body_transform, body_velocity
 from ..kernels.tables import body_transform_at, motion_at, put_motion, put_transform
@@ -25,8 +26,8 @@ def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Countin
     state = counting.q, counting.v, counting.tau, counting.f_ext, counting.qdd
 
     def work(stage: int, place: int) -> None:
-        solution = solver.eliminate, solver.substitute
-        kernel.work_at(counting.tree, paths, w, stage, place, place + 1, *state, *solution)
+        solution = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
+        constraint_force_stages.work_at(counting.tree, paths, w, stage, place, place + 1, *state, *solution)
 
     for s, (what, turn) in enumerate(paths.stages[: int(paths.sizes[1]), :2].tolist()):
         sizes = block_sizes(paths, s, solver.elimination_block, solver.substitution_block)

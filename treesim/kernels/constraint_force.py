@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .aba import velocity_product
 from .blocks import (
     SIX,
@@ -35,33 +33,11 @@ from .blocks import (
     copy,
     copy_vector,
     factor_inertia,
-    factorize,
     invert,
     solve,
     transform_rows,
 )
-from .entry import entry
-from .heavy_paths import (
-    ACCELERATIONS,
-    BIASES,
-    DOWN_SWEEP,
-    ELIMINATION,
-    EQUATIONS,
-    HEADS,
-    INERTIAS,
-    JOINTS,
-    STARTS,
-    SUBSTITUTION,
-    TRANSFORMS,
-    UP_SWEEP,
-    VELOCITIES,
-    heavy_paths,
-    paths_in,
-    sound_bodies,
-    table_size,
-)
-from .kinematics import base_acceleration, body_transform, zero_motion
-from .path_velocities import down_sweep, start_map, up_sweep, velocity
+from .kinematics import base_acceleration, zero_motion
 from .spatial import (
     articulated,
     articulated_add,
@@ -74,7 +50,6 @@ from .spatial import (
     motion_to_child,
     velocity_force,
 )
-from .status import FINE, NOT_FINITE, status_of
 from .tables import (
     articulated_at,
     body_inertia,
@@ -87,7 +62,6 @@ from .tables import (
     put_motion,
     put_transform,
     transform_at,
-    tree_tables,
 )
 
 MOST_LEFT = 1e-3  # of an acceleration, in a direction in which a joint holds
@@ -134,12 +108,10 @@ def work_in(B, memory):
     )  # fmt: skip
 
 
-# ---- one body
-
-
 def put_nothing(tree, w):
     """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
     put_transform(w.X, 0, transform_at(tree.placement, 0))
+    put_transform(w.P, 0, transform_at(tree.placement, 0))
     put_motion(w.V, 0, zero_motion(tree))
     put_motion(w.a, 0, base_acceleration(tree))
 
@@ -245,13 +217,6 @@ def hang_force(tree, w, i):
     put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), total))
 
 
-def head(tree, w, i):
-    """The first body of a path, all others eliminated: the factor of T_1, and what the parent feels."""
-    factorize(w.T[i], SIX)
-    hang_inertia(tree, w, i)
-    hang_force(tree, w, i)
-
-
 def start(tree, w, i):
     """x_1 = T_1^-1 (r_1 + X a_parent)."""
     put_where_held(w, i, w.r[i], motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])))
@@ -283,114 +248,3 @@ def joint_acceleration(tree, w, i, qdd):
         left += square * (w.compliance[i, c] == 0)
         size += square + w.a[i, c] * w.a[i, c]
     w.unsound[i] = max(w.unsound[i], LOST if MOST_LEFT * MOST_LEFT * size < left else 0)
-
-
-# ---- all bodies
-
-
-def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """Stage s at the places from `low` to `high`; whoever does the first place also does row 0."""
-    what, turn = paths.stages[s, 0], paths.stages[s, 1]
-    if what == TRANSFORMS:
-        if low == 0:
-            put_nothing(tree, w)
-        for place in range(low, high):
-            i = paths.order[place]
-            put_transform(w.X, i, body_transform(tree, i, q))
-            start_map(tree, w.X, w.P, w.V, i, v)
-    elif what == UP_SWEEP:
-        up_sweep(paths, w, turn, low, high)
-    elif what == DOWN_SWEEP:
-        down_sweep(paths, w, turn, low, high)
-    elif what == VELOCITIES:
-        for place in range(low, high):
-            velocity(tree, paths, w, place)
-    elif what == BIASES:
-        for place in range(low, high):
-            body_bias(tree, w, paths.order[place], v, tau)
-        if f_ext.shape[0] > 0:
-            for place in range(low, high):
-                i = paths.order[place]
-                put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
-    elif what == INERTIAS:
-        for place in range(low, high):
-            inverse_inertia(tree, paths, w, paths.order[place])
-            given_acceleration(tree, paths, w, paths.order[place])
-    elif what == EQUATIONS:
-        for place in range(low, high):
-            equation_matrix(tree, paths, w, paths.order[place])
-            equation_vector(tree, paths, w, paths.order[place])
-    elif what == ELIMINATION:
-        eliminate(paths, w, turn, low, high)
-    elif what == HEADS:
-        for place in range(low, high):
-            if paths.start[place] == place:
-                head(tree, w, paths.order[place])
-    elif what == STARTS:
-        for place in range(low, high):
-            if paths.start[place] == place:
-                start(tree, w, paths.order[place])
-    elif what == SUBSTITUTION:
-        substitute(paths, w, turn, low, high)
-    elif what == ACCELERATIONS:
-        for place in range(low, high):
-            acceleration(tree, paths, w, paths.order[place])
-    elif what == JOINTS:
-        for place in range(low, high):
-            joint_acceleration(tree, w, paths.order[place], qdd)
-
-
-def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One of `shares` equal shares of stage s."""
-    first, end = paths.stages[s, 2], paths.stages[s, 3]
-    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
-    work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate, substitute)
-
-
-def soundness(w):
-    """FINE, or NOT_FINITE if a body is unsound."""
-    for i in range(1, w.unsound.size):
-        if w.unsound[i] != 0:
-            return NOT_FINITE
-    return FINE
-
-
-def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
-    """The paths of a tree, and memory with `extra` more numbers per body, for a method of so many stages."""
-    paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
-    B = tree.n_bodies + 1
-    return paths, work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
-
-
-def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate, substitute):
-    """Forward dynamics of one state, with a method to solve along paths; returns whether it is to be trusted."""
-    for s in range(paths.sizes[1]):
-        stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, eliminate, substitute)
-    return soundness(w)
-
-
-def constraint_force_entry(kernel, scratch):
-    """The entry of a constraint-force method, which tells whether its result is to be trusted."""
-    return entry(kernel, scratch, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")
-
-
-def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
-    """The paths and stages of a tree, in a table of `table_size` integers."""
-    tree = tree_tables(ints, reals)
-    paths = paths_in(tree.n_bodies, table)
-    heavy_paths(tree.parent, sound_bodies(tree, reals), paths, elimination_rounds, substitution_rounds)
-    return FINE
-
-
-def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps.
-
-    The stage after the last, when all shares are done, tells how it went.
-    """
-    tree = tree_tables(ints, reals)
-    paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    for s in range(first, min(last + 1, paths.sizes[1])):
-        stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, eliminate, substitute)
-    return FINE if last < paths.sizes[1] else max(soundness(w), status_of(qdd))

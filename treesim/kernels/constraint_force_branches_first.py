@@ -16,20 +16,19 @@ from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
-    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
     put_nothing,
-    soundness,
     start,
     work_in,
 )
+from .constraint_force_stages import constraint_force_entry, soundness
 from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, sound_bodies, table_size
 from .kinematics import body_transform, body_velocity
-from .path_elimination import EXTRA, eliminate_matrix, eliminate_vector, substitute_path
+from .path_elimination import EXTRA, eliminate_path_matrix, eliminate_path_vector, substitute_path
 from .spatial import (
     articulated,
     articulated_add,
@@ -111,8 +110,8 @@ def move_branch(tree, w, branches, i, qdd):
 
 def solve_equations(tree, paths, w, head):
     """The forces across the joints of the main chain that begins at a place."""
-    eliminate_matrix(paths, w, head)
-    eliminate_vector(paths, w, head)
+    eliminate_path_matrix(paths, w, head)
+    eliminate_path_vector(paths, w, head)
     factorize(w.T[paths.order[head]], SIX)
     start(tree, w, paths.order[head])
     substitute_path(paths, w, head)

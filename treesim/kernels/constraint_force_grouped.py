@@ -29,17 +29,16 @@ from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
-    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
     put_where_held,
-    soundness,
     work_in,
 )
 from .constraint_force_branches_first import Branches, main_chains, move_branch, velocities, yield_to_branch
+from .constraint_force_stages import constraint_force_entry, soundness
 from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
