@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, rollouts, testing
+from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
-from treesim.dynamics import conjugate_gradient, schedules
+from treesim.dynamics import conjugate_gradient
 from treesim.model import generators
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}

@@ -10,9 +10,9 @@ import treesim as package
 from tests import trees
 from treesim import plugins
 from treesim.cost import counting
-from treesim.dynamics.schedules import scheduled_methods
 from treesim.model import generators as make
 from treesim.plotting.schedule import depth_first
+from treesim.schedules import scheduled_methods
 
 pytest.importorskip("matplotlib")
 
@@ -32,6 +32,13 @@ def test_stages_of_one_method_are_listed(treesim, robot):
     chosen = package.schedule(package.load(robot), "tree_contraction")
     assert f"{chosen.operations} operations, {chosen.critical_path} on the critical path" in result.stdout
     assert f"depth {chosen.depth}" in result.stdout
+
+
+def test_frames_are_scheduled_by_the_methods_of_the_operational_space(treesim, robot):
+    result = treesim("schedule", robot, "--frame", "shin")
+    assert result.exit_code == 0 and "Λ⁻¹ of shin" in result.stdout and "divide_and_conquer" not in result.stdout
+    result = treesim("schedule", robot, "--frame", "shni")
+    assert result.exit_code == 2 and "shni" in result.stderr and "shin" in result.stderr
 
 
 def test_json_holds_every_block(treesim, robot):
@@ -89,6 +96,25 @@ def test_every_schedule_is_what_the_kernel_does(method, name):
         seen.update(bodies)
         assert len(bodies) == len(set(bodies)) and min(stage.operations) > 0
     assert seen == set(range(1, robot.n_bodies + 1))
+
+
+@pytest.mark.parametrize("method", scheduled_methods(["tool"]))
+def test_every_schedule_of_inverse_inertia_is_what_the_kernel_does(method):
+    robot = trees.tree("grid_3")
+    frames = [robot.body_names[-1], robot.body_names[3]]
+    schedule = package.schedule(robot, method, frames)
+    counted = counting.inverse_inertia(robot, plugins.get("operational", method), frames, "world")
+    assert (schedule.operations, schedule.depth) == (counted.operations.total, counted.depth)
+    assert schedule.depth <= schedule.critical_path <= schedule.operations
+
+
+@pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
+@pytest.mark.parametrize("family", ["chain", "side branches"])
+def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):
+    schedules = [package.schedule(robot, method, robot.body_names[-1:]) for robot in DOUBLINGS[family]]
+    for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
+        first, second = np.diff(numbers)
+        assert second < 1.45 * first, numbers
 
 
 PARALLEL = ("constraint_force_cr", "constraint_force_pcr", "divide_and_conquer", "tree_contraction")

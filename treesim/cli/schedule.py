@@ -22,34 +22,41 @@ MethodOption = Annotated[
 ]
 
 
+FrameOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Schedule the inverse operational-space inertia of this frame (repeat for several)."),
+]
+
+
 @guarded
 def schedule(
     robot: RobotArgument,
     method: MethodOption = None,
+    frame: FrameOption = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the schedule into this .png, .svg or .pdf file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show which joints of ROBOT can be eliminated at the same time, stage by stage, and the critical path."""
-    from ..dynamics.schedules import schedule as schedule_of
-    from ..dynamics.schedules import scheduled_methods
+    """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
     from ..plotting import require_matplotlib
+    from ..schedules import schedule as schedule_of
+    from ..schedules import scheduled_methods
     from ..trajectory import PLOT_SUFFIXES, checked_output
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)
         require_matplotlib()
     if method is not None:
-        common.checked_name("method that works by stages", method, scheduled_methods())
+        common.checked_name("method that works by stages", method, scheduled_methods(frame))
     tree = common.load_robot(robot, base, mimic)
-    schedules = [schedule_of(tree, name) for name in ([method] if method else scheduled_methods())]
+    schedules = [schedule_of(tree, name, frame) for name in ([method] if method else scheduled_methods(frame))]
     if json:
         common.print_json([_facts(tree, one) for one in schedules])
     elif method:
         _print_stages(tree, schedules[0])
     else:
-        _print_comparison(tree, schedules)
+        _print_comparison(tree, schedules, frame)
     if plot is not None:
         from ..plotting.schedule import draw
 
@@ -75,7 +82,7 @@ def _facts(tree: Tree, schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def _print_comparison(tree: Tree, schedules: list[Schedule]) -> None:
+def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] | None) -> None:
     from rich.table import Table
 
     title = f"{tree.name}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
@@ -87,9 +94,11 @@ def _print_comparison(tree: Tree, schedules: list[Schedule]) -> None:
         table.add_row(one.method, *map(str, (*row, len(one.stages), one.blocks, one.width)))
     console = common.output()
     console.print(table)
+    what = f"Λ⁻¹ of {', '.join(frames)}" if frames else "forward dynamics"
     console.print(
-        "operations: of forward dynamics, with one processor; critical path: with one for every block, stage after "
-        "stage; depth: with one for every operation; parallelism: operations by the critical path.",
+        f"operations: of {what}, with one processor; "
+        "critical path: with one for every block, stage after stage; depth: with one for every operation; "
+        "parallelism: operations by the critical path.",
         soft_wrap=True,
     )
 

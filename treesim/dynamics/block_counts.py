@@ -53,9 +53,16 @@ class Counting:
         return memory
 
     def schedule(self, method: str, stages: Stages) -> Schedule:
-        """Do the work of all blocks, and return what it was."""
-        done = [self._done(name, blocks) for name, blocks in stages]
-        return Schedule(method, tuple(stage for stage in done if stage.blocks), self.tally.depth)
+        """Do the work of all stages, and return what it was."""
+        return self.schedule_of(method, self.done(stages))
+
+    def schedule_of(self, method: str, stages: Iterable[Stage]) -> Schedule:
+        """The schedule of stages that are done, but for those without work."""
+        return Schedule(method, tuple(stage for stage in stages if stage.blocks), self.tally.depth)
+
+    def done(self, stages: Stages) -> list[Stage]:
+        """Do the work of all blocks of all stages, and count it."""
+        return [self._done(name, blocks) for name, blocks in stages]
 
     def _done(self, name: str, blocks: Iterable[Block]) -> Stage:
         counted = [(block.bodies, self._operations(block)) for block in blocks]
@@ -66,6 +73,13 @@ class Counting:
         before = self.tally.operations.total()
         block.work()
         return self.tally.operations.total() - before
+
+
+def side_by_side(columns: Iterable[list[Stage]]) -> Iterator[Stage]:
+    """The stages of several columns of work that do not wait for one another, each of the same stages."""
+    for parts in zip(*columns, strict=True):
+        blocks = tuple(block for part in parts for block in part.blocks)
+        yield Stage(parts[0].name, blocks, tuple(count for part in parts for count in part.operations))
 
 
 def each(bodies: Iterable[int], work: Callable[[int], Any]) -> Iterator[Block]:

@@ -21,18 +21,30 @@ from .block_counts import Block, Counting, Stages, each, levels, onto_parents
 
 
 def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Counting) -> Stages:
-    """Yield the stages that the table of `paths` lists."""
+    """Return the stages that the table of `paths` lists."""
     w = kernel.work_in(robot.n_bodies + 1, counting.numbers((robot.n_bodies + 1) * (kernel.NUMBERS + solver.EXTRA)))
     state = counting.q, counting.v, counting.tau, counting.f_ext, counting.qdd
 
-    def work(stage: int, place: int) -> None:
+    def work(stage: int, low: int, high: int) -> None:
         solution = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
-        constraint_force_stages.work_at(counting.tree, paths, w, stage, place, place + 1, *state, *solution)
+        constraint_force_stages.work_at(counting.tree, paths, w, stage, low, high, *state, *solution)
 
+    return table_stages(paths, solver, work)
+
+
+def table_stages(
+    paths: Paths, solver: ModuleType, work: Callable[[int, int, int], Any], wanted: Callable[[int], bool] = bool
+) -> Stages:
+    """Yield the stages that the table of `paths` lists, with blocks that do `work(stage, place, place + 1)` on paths
+    whose first bodies are `wanted`."""
     for s, (what, turn) in enumerate(paths.stages[: int(paths.sizes[1]), :2].tolist()):
         sizes = block_sizes(paths, s, solver.elimination_block, solver.substitution_block)
         ranges = [(place, paths.order[place : place + size]) for place, size in sizes]
-        blocks = [Block(tuple(bodies.tolist()), partial(work, s, place)) for place, bodies in ranges]
+        blocks = [
+            Block(tuple(bodies.tolist()), partial(work, s, place, place + 1))
+            for place, bodies in ranges
+            if wanted(int(paths.order[paths.start[place]]))
+        ]
         is_one_of_several = NAMES[what] in ("elimination", "substitution") or "sweep" in NAMES[what]
         yield f"{NAMES[what]}, turn {turn + 1}" if is_one_of_several else NAMES[what], blocks
 

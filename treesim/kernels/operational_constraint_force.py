@@ -85,11 +85,9 @@ def factor_paths(tree, paths, w, q, eliminate_matrix):
         matrix_at_places(tree, paths, w, s, paths.stages[s, 2], paths.stages[s, 3], eliminate_matrix)
 
 
-def put_task_rows(tree, frames, w, K):
-    """The rows of all frames as forces on their bodies."""
-    bodies, offsets, reference = frames
-    for f in range(bodies.size):
-        task_rows(tree, bodies[f], offsets, w.P, reference, f, K[6 * f : 6 * f + 6])
+def put_task_row(tree, frames, w, K, f):
+    """The six rows of a frame as forces on its body."""
+    task_rows(tree, frames.bodies[f], frames.placement, w.P, frames.reference, f, K[6 * f : 6 * f + 6])
 
 
 def put_unit_force(w, body, force):
@@ -124,7 +122,8 @@ def inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_ve
     """Λ^-1, a column for each task row, with a method to solve along paths."""
     K, paths, carries, w = memory
     factor_paths(tree, paths, w, q, eliminate_matrix)
-    put_task_rows(tree, frames, w, K)
+    for f in range(frames.bodies.size):
+        put_task_row(tree, frames, w, K, f)
     for s in range(K.shape[0]):
         put_unit_force(w, frames.bodies[s // 6], K[s])
         respond(tree, paths, w, carries, eliminate_vector, substitute)
