@@ -35,10 +35,10 @@ def test_stages_of_one_method_are_listed(treesim, robot):
 
 
 def test_frames_are_scheduled_by_the_methods_of_the_operational_space(treesim, robot):
-    result = treesim("schedule", robot, "--frame", "shin")
-    assert result.exit_code == 0 and "Λ⁻¹ of shin" in result.stdout and "divide_and_conquer" not in result.stdout
-    result = treesim("schedule", robot, "--frame", "shni")
-    assert result.exit_code == 2 and "shni" in result.stderr and "shin" in result.stderr
+    result = treesim("schedule", robot, "--frame", "shank")
+    assert result.exit_code == 0 and "Λ⁻¹ of shank" in result.stdout and "divide_and_conquer" not in result.stdout
+    result = treesim("schedule", robot, "--frame", "shnak")
+    assert result.exit_code == 2 and "shnak" in result.stderr and "shank" in result.stderr
 
 
 def test_json_holds_every_block(treesim, robot):
