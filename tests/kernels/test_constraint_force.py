@@ -73,8 +73,8 @@ def motion_matrix(X):
     return matrix
 
 
-def dense(robot, state):
-    """K = P' I^-1 P, S and the indices of the constraints W, of all joints at once."""
+def operators(robot, state):
+    """P, the blocks of I^-1, and the indices of free directions (S) and of constraints (W), of all joints at once."""
     tree, _, w, _ = worked(robot, state, until=ELIMINATION)
     N = robot.n_bodies
     P, inverse = np.eye(6 * N), np.zeros((6 * N, 6 * N))
@@ -86,7 +86,13 @@ def dense(robot, state):
         put_articulated_block(block, articulated(body_inertia(tree, i)))
         inverse[here, here] = np.linalg.inv(block)
     free = [6 * (i - 1) + tree.screw[k] for i in range(1, N + 1) for k in range(tree.v_start[i], tree.v_start[i + 1])]
-    return P.T @ inverse @ P, free, np.setdiff1d(np.arange(6 * N), free)
+    return P, inverse, free, np.setdiff1d(np.arange(6 * N), free)
+
+
+def dense(robot, state):
+    """K = P' I^-1 P, and the indices of free directions and of constraints."""
+    P, inverse, free, held = operators(robot, state)
+    return P.T @ inverse @ P, free, held
 
 
 def stripped(robot):
@@ -111,6 +117,28 @@ def test_mass_matrix_is_the_schur_complement_of_the_constraint_forces(robot):
     A = K[np.ix_(held, held)]
     inverse = K[np.ix_(free, free)] - K[np.ix_(free, held)] @ np.linalg.solve(A, K[np.ix_(held, free)])
     assert relative_error(inverse, np.linalg.inv(treesim.mass_matrix(robot, state.q))) < 1e-10
+
+
+@every_tree
+def test_inverse_operational_inertia_is_that_of_free_bodies_less_what_constraint_forces_hold_back(robot):
+    """Λ^-1 = B' [I^-1 - I^-1 (P W) A^-1 (P W)' I^-1] B, B picking two bodies."""
+    robot = stripped(robot)
+    state = random_state(robot)
+    P, inverse, _, held = operators(robot, state)
+    Q = inverse @ P[:, held]
+    Omega = inverse - Q @ np.linalg.solve(P[:, held].T @ Q, Q.T)
+    chosen = [robot.n_bodies, (robot.n_bodies + 1) // 2]
+    rows = np.concatenate([own_rows(robot, state.q, i) for i in chosen])
+    expected = rows @ np.linalg.solve(treesim.mass_matrix(robot, state.q), rows.T)
+    picked = np.concatenate([np.arange(6 * i - 6, 6 * i) for i in chosen])
+    assert relative_error(Omega[np.ix_(picked, picked)], expected) < 1e-10
+
+
+def own_rows(robot, q, i):
+    """The Jacobian of body i in the kernel's coordinates of that body, angular first."""
+    J = treesim.frame_jacobian(robot, q, robot.body_names[i - 1], reference="local")
+    R = robot.body_rotations[i]
+    return np.concatenate([R.T @ J[3:], R.T @ J[:3]])
 
 
 def test_equations_of_a_chain_are_those_of_dense_algebra_and_block_tridiagonal():
