@@ -16,12 +16,12 @@ def test_slopes_are_those_of_the_numbers():
 
 def test_every_method_has_a_row_in_every_family_and_what_is_logarithmic_adds_less(tmp_path):
     told = []
-    rows = depths((4, 8, 16), told.append)
+    rows = depths((4, 8), told.append)
     expected = [*scheduled_methods(), *scheduled_methods(["any"])]
     for family in ("chain", "binary tree", "side branches"):
         of_family = {(row["quantity"], row["method"]): row for row in rows if row["family"] == family}
         assert [method for _, method in of_family] == expected
-        if family != "binary tree":
+        if family == "chain":
             for (quantity, method), row in of_family.items():
                 serial = of_family[quantity, "constraint_force"]["depth_per_doubling"]
                 parallel = method.endswith(("_cr", "_pcr", "conquer", "contraction"))
