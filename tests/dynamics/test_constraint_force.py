@@ -11,7 +11,7 @@ from treesim import plugins
 from treesim.cost.engine_errors import apart
 from treesim.dynamics import constraint_force as module
 from treesim.engine.python import run
-from treesim.errors import AccuracyError, SingularInertiaError, UnsupportedError
+from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.aba import forward_dynamics_states
 from treesim.model import generators as make
 
@@ -162,29 +162,59 @@ def light(inertia, armature=0.0):
 
 @pytest.mark.nojit
 @every_backend
-def test_a_moving_body_without_inertia_is_refused_by_name(backend):
-    robot = light(treesim.Inertia())
+@pytest.mark.parametrize("armature", [0.0, 0.3])
+def test_a_moving_body_without_inertia_is_eliminated_as_an_articulated_body(backend, armature):
+    robot = light(treesim.Inertia(), armature)
     q = np.array([0.2, 0.3, 0.4])
-    assert np.isfinite(treesim.forward_dynamics(robot, q, q, q)).all()
-    with pytest.raises(UnsupportedError, match=r"'middle'.*'j2'.*aba"):
-        treesim.forward_dynamics(robot, q, q, q, backend=backend)
+    expected = treesim.forward_dynamics(robot, q, q, q, f_ext=np.ones((3, 6)))
+    found = treesim.forward_dynamics(robot, q, q, q, f_ext=np.ones((3, 6)), backend=backend)
+    assert distance(found, expected) < 1e-12
 
 
-def test_inverse_inertia_refuses_it_too_and_still_names_a_joint_that_moves_nothing():
+def without_inertia(robot, bodies):
+    """The robot with some bodies, by number, of no mass."""
+    chosen = [
+        treesim.Body(body.name, body.parent, body.joint, treesim.Inertia() if i in bodies else body.inertia)
+        for i, body in enumerate(robot.bodies, start=1)
+    ]
+    return treesim.Tree("massless", chosen)
+
+
+@every_backend
+@pytest.mark.parametrize(
+    "robot",
+    [
+        without_inertia(rods(9), {1, 2, 4, 5, 7}),
+        without_inertia(make.chain_with_side_branches(4, ("revolute", "spherical")), {1, 5}),
+        without_inertia(trees.on_floating_base(rods(6)), {2, 3}),
+    ],
+    ids=["chain", "side branches", "floating"],
+)
+def test_ball_joints_made_of_massless_links_keep_their_digits(robot, backend):
+    for seed in range(3):
+        assert_prescribed(robot, backend, random_state(robot, seed))
+
+
+@every_path_backend
+def test_inverse_inertia_takes_them_too_and_still_names_a_joint_that_moves_nothing(backend):
+    robot = without_inertia(rods(9), {1, 2, 4, 5, 7})
+    q = random_state(robot).q
+    frames = [robot.body_names[8], robot.body_names[4]]
+    expected = treesim.inverse_operational_inertia(robot, q, frames, method="efpa")
+    found = treesim.inverse_operational_inertia(robot, q, frames, method=backend)
+    assert distance(found, expected) < 1e-10
     q = np.array([0.2, 0.3, 0.4])
-    with pytest.raises(UnsupportedError, match="'middle'"):
-        treesim.inverse_operational_inertia(light(treesim.Inertia()), q, "last", method="constraint_force")
     bodies = light(treesim.Inertia(1.0, rotational=np.eye(3))).bodies[:2]
     bare = treesim.Body("tip", 2, treesim.Joint("massless", "revolute"))
     with pytest.raises(SingularInertiaError, match="massless"):
         robot = treesim.Tree("bare", [*bodies, bare])
-        treesim.inverse_operational_inertia(robot, q, "first", method="constraint_force")
+        treesim.inverse_operational_inertia(robot, q, "first", method=backend)
 
 
 @pytest.mark.nojit
 @every_backend
 def test_a_point_mass_borrows_its_inertia_from_what_hangs_on_it(backend):
-    """A path ends at such a body, so that what follows counts as its own; a direction that stays bare is refused."""
+    """Of no moments of its own, it is eliminated as an articulated body."""
     robot = light(treesim.Inertia(1.0, (0.05, 0.02, 0.1)))
     q = np.array([0.2, 0.3, 0.4])
     expected = treesim.forward_dynamics(robot, q, q, q)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import ClassVar
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from ..engine.call.evaluate import Runner
 from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
-from ..errors import AccuracyError, NonFiniteError, SingularInertiaError, UnsupportedError
+from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
 from ..kernels import constraint_force as kernel
 from ..kernels import (
     constraint_force_branches_first,
@@ -22,14 +22,12 @@ from ..kernels import (
     constraint_force_grouped,
     constraint_force_pcr,
     constraint_force_serial,
-    constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
 )
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.heavy_paths import Paths, paths_in, table_size
-from ..kernels.tables import tree_tables
 from ..model import heavy_paths
 from ..model.schedule import Schedule
 from ..model.states import on_states
@@ -93,67 +91,30 @@ class HeavyPathBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        """Return the error: a singular mass matrix, lost digits, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
+        return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
 
-def explain_inertia(
+def explain_lost_digits(
     robot: Tree,
     named: dict[str, np.ndarray],
     constants: tuple[np.ndarray, np.ndarray],
     general: Exception,
     name: str,
 ) -> Exception:
-    """Return the error of a body whose inertia, with what hangs on it, cannot be divided by, if that is what failed:
-    the mass matrix is not singular, as the `general` error would say."""
-    if isinstance(general, SingularInertiaError):
+    """Return the error of a result that breaks the constraints, if articulated bodies have a finite one, else the
+    `general` one."""
+    if isinstance(general, SingularInertiaError) or "tau" not in named:
         return general
-    i = body_without_inertia(robot, named["q"], constants)
-    if i is None:
-        return lost_digits(robot, named, constants, name) or general
-    return UnsupportedError(
-        f"{name} divides by the inertia of every body, but that of body {robot.body_names[i - 1]!r}, moved by joint "
-        f"{robot.joint_names[i - 1]!r}, is not positive definite: use the method 'aba' or 'ltdl', give the body "
-        f"inertia in every direction, or merge it with a neighbour"
-    )
-
-
-def lost_digits(
-    robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray], name: str
-) -> AccuracyError | None:
-    """Return the error of a result that breaks the constraints, if articulated bodies have a finite one."""
-    if "tau" not in named:
-        return None
     try:
         on_states(forward_dynamics_states, robot, constants, {**named, "f_ext": None})
     except NonFiniteError:
-        return None
+        return general
     return AccuracyError(
         f"{name} lost its digits on {robot.name!r}: accelerations break the constraints of its joints by more than "
         f"{kernel.MOST_LEFT:g} of their size, as light links between heavy ones can cause; use the backend 'aba'"
     )
-
-
-def body_without_inertia(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> int | None:
-    """Return the first body whose inertia is not positive definite, found by the kernel as plain Python, or None."""
-    with np.errstate(all="ignore"):
-        return next((i for one in q.reshape(-1, robot.nq) for i in _unsound_bodies(robot, one, constants)), None)
-
-
-def _unsound_bodies(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.ndarray]) -> Iterator[int]:
-    """The bodies without inertia to divide by at one configuration, those that hang on others first."""
-    tree, solver, at_rest = tree_tables(*constants), path_elimination, np.zeros(robot.nv)
-    table = np.zeros(table_size(robot.n_bodies), np.int64)
-    constraint_force_stages.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
-    paths = paths_in(robot.n_bodies, table)
-    w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
-    functions = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
-    for s in range(int(paths.sizes[1])):
-        constraint_force_stages.stage(
-            tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions
-        )
-    yield from (i for i in paths.order.tolist() if w.unsound[i] == kernel.BARE)
 
 
 class ConstraintForce(HeavyPathBackend):
@@ -197,9 +158,9 @@ class ChainsBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error: a singular mass matrix, a body without inertia to divide by, or an overflow."""
+        """Return the error: a singular mass matrix, lost digits, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_inertia(robot, named, constants, explain_failure(robot, named, armature), self.name)
+        return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""

@@ -52,9 +52,9 @@ def table_stages(
 class _Chains:
     """Main chains, and what the two methods that solve along them do with every body alike."""
 
-    def __init__(self, robot: Tree, counting: Counting, paths: Paths, w: Any, branches: Any) -> None:
+    def __init__(self, robot: Tree, counting: Counting, paths: Paths, w: Any) -> None:
         self.robot, self.counting, self.tree = robot, counting, counting.tree
-        self.paths, self.w, self.branches = paths, w, branches
+        self.paths, self.w = paths, w
         self.chains = main_chains(self.paths, self.tree.parent)
         self.bodies = range(1, robot.n_bodies + 1)
 
@@ -97,11 +97,11 @@ class _Chains:
 
     def yield_to(self, i: int) -> None:
         """What joint i of a branch lets through."""
-        branches_first.yield_to_branch(self.tree, self.paths, self.w, self.branches, i, self.counting.tau)
+        branches_first.yield_to_branch(self.tree, self.paths, self.w, i)
 
     def move_branch(self, i: int) -> None:
         """Joint and body i of a branch move."""
-        branches_first.move_branch(self.tree, self.w, self.branches, i, self.counting.qdd)
+        branches_first.move_branch(self.tree, self.w, i, self.counting.qdd)
 
     def accelerations(self, bodies: list[int]) -> Stages:
         """Accelerations of bodies and joints that forces across joints cause."""
@@ -133,12 +133,12 @@ def branches_first_stages(robot: Tree, counting: Counting) -> Stages:
 
 def grouped_stages(robot: Tree, counting: Counting) -> Stages:
     """Yield the stages: all equations, the groups of every main chain from its tip to its base and back."""
-    paths, w, g, branches = grouped.scratch_for(counting.tree, counting.q)
-    c, tree, tau = _Chains(robot, counting, paths, w, branches), counting.tree, counting.tau
+    paths, w, g = grouped.scratch_for(counting.tree, counting.q)
+    c, tree = _Chains(robot, counting, paths, w), counting.tree
     held = [i for i in c.bodies if g.yields[i] == 0]
     yield from c.motion()
     for level, places in c.path_levels():
-        work = partial(grouped.bring_force_inward, tree, paths, w, g, branches, tau)
+        work = partial(grouped.bring_force_inward, tree, paths, w, g)
         yield f"given forces, level {level}", [Block((c.body(place),), partial(work, place)) for place in places]
     yield "inertias", each(held, c.inertia)
     yield "equations", each(held, lambda i: grouped.equation(tree, paths, w, i))

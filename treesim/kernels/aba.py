@@ -54,11 +54,16 @@ def eliminate_screw(IA, pA, screw, armature, tau):
     """
     U = articulated_column(IA, screw)
     D_inv = 1 / (force_component(U, screw) + armature)
-    nu = (tau - force_component(pA, screw)) * D_inv  # D^-1 u
     G = force_scale(U, D_inv)
     Ia = articulated_with_column(articulated_downdate(IA, U, G), screw, force_scale(G, armature))
-    pa = with_component(force_add(pA, force_scale(U, nu)), screw, tau - armature * nu)
+    nu, pa = pass_force(pA, U, D_inv, screw, armature, tau)
     return U, D_inv, nu, Ia, pa
+
+
+def pass_force(pA, U, D_inv, screw, armature, tau):
+    """nu = D^-1 u of a free screw, and what of the bias force pA is left beyond it."""
+    nu = (tau - force_component(pA, screw)) * D_inv
+    return nu, with_component(force_add(pA, force_scale(U, nu)), screw, tau - armature * nu)
 
 
 def release_screw(a, U, D_inv, nu, screw, armature):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .aba import velocity_product
+from .aba import eliminate_screw, pass_force, release_screw, velocity_product
 from .blocks import (
     SIX,
     add,
@@ -34,6 +34,7 @@ from .blocks import (
     copy_vector,
     factor_inertia,
     invert,
+    put_articulated_block,
     solve,
     transform_rows,
 )
@@ -41,6 +42,7 @@ from .kinematics import base_acceleration, zero_motion
 from .spatial import (
     articulated,
     articulated_add,
+    articulated_apply,
     articulated_to_parent,
     force_add,
     force_sub,
@@ -137,24 +139,35 @@ def body_bias(tree, w, i, v, tau):
     joint_compliance(tree, i, w.compliance[i])
 
 
-def inverse_inertia(tree, paths, w, i):
-    """J = (I + what hangs on body i)^-1."""
+def inertia_with_hanging(tree, paths, w, i):
+    """I + what hangs on body i."""
     inertia = articulated(body_inertia(tree, i))
     child = paths.hanging[i]
     while child > 0:
         inertia = articulated_add(inertia, articulated_at(w.hanging_inertia, child))
         child = paths.next_hanging[child]
-    w.unsound[i] = 0 if factor_inertia(inertia, w.Z[i], w.T[i]) else BARE
-    invert(w.T[i], SIX, w.J[i])
+    return inertia
 
 
-def given_acceleration(tree, paths, w, i):
-    """b += the forces of what hangs on body i; u = J (f - X' f_next - b)."""
+def bias_with_hanging(paths, w, i):
+    """b + the forces of what hangs on body i."""
     bias = force_at(w.b, i)
     child = paths.hanging[i]
     while child > 0:
         bias = force_add(bias, force_at(w.hanging_force, child))
         child = paths.next_hanging[child]
+    return bias
+
+
+def inverse_inertia(tree, paths, w, i):
+    """J = (I + what hangs on body i)^-1."""
+    w.unsound[i] = 0 if factor_inertia(inertia_with_hanging(tree, paths, w, i), w.Z[i], w.T[i]) else BARE
+    invert(w.T[i], SIX, w.J[i])
+
+
+def given_acceleration(tree, paths, w, i):
+    """b += the forces of what hangs on body i; u = J (f - X' f_next - b)."""
+    bias = bias_with_hanging(paths, w, i)
     put_force(w.b, i, bias)
     following = paths.heavy[i]
     passed_on = force_to_parent(body_transform_at(tree, w.X, following), force_at(w.F, following))
@@ -197,6 +210,45 @@ def equation_vector(tree, paths, w, i):
     for c in range(6):
         w.r[i, c] = tree.gravity[0] * 0
     put_where_held(w, i, w.r[i], motion_sub(motion_add(motion_at(w.c, i), carried), motion_at(w.u, i)))
+
+
+# ---- a body without inertia of its own, which is eliminated as in articulated bodies; U of its screws is kept in the
+# rows of L, D^-1 and nu in the first two rows of Z, and in T what the joint lets through of its inertia
+
+
+def articulate(tree, paths, w, i):
+    """U and D^-1 of joint i, and what its parent feels through it of the inertia of body i."""
+    inertia = inertia_with_hanging(tree, paths, w, i)
+    for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+        s = tree.screw[k]
+        U, w.Z[i, 0, s], _, inertia, _ = eliminate_screw(inertia, force_at(w.F, 0), s, tree.armature[k], w.F[0, s])
+        put_force(w.L[i], s, U)
+    w.unsound[i] = 0
+    put_articulated(w.hanging_inertia, i, articulated_to_parent(body_transform_at(tree, w.X, i), inertia))
+    put_articulated_block(w.T[i], inertia)
+
+
+def pass_bias(tree, paths, w, i):
+    """nu = D^-1 u of joint i, and what its parent feels through it of the forces on body i."""
+    bias = bias_with_hanging(paths, w, i)
+    for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+        s = tree.screw[k]
+        U, D_inv = force_at(w.L[i], s), w.Z[i, 0, s]
+        w.Z[i, 1, s], bias = pass_force(bias, U, D_inv, s, tree.armature[k], w.F[i, s])
+    beyond = force_add(bias, articulated_apply(articulated_of_block(w.T[i]), motion_at(w.c, i)))
+    put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), beyond))
+
+
+def move(tree, w, i):
+    """a = X a_parent + c + S qdd of body i, screw by screw."""
+    a = motion_add(motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])), motion_at(w.c, i))
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        s = tree.screw[k]
+        _, a = release_screw(a, force_at(w.L[i], s), w.Z[i, 0, s], w.Z[i, 1, s], s, tree.armature[k])
+    put_motion(w.a, i, a)
+
+
+# ---- the first body of a path
 
 
 def hang_inertia(tree, w, i):

@@ -2,7 +2,7 @@
 
 The joint of a main body and all joints of the branches that hang on that body form a group; A couples a group to its
 neighbours only. Every subtree on the base has a main chain, its heavy path. Blocks are dense, so long branches cost the
-cube of their size. Joints that hang on a body without inertia of its own, and all beyond, yield beforehand as in
+cube of their size. Bodies without inertia of their own, and all beyond, yield beforehand as in
 `constraint_force_branches_first`.
 """
 
@@ -37,9 +37,8 @@ from .constraint_force import (
     put_where_held,
     work_in,
 )
-from .constraint_force_branches_first import Branches, main_chains, move_branch, velocities, yield_to_branch
+from .constraint_force_branches_first import main_chains, move_branch, velocities, yield_to_branch
 from .constraint_force_stages import constraint_force_entry, soundness
-from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
 from .spatial import force_add, force_sub, force_to_parent, motion_to_child
@@ -63,10 +62,9 @@ class Groups(NamedTuple):
 
 
 def mark_yielding(tree, sound, yields):
-    """Bodies beyond one without inertia of its own."""
+    """Bodies without inertia of their own, and those beyond."""
     for i in range(1, tree.n_bodies + 1):
-        p = tree.parent[i]
-        yields[i] = 1 if p > 0 and (sound[p] == 0 or yields[p] == 1) else 0
+        yields[i] = 1 if sound[i] == 0 or yields[tree.parent[i]] == 1 else 0
 
 
 def gather(tree, paths, yields, members, first, corner, slot):
@@ -96,7 +94,7 @@ def groups_of(tree, paths, q):
     N = tree.n_bodies
     yields, slot = np.zeros(N + 1, np.int64), np.zeros(N + 1, np.int64)
     members, first, corner = np.zeros(N, np.int64), np.zeros(N + 1, np.int64), np.zeros(N, np.int64)
-    mark_yielding(tree, sound_bodies(tree, q), yields)
+    mark_yielding(tree, paths.sound, yields)
     numbers = gather(tree, paths, yields, members, first, corner, slot)
     n = SIX * N
     D, C, Y = np.zeros(numbers, q.dtype), np.zeros(SIX * n, q.dtype), np.zeros(SIX * n, q.dtype)
@@ -221,11 +219,11 @@ def solve_chain(tree, paths, w, g, head):
             w.r[g.members[m], c] = g.y[SIX * m + c]
 
 
-def bring_force_inward(tree, paths, w, g, branches, tau, place):
+def bring_force_inward(tree, paths, w, g, place):
     """What yields is eliminated; the given force of a branch's joint acts on the body that it hangs on."""
     i = paths.order[place]
     if g.yields[i] == 1:
-        yield_to_branch(tree, paths, w, branches, i, tau)
+        yield_to_branch(tree, paths, w, i)
     elif tree.parent[i] > 0 and paths.start[place] == place:
         put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), force_at(w.F, i)))
 
@@ -255,7 +253,7 @@ def react(tree, w, i):
     put_force(w.b, p, force_add(force_at(w.b, p), reaction))
 
 
-def accelerate(tree, paths, w, g, branches, qdd):
+def accelerate(tree, paths, w, g, qdd):
     """The reactions of the branches' joints reach their parents; then accelerations, outward where bodies yield."""
     for i in range(1, tree.n_bodies + 1):
         if tree.parent[i] > 0 and g.yields[i] == 0 and paths.heavy[tree.parent[i]] != i:
@@ -265,10 +263,10 @@ def accelerate(tree, paths, w, g, branches, qdd):
             acceleration(tree, paths, w, i)
             joint_acceleration(tree, w, i, qdd)
         else:
-            move_branch(tree, w, branches, i, qdd)
+            move_branch(tree, w, i, qdd)
 
 
-def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths, w, g, branches):
+def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths, w, g):
     """qdd = FD(q, v, tau): equations of all joints, chain by chain, then accelerations."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(w.X, i, body_transform(tree, i, q))
@@ -278,21 +276,20 @@ def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths
     for i in range(1, f_ext.shape[0] + 1):
         put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
     for place in range(tree.n_bodies):
-        bring_force_inward(tree, paths, w, g, branches, tau, place)
+        bring_force_inward(tree, paths, w, g, place)
     equations(tree, paths, w, g)
     for place in range(tree.n_bodies):
         if paths.start[place] == place and tree.parent[paths.order[place]] == 0:
             solve_chain(tree, paths, w, g, place)
-    accelerate(tree, paths, w, g, branches, qdd)
+    accelerate(tree, paths, w, g, qdd)
     return soundness(w)
 
 
 def scratch_for(tree, q):
     """The chains of a tree, and memory, of the numbers in q."""
-    paths, dof = main_chains(tree, q), np.empty((tree.nv, 8), q.dtype)
-    branches = Branches(dof[:, 0:6], dof[:, 6], dof[:, 7])
+    paths = main_chains(tree, q)
     memory = np.zeros((tree.n_bodies + 1) * (NUMBERS + EXTRA), q.dtype)
-    return paths, work_in(tree.n_bodies + 1, memory), groups_of(tree, paths, q), branches
+    return paths, work_in(tree.n_bodies + 1, memory), groups_of(tree, paths, q)
 
 
 forward_dynamics_constraint_force_grouped_states = constraint_force_entry(

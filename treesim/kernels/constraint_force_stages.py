@@ -11,6 +11,7 @@ from .blocks import SIX, factorize
 from .constraint_force import (
     NUMBERS,
     acceleration,
+    articulate,
     body_bias,
     equation_matrix,
     equation_vector,
@@ -19,6 +20,8 @@ from .constraint_force import (
     hang_inertia,
     inverse_inertia,
     joint_acceleration,
+    move,
+    pass_bias,
     put_nothing,
     start,
     work_in,
@@ -40,7 +43,6 @@ from .heavy_paths import (
     VELOCITIES,
     heavy_paths,
     paths_in,
-    sound_bodies,
     table_size,
 )
 from .kinematics import body_transform
@@ -76,20 +78,30 @@ def motion_at_places(tree, paths, w, s, low, high, q, v, tau, f_ext):
                 put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
 
 
+def is_head(paths, place):
+    """Whether a path begins at a place, of more than a body without inertia."""
+    return paths.start[place] == place and paths.sound[paths.order[place]] == 1
+
+
 def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
     """What stage s does to the matrices: inertias, equations, their elimination, what hangs on others."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
         for place in range(low, high):
-            inverse_inertia(tree, paths, w, paths.order[place])
+            i = paths.order[place]
+            if paths.sound[i] == 1:
+                inverse_inertia(tree, paths, w, i)
+            else:
+                articulate(tree, paths, w, i)
     elif what == EQUATIONS:
         for place in range(low, high):
-            equation_matrix(tree, paths, w, paths.order[place])
+            if paths.sound[paths.order[place]] == 1:
+                equation_matrix(tree, paths, w, paths.order[place])
     elif what == ELIMINATION:
         eliminate_matrix(paths, w, turn, low, high)
     elif what == HEADS:
         for place in range(low, high):
-            if paths.start[place] == place:
+            if is_head(paths, place):
                 factorize(w.T[paths.order[place]], SIX)
                 hang_inertia(tree, w, paths.order[place])
 
@@ -99,25 +111,34 @@ def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
         for place in range(low, high):
-            given_acceleration(tree, paths, w, paths.order[place])
+            i = paths.order[place]
+            if paths.sound[i] == 1:
+                given_acceleration(tree, paths, w, i)
+            else:
+                pass_bias(tree, paths, w, i)
     elif what == EQUATIONS:
         for place in range(low, high):
-            equation_vector(tree, paths, w, paths.order[place])
+            if paths.sound[paths.order[place]] == 1:
+                equation_vector(tree, paths, w, paths.order[place])
     elif what == ELIMINATION:
         eliminate_vector(paths, w, turn, low, high)
     elif what == HEADS:
         for place in range(low, high):
-            if paths.start[place] == place:
+            if is_head(paths, place):
                 hang_force(tree, w, paths.order[place])
     elif what == STARTS:
         for place in range(low, high):
-            if paths.start[place] == place:
+            if is_head(paths, place):
                 start(tree, w, paths.order[place])
     elif what == SUBSTITUTION:
         substitute(paths, w, turn, low, high)
     elif what == ACCELERATIONS:
         for place in range(low, high):
-            acceleration(tree, paths, w, paths.order[place])
+            i = paths.order[place]
+            if paths.sound[i] == 1:
+                acceleration(tree, paths, w, i)
+            else:
+                move(tree, w, i)
 
 
 def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute):
@@ -148,7 +169,7 @@ def soundness(w):
 def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
     """The paths of a tree, and memory with `extra` more numbers per body, for a method of so many stages."""
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds)
     B = tree.n_bodies + 1
     return paths, work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
 
@@ -169,7 +190,7 @@ def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
     """The paths and stages of a tree, in a table of `table_size` integers."""
     tree = tree_tables(ints, reals)
     paths = paths_in(tree.n_bodies, table)
-    heavy_paths(tree.parent, sound_bodies(tree, reals), paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, reals, paths, elimination_rounds, substitution_rounds)
     return FINE
 
 

@@ -35,6 +35,7 @@ class Paths(NamedTuple):
     next_hanging: Any  # (N+1,) the next such child of the same parent, 0 after the last
     level_start: Any  # (N+1,) the first place of each level, N after the last
     longest: Any  # (N,) bodies of the longest path of each level
+    sound: Any  # (N+1,) 1 for every body whose own inertia is positive definite; any other is a path by itself
     stages: Any  # (rows, 4) what, round, first place, end
     sizes: Any  # (2,) levels, stages
 
@@ -61,34 +62,34 @@ def most_stages(N):
 
 def table_size(N):
     """Integers that the paths of N bodies take."""
-    return 4 * N + 5 * (N + 1) + 2 + 4 * most_stages(N)
+    return 4 * N + 6 * (N + 1) + 2 + 4 * most_stages(N)
 
 
 def paths_in(N, table):
     """The paths held by a flat table of integers."""
     B, a = N + 1, 3 * N
     b = a + 4 * B
-    c = b + B + N
+    s = b + B + N
+    c = s + B
     return Paths(
         table[:N], table[N : 2 * N], table[2 * N : a], table[a : a + B], table[a + B : a + 2 * B],
         table[a + 2 * B : a + 3 * B], table[a + 3 * B : b],
-        table[b : b + B], table[b + B : c], table[c + 2 :].reshape((most_stages(N), 4)),
+        table[b : b + B], table[b + B : s], table[s:c], table[c + 2 :].reshape((most_stages(N), 4)),
         table[c : c + 2],
     )  # fmt: skip
 
 
-def sound_bodies(tree, q):
-    """1 for every body whose own inertia is positive definite."""
+def find_sound(tree, q, sound):
+    """sound[i] <- 1 for every body whose own inertia is positive definite, 0 for others."""
     block, factor = np.empty((SIX, SIX), q.dtype), np.empty((SIX, SIX), q.dtype)
-    sound = np.zeros(tree.n_bodies + 1, np.int64)
+    sound[0] = 0
     for i in range(1, tree.n_bodies + 1):
         sound[i] = 1 if factor_inertia(articulated(body_inertia(tree, i)), block, factor) else 0
-    return sound
 
 
 def choose_heavy(parent, sound, heavy):
-    """heavy[p] <- the child of p that supports most bodies, the first of equals; the base has none, nor has a body
-    that is not sound: paths end there."""
+    """heavy[p] <- the sound child of p that supports most bodies, the first of equals; the base has none, nor has a
+    body that is not sound, which is a path by itself."""
     N = parent.size - 1
     size = np.ones(N + 1, np.int64)
     for i in range(N, 0, -1):
@@ -96,7 +97,7 @@ def choose_heavy(parent, sound, heavy):
     heavy[:] = 0
     for i in range(1, N + 1):
         p = parent[i]
-        if p > 0 and sound[p] == 1 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
+        if p > 0 and sound[p] == 1 and sound[i] == 1 and (heavy[p] == 0 or size[i] > size[heavy[p]]):
             heavy[p] = i
 
 
@@ -205,8 +206,9 @@ def list_stages(paths, elimination_rounds, substitution_rounds):
     add_stage(paths, JOINTS, 0, 0, N)
 
 
-def heavy_paths(parent, sound, paths, elimination_rounds, substitution_rounds):
-    """The heavy paths of a tree and the stages of work on them, O(N)."""
-    choose_heavy(parent, sound, paths.heavy)
-    lay_out(parent, paths)
+def heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds):
+    """The heavy paths of a tree and the stages of work on them, O(N); q: any array of the numbers to work with."""
+    find_sound(tree, q, paths.sound)
+    choose_heavy(tree.parent, paths.sound, paths.heavy)
+    lay_out(tree.parent, paths)
     list_stages(paths, elimination_rounds, substitution_rounds)

@@ -15,7 +15,7 @@ import numpy as np
 from .constraint_force import NUMBERS, joint_compliance, put_nothing, work_in
 from .constraint_force_stages import matrix_at_places, soundness, vector_at_places
 from .frames import frames_of
-from .heavy_paths import DOWN_SWEEP, TRANSFORMS, UP_SWEEP, VELOCITIES, heavy_paths, paths_in, sound_bodies, table_size
+from .heavy_paths import DOWN_SWEEP, TRANSFORMS, UP_SWEEP, VELOCITIES, heavy_paths, paths_in, table_size
 from .kinematics import body_transform, zero_motion
 from .operational import task_rows
 from .path_velocities import append_transform, down_sweep, placement, start_transform, up_sweep
@@ -49,7 +49,7 @@ def memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds,
     frames = frames_of(codes, offsets)
     bodies, B = frames.bodies, tree.n_bodies + 1
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds)
     carries, longest = np.zeros(B, np.int64), 1
     mark_carrying(tree.parent, paths, bodies, carries)
     for e in range(paths.sizes[0]):

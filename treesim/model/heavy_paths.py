@@ -49,6 +49,6 @@ def widths(paths: kernel.Paths, elimination: Block, substitution: Block) -> list
 
 
 def main_chains(paths: kernel.Paths, parent: np.ndarray) -> list[range]:
-    """Return the places of every chain that begins at the base; `parent` has a row for the base itself."""
-    heads = (k for k in range(paths.order.size) if paths.start[k] == k and parent[paths.order[k]] == 0)
+    """Return the places of every chain of bodies with inertia that begins at the base; `parent` has a row for that."""
+    heads = (k for k, i in enumerate(paths.order.tolist()) if paths.start[k] == k and parent[i] == 0 and paths.sound[i])
     return [range(k, int(paths.stop[k])) for k in heads]

@@ -8,13 +8,10 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..dynamics.block_counts import Block, Counting, Stages, side_by_side
-from ..dynamics.constraint_force import explain_inertia
 from ..dynamics.path_stages import table_stages
 from ..engine.python import converted
-from ..errors import NonFiniteError
 from ..kernels import (
     constraint_force,
     constraint_force_stages,
@@ -49,19 +46,6 @@ class HeavyPathMethod(CompiledMethod):
         converted_offsets = converted(offsets, counting.tally.number)
         tasks, memory = type(self).kernel.scratch_for(counting.tree, codes, converted_offsets, counting.q)
         return counting.schedule_of(self.name, _stages(counting, tasks, memory, type(self).solver))
-
-    def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: Any, reference: Reference) -> np.ndarray:
-        """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`.
-
-        Raises UnsupportedError, besides, for a body without inertia to divide by.
-        """
-        try:
-            return super().inverse_inertia(robot, q, frames, reference)
-        except NonFiniteError as error:
-            named = {"q": np.asarray(q, dtype=float)}
-            if not np.isfinite(named["q"]).all():
-                raise
-            raise explain_inertia(robot, named, (robot.ints, robot.reals), error, self.name) from None
 
 
 def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> Iterator[Stage]:
