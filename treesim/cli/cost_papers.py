@@ -26,18 +26,26 @@ def _print_papers(rows: list[Row]) -> None:
 
     console = output()
     for source in dict.fromkeys(row.source for row in rows):
-        table = Table("quantity", "printed", "computed", "agrees", "note", title=source, title_justify="left")
+        table = Table("quantity", "kind", "printed", "computed", "agrees", "note", title=source, title_justify="left")
         for row in rows:
             if row.source == source:
                 agrees = {True: "yes", False: "NO", None: ""}[row.agrees]
-                table.add_row(row.quantity, _text(row.printed), _text(row.computed), agrees, row.note)
+                table.add_row(row.quantity, row.kind, _text(row.printed), _text(row.computed), agrees, row.note)
         console.print(table)
-    judged = [row for row in rows if row.agrees is not None]
-    agreeing = sum(row.agrees is True for row in judged)
-    console.print(f"{agreeing} of {len(judged)} printed numbers agree; {len(rows) - len(judged)} more are derived")
-    for row in judged:
-        if not row.agrees:
+    console.print(_summary(rows), soft_wrap=True)
+    for row in rows:
+        if row.kind in ("result", "formula") and not row.agrees:
             console.print(f"{row.source}, {row.quantity}: {row.note}", soft_wrap=True)
+
+
+def _summary(rows: list[Row]) -> str:
+    """How many results and formulas agree; inputs, readings and what is derived are only counted."""
+    kinds = {kind: [row for row in rows if row.kind == kind] for kind in dict.fromkeys(row.kind for row in rows)}
+    agreeing = {kind: f"{sum(row.agrees is True for row in listed)} of {len(listed)}" for kind, listed in kinds.items()}
+    return (
+        f"{agreeing['result']} printed results agree, and {agreeing['formula']} values of printed formulas. "
+        f"Not judged: {len(kinds['input'])} inputs, {len(kinds['reading'])} other readings, {len(kinds['derived'])} derived numbers"
+    )
 
 
 def _text(value: Any) -> str:

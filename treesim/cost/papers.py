@@ -1,6 +1,7 @@
 """The cost and topology numbers that Featherstone 2005 and 2010 print, each beside the one the formulas give.
 
-Costs of single steps (Table 4 of 2010, transforms of 2005) are inputs, marked so: their rows show what is used.
+Only results are judged. What the computation starts from (costs of single steps, sizes of the robots) is listed as
+input, and shows what is used.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ Section = dict[str, Any]
 class Row:
     """One number of a paper: where it stands, what is printed and what the formulas give.
 
+    kind: "result", a number that the paper prints; "formula", a printed formula at one size; "reading", another way to
+    read what the paper says of a result that has its own row; "input", what the computation starts from; "derived",
+    what the paper does not print.
     printed: None where the paper gives no number, and "> x" or "< x" where it gives a bound.
-    agrees: whether both are the same to the digits printed; None where nothing is printed.
+    agrees: whether both are the same to the digits printed; None for inputs, and where nothing is printed.
     """
 
     source: str
     quantity: str
+    kind: str
     printed: Any
     computed: Any
     agrees: bool | None
@@ -46,7 +51,7 @@ def rows() -> list[Row]:
 
 
 def printed_entries() -> list[dict[str, Any]]:
-    """Return what the papers print: source, quantity, printed, and where they apply decimals and note."""
+    """Return what the papers print: source, quantity, kind, printed, and where they apply decimals and note."""
     text = resources.files(__package__).joinpath("printed.json").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = json.loads(text)
     return entries
@@ -79,9 +84,10 @@ def _plain(value: Any) -> Any:
 
 
 def _row(entry: dict[str, Any], computed: Any) -> Row:
-    printed = entry["printed"]
-    agrees = None if printed is None else _agree(printed, computed, entry.get("decimals"))
-    return Row(entry["source"], entry["quantity"], printed, computed, agrees, entry.get("note", ""))
+    kind, printed = entry["kind"], entry["printed"]
+    compared = printed is not None and kind != "input"
+    agrees = _agree(printed, computed, entry.get("decimals")) if compared else None
+    return Row(entry["source"], entry["quantity"], kind, printed, computed, agrees, entry.get("note", ""))
 
 
 def _agree(printed: Any, computed: Any, decimals: int | None) -> bool:
@@ -209,8 +215,7 @@ def _section_6_primitives() -> Section:
         "RNEA": _linear_formula(f05.rnea_chain(0), f05.rnea_chain(1)),
         "RNEA floating base": f05.RNEA_FLOATING,
         "RNEA per non-DH node": f05.RNEA_GENERAL_FRAME,
-        "ABA floating chain": _linear_formula(f05.aba_floating_chain(0), f05.aba_floating_chain(1))
-        + ", n = revolute joints",
+        "ABA floating chain": _linear_formula(f05.aba_floating_chain(0), f05.aba_floating_chain(1)),
         "ABA per non-DH node": f05.ABA_GENERAL_FRAME,
     }
 
