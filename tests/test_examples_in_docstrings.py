@@ -9,6 +9,7 @@ import pytest
 import treesim
 from treesim import bench, control, rollouts, testing
 from treesim.compare import compare, find_engine
+from treesim.cost import bounds
 from treesim.dynamics import conjugate_gradient, schedules
 from treesim.model import generators
 
@@ -27,6 +28,13 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.chain,
         generators.random_tree,
         treesim.urdf.installed_robots,
+        bounds.back_substitution_by_rule,
+        bounds.density,
+        bounds.factorization_by_rule,
+        bounds.largest_counts,
+        bounds.largest_counts_at_depth,
+        bounds.most_transformed_inertias,
+        bounds.transformed_inertias,
         bench.time_batches,
         bench.time_calls,
         bench.time_robots,

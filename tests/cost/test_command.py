@@ -52,6 +52,8 @@ def by_name(rows):
 def test_robot_as_json_holds_the_contract(pair):
     facts = json.loads(run(pair, "--json", "--repeats", "1").stdout)
     assert (facts["robot"], facts["nv"], facts["D1"], facts["D2"]) == ("pair", 2, 1, 1)
+    assert facts["limits"]["largest"] == {"D0": 1, "D1": 1, "D2": 1} and facts["limits"]["density"] == 1
+    assert facts["limits"]["by_rule"] == facts["limits"]["by_formula"] == {"factorize": 3, "solve": 6}
     for kind in ("dynamics", "operational"):
         assert [row["name"] for row in facts[kind]] == [n for n in treesim.available(kind) if n != "auto"]
         assert [row["advised"] for row in facts[kind]].count(True) == 1
@@ -92,6 +94,8 @@ def test_robot_as_table(pair):
     text = run(pair, "--repeats", "0").stdout
     assert "aba (advised)" in text and "code specialized for this robot" in text
     assert "F05 Table 1" in text
+    assert "D0 1 of at most 1; D1 1 of at most 1, 2 at this depth" in text
+    assert "100% of the matrix can differ from zero; operations to factor it 3, by this density's square 3" in text
     assert "advised for forward dynamics: aba: O(N)" in text
     assert "crba_ltdl, operations counted against the formula" in text
 
