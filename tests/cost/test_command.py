@@ -45,6 +45,13 @@ def test_papers_as_tables_explain_what_differs():
     assert text.splitlines()[-1].startswith("Featherstone 2010, Table 3, +10 DoF/hand FTF cost ratio: erratum")
 
 
+def test_papers_are_drawn(tmp_path):
+    path = tmp_path / "papers.png"
+    result = run("--papers", "--plot", str(path))
+    assert result.exit_code == 0 and result.stdout.splitlines()[-1] == f"wrote {path}"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
 def by_name(rows):
     return {row["name"]: row for row in rows}
 

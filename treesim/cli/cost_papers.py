@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import output, print_json
@@ -10,15 +11,21 @@ if TYPE_CHECKING:
     from ..cost.papers import Row
 
 
-def show_papers(json: bool) -> None:
-    """Print every row of the papers' tables."""
+def show_papers(plot: Path | None, json: bool) -> None:
+    """Print every row of the papers' tables; draw the papers' figures to `plot`."""
     from ..cost.papers import rows
 
+    if plot is not None:
+        from ..plotting.papers import save_figures
+
+        save_figures(plot)
     table = rows()
     if json:
         print_json([row.as_dict() for row in table])
-    else:
-        _print_papers(table)
+        return
+    _print_papers(table)
+    if plot is not None:
+        output().print(f"wrote {plot}", soft_wrap=True)
 
 
 def _print_papers(rows: list[Row]) -> None:

@@ -15,7 +15,7 @@ from ..model.topology import Topology
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
 from .operations import Operations
-from .paper_trees import TREE_1, TaskTree, asimo, floating_chain, humanoid
+from .paper_trees import TREE_1, TaskTree, asimo, every_coordinate, floating_chain, humanoid
 
 Section = dict[str, Any]
 
@@ -228,18 +228,13 @@ def _linear_formula(at_zero: Operations, at_one: Operations) -> str:
 # ---- Featherstone 2010
 
 
-def _rows_of(bodies: tuple[int, ...]) -> list[int]:
-    """b(1) ... b(m) of all six coordinates of each body."""
-    return [body for body in bodies for _ in range(6)]
-
-
 def _size(robot: TaskTree, bodies: tuple[int, ...]) -> tuple[int, int, int]:
     return robot.tree.n_dofs, int(robot.tree.dof_depth.max()), 6 * len(bodies)
 
 
 def _asimo_facts() -> Section:
     tree_1, robot = Topology(TREE_1), asimo()
-    tree, b = robot.tree, _rows_of(robot.hands + robot.feet)
+    tree, b = robot.tree, every_coordinate(robot.hands + robot.feet)
     n, depth, m = _size(robot, robot.hands + robot.feet)
     dense = f10.Dense(n, m)
     sparse_total, dense_total = f10.inverse_inertia(tree, b), dense.inverse_inertia()
@@ -266,17 +261,8 @@ def _asimo_facts() -> Section:
 
 def _table_2_of_2010() -> Section:
     robot = asimo()
-    tree, b = robot.tree, _rows_of(robot.hands + robot.feet)
-    dense = f10.Dense(tree.n_dofs, len(b))
-    pairs = {
-        "LTDL": (dense.ltdl_factorization(), f05.ltdl_factorization(tree)),
-        "J x": (dense.jacobian_product(), f10.jacobian_product(tree, b)),
-        "J^T x": (dense.jacobian_transpose_product(), f10.jacobian_transpose_product(tree, b)),
-        "J L^-1": (dense.triangular_rows(), f10.triangular_rows(tree, b)),
-        "Y Y^T": (dense.gram_product(), f10.gram_product(tree, b)),
-        "Ld^-1(YD^T Lambda)": (dense.weighted_inverse_ltdl(), f10.weighted_inverse_ltdl(tree, b)),
-        "1 - Jbar J": (dense.null_space(), f10.null_space(tree, b)),
-    }
+    tree, b = robot.tree, every_coordinate(robot.hands + robot.feet)
+    pairs = f10.dense_and_sparse(tree, b)
     section: Section = {f"{name} dense": cost for name, (cost, _) in pairs.items()}
     section |= {f"{name} sparse": cost for name, (_, cost) in pairs.items()}
     crba, rnea = f05.crba(tree), f05.rnea(tree)
