@@ -10,8 +10,9 @@ import treesim
 from treesim import bench, control, rollouts, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
-from treesim.dynamics import conjugate_gradient, schedules
+from treesim.dynamics import armstrong, conjugate_gradient, schedules
 from treesim.model import generators
+from treesim.operational import zero_testing
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -43,6 +44,9 @@ OF_SUBMODULES = {  # those that messages and pages name
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
+        armstrong.Armstrong,
+        zero_testing.multiply,
+        zero_testing.multiply_transposed,
     )
 }
 NEEDED = {

@@ -3,9 +3,9 @@
 F10 describes it in a sentence: Omega_ij comes from Omega_iλ(j) and the transpose of Omega_jλ(i), where RJK takes
 Omega_λ(i)λ(j) for bodies on different branches; and it leaves open whether the symmetry of Omega is used. Here it is:
 of two bodies that differ, the one with the larger number is no ancestor of the other, so that
-Omega_pq = Omega_pλ(q) phi_q tau-bar_q for all p < q, and Omega_pλ(q) is kept, itself or as its transpose. This takes more
-blocks than RJK, each for one transform where RJK's may take two, and fewer transforms in all, since the blocks of several
-tasks with one body share their sources. As in `rjk`, joints are treated one unit screw at a time.
+Omega_pq = Omega_pλ(q) phi_q tau-bar_q for all p < q, and Omega_pλ(q) is kept, itself or as its transpose. This takes
+more blocks than RJK, each for one transform where RJK's may take two, and on most robots fewer transforms in all, since
+the blocks of several tasks with one body share their sources. As in `rjk`, joints are treated one unit screw at a time.
 """
 
 from __future__ import annotations
