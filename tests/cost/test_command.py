@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import treesim
 from treesim.cli.main import app
 from treesim.cost.papers import Row, rows
+from treesim.plotting.papers import TITLES
 
 URDF = """<robot name="pair">
   <link name="world"/><link name="upper">{inertial}</link><link name="lower">{inertial}</link>
@@ -46,10 +47,11 @@ def test_papers_as_tables_explain_what_differs():
 
 
 def test_papers_are_drawn(tmp_path):
-    path = tmp_path / "papers.png"
+    path = tmp_path / "papers.svg"
     result = run("--papers", "--plot", str(path))
     assert result.exit_code == 0 and result.stdout.splitlines()[-1] == f"wrote {path}"
-    assert path.read_bytes().startswith(b"\x89PNG")
+    drawn = path.read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml") and all(title.split("\n")[0] in drawn for title in TITLES.values())
 
 
 def by_name(rows):

@@ -4,9 +4,7 @@ import pytest
 
 from treesim.cost import paper_figures as computed
 from treesim.cost.papers import printed_entries
-from treesim.errors import ArgumentError
 from treesim.model import generators
-from treesim.plotting.papers import TITLES, save_figures
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +66,3 @@ def test_inverse_inertia_has_the_printed_ratio(printed):
 def test_testing_for_zero_reads_every_element(printed):
     along_paths, testing = (total(bar) for bar in computed.accessed_elements().values())
     assert along_paths == printed["ASIMO nnz J"] and testing == 40 * 24
-
-
-def test_all_figures_are_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "papers.svg"
-    save_figures(path)
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("<?xml") and all(title.split("\n")[0] in text for title in TITLES.values())
-    with pytest.raises(ArgumentError, match="papers"):
-        save_figures(tmp_path / "papers.odd")
