@@ -43,7 +43,7 @@ ROLLOUTS = treesim.Rollouts(
 )
 FACTORS = treesim.ltdl([0, 1], [[2.0, 1.0], [1.0, 3.0]])
 SPARSE = treesim.SparseJacobian(ROBOT.topology, [1, 2, 0], [[1.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
-SCHEDULE = treesim.schedule(ROBOT)
+SCHEDULE = treesim.schedule(ROBOT, "aba")
 MANY = (4, 3)  # states of a batch
 
 
@@ -94,8 +94,8 @@ LINES = {
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
     "<SparseJacobian: 3 x 2, 3 entries on paths>": SPARSE,
-    "<Schedule of 'tree_contraction': 2 stages, 2 blocks, 1 at most>": SCHEDULE,
-    "<Stage 'merge': blocks 2, bodies in the longest 2>": Stage("merge", ((1,), (2, 3))),
+    "<Schedule of 'aba': 6 stages, 136 operations, 136 on the critical path>": SCHEDULE,
+    "<Stage 'merge': blocks 2, operations in the longest 7>": Stage("merge", ((1,), (2, 3)), (5, 7)),
     "<OperationalSpace of 'arm': 2 rows, rank 2, nv 7>": SPACE,
     "<OperationalSpace: 6 rows, rank 5 ... 6, nv 7, 4 x 3 states>": SPACES,
     "<ConstrainedAcceleration of 'arm': nv 7, 2 rows, residual 0.002, iterations 1>": HELD,

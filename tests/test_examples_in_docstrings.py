@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, rollouts, testing
+from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
-from treesim.dynamics import armstrong, conjugate_gradient, schedules
+from treesim.dynamics import armstrong, conjugate_gradient
 from treesim.model import generators
 from treesim.operational import zero_testing
 

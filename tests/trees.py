@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import mpmath
 import numpy as np
 from hypothesis import strategies as st
 
 from treesim import Tree
+from treesim.kernels.tables import tree_tables
 from treesim.model import generators as make
 from treesim.model.joints import JOINT_TYPES
 from treesim.testing.samples import MIXED, State, on_floating_base, random_state
@@ -47,6 +49,17 @@ CATALOGUE: dict[str, Callable[[], Tree]] = {
 def tree(name: str) -> Tree:
     """Return the tree of the catalogue called `name`."""
     return CATALOGUE[name]()
+
+
+def with_exact_rotations(robot: Tree) -> np.ndarray:
+    """Return the robot's reals in mpmath's numbers, their rotations orthonormal to all its digits, not to a double's:
+    where transforms are composed, methods agree only if they are. Newton's iteration R <- R (3 - R'R) / 2."""
+    reals = np.array([mpmath.mpf(x) for x in robot.reals.tolist()], dtype=object)
+    for row in tree_tables(robot.ints, reals).placement:
+        R = row[:9].reshape(3, 3)
+        for _ in range(3):
+            R[:] = R @ (3 * np.eye(3, dtype=int) - R.T @ R) / 2
+    return reals
 
 
 def random_trees(max_bodies: int = 8, **options) -> st.SearchStrategy[Tree]:

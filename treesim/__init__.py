@@ -13,7 +13,6 @@ from .constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
-from .dynamics.schedules import schedule
 from .dynamics.solve import solve_mass_matrix
 from .engine.threads import use_threads
 from .errors import (
@@ -43,6 +42,7 @@ from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .player import Player
 from .plugins import available
 from .rollouts import Rollouts, rollout
+from .schedules import schedule
 from .simulation import Simulation
 from .stepper import Report, State, Stepper
 from .trajectory import Trajectory

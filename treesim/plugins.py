@@ -39,6 +39,8 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
         "constraint_force": "treesim.operational.constraint_force:ConstraintForce",
+        "constraint_force_cr": "treesim.operational.constraint_force:ConstraintForceCr",
+        "constraint_force_pcr": "treesim.operational.constraint_force:ConstraintForcePcr",
         "pv_osim_r": "treesim.operational.pv_osim_r:PvOsimR",
         "auto": "treesim.operational.auto:Auto",
     },

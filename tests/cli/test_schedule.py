@@ -3,13 +3,16 @@
 import json
 import struct
 
+import numpy as np
 import pytest
 
 import treesim as package
 from tests import trees
-from treesim.dynamics.schedules import scheduled_methods
+from treesim import plugins
+from treesim.cost import counting
 from treesim.model import generators as make
 from treesim.plotting.schedule import depth_first
+from treesim.schedules import scheduled_methods
 
 pytest.importorskip("matplotlib")
 
@@ -25,16 +28,27 @@ def test_methods_are_compared(treesim, robot):
 def test_stages_of_one_method_are_listed(treesim, robot):
     result = treesim("schedule", robot, "--method", "tree_contraction")
     assert result.exit_code == 0
-    assert "level 1" in result.stdout and "thigh +1" in result.stdout
-    assert "2 stages, 3 blocks, at most 2 at a time, 1.5 on average" in result.stdout
+    assert "assemblies, level 1" in result.stdout and "joint accelerations" in result.stdout
+    chosen = package.schedule(package.load(robot), "tree_contraction")
+    assert f"{chosen.operations} operations, {chosen.critical_path} on the critical path" in result.stdout
+    assert f"depth {chosen.depth}" in result.stdout
+
+
+def test_frames_are_scheduled_by_the_methods_of_the_operational_space(treesim, robot):
+    result = treesim("schedule", robot, "--frame", "shank")
+    assert result.exit_code == 0 and "Λ⁻¹ of shank" in result.stdout and "divide_and_conquer" not in result.stdout
+    result = treesim("schedule", robot, "--frame", "shnak")
+    assert result.exit_code == 2 and "shnak" in result.stderr and "shank" in result.stderr
 
 
 def test_json_holds_every_block(treesim, robot):
     facts = {entry["method"]: entry for entry in json.loads(treesim("schedule", robot, "--json").stdout)}
     assert set(facts) == set(scheduled_methods())
-    assert [stage["blocks"] for stage in facts["aba"]["stages"]] == [[[2]], [[1], [3]]]
+    aba = {stage["name"]: stage["blocks"] for stage in facts["aba"]["stages"]}
+    assert aba["articulated inertias, depth 2"] == [[2]] and aba["accelerations, depth 1"] == [[1], [3]]
     for entry in facts.values():
-        assert entry["critical_path"] == len(entry["stages"])
+        assert entry["critical_path"] == sum(max(stage["operations"]) for stage in entry["stages"])
+        assert entry["operations"] == sum(sum(stage["operations"]) for stage in entry["stages"])
         assert entry["blocks"] == sum(len(stage["blocks"]) for stage in entry["stages"])
 
 
@@ -66,22 +80,63 @@ def test_bodies_are_drawn_depth_first_longest_branch_first():
 
 
 @pytest.mark.parametrize("method", scheduled_methods())
-@pytest.mark.parametrize("name", ["asimo", "grid_3", "random_14"])
-def test_every_schedule_names_every_body_and_no_body_twice_in_a_stage(method, name):
+@pytest.mark.parametrize("name", ["random_b", "grid_3", "random_14"])
+def test_every_schedule_is_what_the_kernel_does(method, name):
+    """Operations and depth of the kernel's entry, counted on its own; every body works in some block, none twice in a
+    stage, and no block has more to do than all, nor less than the longest chain of operations needs."""
     robot = trees.tree(name)
     schedule = package.schedule(robot, method)
+    counted = counting.forward_dynamics(robot, plugins.get("dynamics", method))
     assert schedule.method == method
+    assert (schedule.operations, schedule.depth) == (counted.operations.total, counted.depth)
+    assert schedule.depth <= schedule.critical_path <= schedule.operations
     seen = set()
     for stage in schedule.stages:
         bodies = [body for block in stage.blocks for body in block]
         seen.update(bodies)
-        assert len(bodies) == len(set(bodies)) or method.startswith("constraint_force")
+        assert len(bodies) == len(set(bodies)) and min(stage.operations) > 0
     assert seen == set(range(1, robot.n_bodies + 1))
 
 
-def test_critical_paths_of_a_long_chain():
-    chain = make.chain(100)
-    paths = {method: package.schedule(chain, method).critical_path for method in scheduled_methods()}
-    assert paths["aba"] == 100
-    assert paths["divide_and_conquer"] == 8
-    assert paths["tree_contraction"] == 8
+@pytest.mark.parametrize("method", scheduled_methods(["tool"]))
+def test_every_schedule_of_inverse_inertia_is_what_the_kernel_does(method):
+    robot = trees.tree("grid_3")
+    frames = [robot.body_names[-1], robot.body_names[3]]
+    schedule = package.schedule(robot, method, frames)
+    counted = counting.inverse_inertia(robot, plugins.get("operational", method), frames, "world")
+    assert (schedule.operations, schedule.depth) == (counted.operations.total, counted.depth)
+    assert schedule.depth <= schedule.critical_path <= schedule.operations
+
+
+@pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
+@pytest.mark.parametrize("family", ["chain", "side branches"])
+def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):
+    schedules = [package.schedule(robot, method, robot.body_names[-1:]) for robot in DOUBLINGS[family]]
+    for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
+        first, second = np.diff(numbers)
+        assert second < 1.45 * first, numbers
+
+
+PARALLEL = ("constraint_force_cr", "constraint_force_pcr", "divide_and_conquer", "tree_contraction")
+DOUBLINGS = {
+    "chain": [make.chain(n) for n in (8, 16, 32)],
+    "side branches": [make.chain_with_side_branches(n) for n in (4, 8, 16)],
+    "binary tree": [make.balanced_binary_tree(k) for k in (2, 3, 4)],
+}
+
+
+@pytest.mark.parametrize("family", DOUBLINGS)
+@pytest.mark.parametrize("method", PARALLEL)
+def test_critical_paths_of_parallel_methods_grow_by_about_as_much_with_every_doubling(method, family):
+    schedules = [package.schedule(robot, method) for robot in DOUBLINGS[family]]
+    for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
+        first, second = np.diff(numbers)
+        assert second < 1.45 * first, numbers
+
+
+@pytest.mark.parametrize("method", ["aba", "constraint_force", "constraint_force_grouped"])
+def test_critical_paths_of_serial_methods_double_on_a_chain(method):
+    schedules = [package.schedule(robot, method) for robot in DOUBLINGS["chain"]]
+    for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
+        first, second = np.diff(numbers)
+        assert second > 1.9 * first, numbers

@@ -14,6 +14,7 @@ from treesim.kernels import (
     constraint_force_cr,
     constraint_force_pcr,
     constraint_force_serial,
+    constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
@@ -23,9 +24,18 @@ from treesim.kernels.aba import eliminate_screw, forward_dynamics_states
 from treesim.kernels.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.constraint_force_branches_first import main_chains
 from treesim.kernels.heavy_paths import ELIMINATION, EQUATIONS, HEADS, paths_in, table_size
+from treesim.kernels.kinematics import body_transform
 from treesim.kernels.rjk import articulated_quantities
 from treesim.kernels.spatial import articulated, articulated_to_parent
-from treesim.kernels.tables import articulated_at, body_inertia, body_transform_at, force_at, transform_at, tree_tables
+from treesim.kernels.tables import (
+    articulated_at,
+    body_inertia,
+    body_transform_at,
+    force_at,
+    put_transform,
+    transform_at,
+    tree_tables,
+)
 from treesim.model import generators as make
 
 pytestmark = pytest.mark.nojit
@@ -39,7 +49,9 @@ every_tree = pytest.mark.parametrize("robot", TREES.values(), ids=TREES)
 def worked(robot, state, solver=path_elimination, until=None, shares=1):
     """Paths and work memory after all stages, or those before the first of the kind `until`; and qdd."""
     tree, table = tree_tables(robot.ints, robot.reals), np.zeros(table_size(robot.n_bodies), np.int64)
-    kernel.prepare(robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds)
+    constraint_force_stages.prepare(
+        robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
+    )
     paths = paths_in(robot.n_bodies, table)
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * (kernel.NUMBERS + solver.EXTRA)))
     qdd = np.zeros(robot.nv)
@@ -47,9 +59,9 @@ def worked(robot, state, solver=path_elimination, until=None, shares=1):
         if paths.stages[s, 0] == until:
             break
         for share in reversed(range(shares)):
-            kernel.stage(
+            constraint_force_stages.stage(
                 tree, paths, w, s, share, shares, *state[:2], state.tau, np.empty((0, 6)), qdd,
-                solver.eliminate, solver.substitute,
+                solver.eliminate_matrix, solver.eliminate_vector, solver.substitute,
             )  # fmt: skip
     return tree, paths, w, qdd
 
@@ -61,8 +73,8 @@ def motion_matrix(X):
     return matrix
 
 
-def dense(robot, state):
-    """K = P' I^-1 P, S and the indices of the constraints W, of all joints at once."""
+def operators(robot, state):
+    """P, the blocks of I^-1, and the indices of free directions (S) and of constraints (W), of all joints at once."""
     tree, _, w, _ = worked(robot, state, until=ELIMINATION)
     N = robot.n_bodies
     P, inverse = np.eye(6 * N), np.zeros((6 * N, 6 * N))
@@ -74,7 +86,13 @@ def dense(robot, state):
         put_articulated_block(block, articulated(body_inertia(tree, i)))
         inverse[here, here] = np.linalg.inv(block)
     free = [6 * (i - 1) + tree.screw[k] for i in range(1, N + 1) for k in range(tree.v_start[i], tree.v_start[i + 1])]
-    return P.T @ inverse @ P, free, np.setdiff1d(np.arange(6 * N), free)
+    return P, inverse, free, np.setdiff1d(np.arange(6 * N), free)
+
+
+def dense(robot, state):
+    """K = P' I^-1 P, and the indices of free directions and of constraints."""
+    P, inverse, free, held = operators(robot, state)
+    return P.T @ inverse @ P, free, held
 
 
 def stripped(robot):
@@ -99,6 +117,28 @@ def test_mass_matrix_is_the_schur_complement_of_the_constraint_forces(robot):
     A = K[np.ix_(held, held)]
     inverse = K[np.ix_(free, free)] - K[np.ix_(free, held)] @ np.linalg.solve(A, K[np.ix_(held, free)])
     assert relative_error(inverse, np.linalg.inv(treesim.mass_matrix(robot, state.q))) < 1e-10
+
+
+@every_tree
+def test_inverse_operational_inertia_is_that_of_free_bodies_less_what_constraint_forces_hold_back(robot):
+    """Λ^-1 = B' [I^-1 - I^-1 (P W) A^-1 (P W)' I^-1] B, B picking two bodies."""
+    robot = stripped(robot)
+    state = random_state(robot)
+    P, inverse, _, held = operators(robot, state)
+    Q = inverse @ P[:, held]
+    Omega = inverse - Q @ np.linalg.solve(P[:, held].T @ Q, Q.T)
+    chosen = [robot.n_bodies, (robot.n_bodies + 1) // 2]
+    rows = np.concatenate([own_rows(robot, state.q, i) for i in chosen])
+    expected = rows @ np.linalg.solve(treesim.mass_matrix(robot, state.q), rows.T)
+    picked = np.concatenate([np.arange(6 * i - 6, 6 * i) for i in chosen])
+    assert relative_error(Omega[np.ix_(picked, picked)], expected) < 1e-10
+
+
+def own_rows(robot, q, i):
+    """The Jacobian of body i in the kernel's coordinates of that body, angular first."""
+    J = treesim.frame_jacobian(robot, q, robot.body_names[i - 1], reference="local")
+    R = robot.body_rotations[i]
+    return np.concatenate([R.T @ J[3:], R.T @ J[:3]])
 
 
 def test_equations_of_a_chain_are_those_of_dense_algebra_and_block_tridiagonal():
@@ -214,8 +254,8 @@ def test_groups_couple_to_their_neighbours_only(robot):
 def equations_of_groups(robot, tree, paths, g, state):
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
     for i in range(1, tree.n_bodies + 1):
-        kernel.put_transform(w.X, i, kernel.body_transform(tree, i, state.q))
-    kernel.velocities(tree, w, state.v)
+        put_transform(w.X, i, body_transform(tree, i, state.q))
+    branches_first.velocities(tree, w, state.v)
     for i in range(1, tree.n_bodies + 1):
         kernel.body_bias(tree, w, i, state.v, state.tau)
     grouped.equations(tree, paths, w, g)
@@ -255,7 +295,9 @@ def test_stages_of_a_chain_halve_it():
     counts = {}
     for name, solver in SOLVERS.items():
         table = np.zeros(table_size(100), np.int64)
-        kernel.prepare(robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds)
+        constraint_force_stages.prepare(
+            robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
+        )
         paths = paths_in(100, table)
         whats = paths.stages[: paths.sizes[1], 0].tolist()
         counts[name] = whats.count(ELIMINATION)
@@ -281,7 +323,7 @@ def test_exact_in_forty_digits(name, entry):
     state = random_state(robot)
     arguments = (state.q, state.v, state.tau, np.empty(0))
     with mpmath.workdps(40):
-        constants, shape = (robot.ints, robot.reals), [(robot.nv,)]
+        constants, shape = (robot.ints, trees.with_exact_rotations(robot)), [(robot.nv,)]
         qdd = run(entry, constants, arguments, shape, mpmath.mpf)[0]
         truth = run(forward_dynamics_states, constants, arguments, shape, mpmath.mpf)[0]
         error = max(abs(a - b) for a, b in zip(qdd, truth, strict=True)) / max(map(abs, truth))
@@ -289,10 +331,10 @@ def test_exact_in_forty_digits(name, entry):
 
 
 def operations(entry, n):
-    """Operations and the longest chain of them, on a chain of n bodies at rest."""
+    """Operations and the longest chain of them, on a chain of n bodies that moves."""
     robot, tally = make.chain(n), Tally()
     state = random_state(robot, 6)
-    arguments = (tally.variables(state.q), np.zeros(n), tally.variables(state.tau), np.empty(0))
+    arguments = (tally.variables(state.q), tally.variables(state.v), tally.variables(state.tau), np.empty(0))
     run(entry, (robot.ints, robot.reals), arguments, [(n,)], tally.number)
     return sum(tally.operations.values()), tally.depth
 

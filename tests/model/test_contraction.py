@@ -117,18 +117,14 @@ def test_packed_plan_is_linear_in_the_number_of_bodies(plan_of):
 
 @every_plan
 @given(parents)
-def test_schedule_names_every_body_and_blocks_are_disjoint(plan_of, parent):
-    schedule = plan_of(parent).schedule()
-    for stage in schedule.stages:
-        bodies = [body for block in stage.blocks for body in block]
+def test_blocks_of_a_stage_are_disjoint_and_every_body_is_in_one(plan_of, parent):
+    stages = plan_of(parent).bodies()
+    for blocks in stages:
+        bodies = [body for block in blocks for body in block]
         assert len(bodies) == len(set(bodies))
-    assert {b for stage in schedule.stages for block in stage.blocks for b in block} == set(range(1, len(parent) + 1))
+    assert {b for blocks in stages for block in blocks for b in block} == set(range(1, len(parent) + 1))
 
 
-def test_schedule_of_a_chain_of_four_bodies():
-    schedule = divide_and_conquer(range(4)).schedule()
-    assert [stage.blocks for stage in schedule.stages] == [((1, 2), (3, 4)), ((1, 2, 3, 4),), ((1, 2, 3, 4),)]
-    assert (schedule.critical_path, schedule.blocks, schedule.width, schedule.parallelism) == (3, 4, 2, 4 / 3)
-    schedule = tree_contraction(range(4)).schedule()
-    assert [stage.blocks for stage in schedule.stages] == [((3, 4), (1, 2)), ((1, 2, 3),), ((1, 2, 3),)]
-    assert [stage.name for stage in schedule.stages] == ["level 1", "level 2", "level 3"]
+def test_blocks_of_a_chain_of_four_bodies():
+    assert divide_and_conquer(range(4)).bodies() == (((1, 2), (3, 4)), ((1, 2, 3, 4),), ((1, 2, 3, 4),))
+    assert tree_contraction(range(4)).bodies() == (((3, 4), (1, 2)), ((1, 2, 3),), ((1, 2, 3),))

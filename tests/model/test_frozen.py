@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree, Visual
+from treesim import schedule as schedule_of
 from treesim.engine.call.specialized import _contents
 from treesim.errors import ModelError
 from treesim.model import generators as make
@@ -236,8 +237,8 @@ def test_refusals_name_class_and_attribute(thing, change):
 
 
 def test_plans_and_schedules_cannot_be_changed():
-    plan = tree_contraction(make.tree_1().parent)
-    for thing in (plan, plan.schedule(), plan.schedule().stages[0], LIMB.kind):
+    plan, schedule = tree_contraction(make.tree_1().parent), schedule_of(make.chain(2))
+    for thing in (plan, schedule, schedule.stages[0], LIMB.kind):
         assert not hasattr(thing, "__dict__")
     with pytest.raises(ValueError):
         plan.packed().setflags(write=True)

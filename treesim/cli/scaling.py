@@ -12,6 +12,7 @@ import typer
 from .common import JsonOption, checked_positive, guarded, messages, output, print_json
 
 QUICK_SIZES = (10, 30, 100)
+DEPTH_SIZES = {True: (8, 16, 32), False: (8, 16, 32, 64, 128)}
 FACTORIZATION_ROUNDS = {False: 30, True: 1}
 
 
@@ -25,6 +26,9 @@ def scaling(
     factorization: Annotated[
         bool, typer.Option("--factorization", help="Time sparse LTDL beside dense Cholesky instead.")
     ] = False,
+    depth: Annotated[
+        bool, typer.Option("--depth", help="Count critical paths of level-parallel methods instead: no times.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
@@ -36,6 +40,8 @@ def scaling(
         from .factorization import show_factorization
 
         return show_factorization(FACTORIZATION_ROUNDS[quick], json)
+    if depth:
+        return _show_depths(DEPTH_SIZES[quick], plot, json)
     from ..bench.scaling import added_memory, sweep
     from ..bench.timing import one_blas_thread
     from ..cost.scaling import SIZES
@@ -55,6 +61,34 @@ def scaling(
         print_json({"budget_seconds": budget, "times": rows, "memory": memory})
         return
     _print(rows, memory, sizes, budget)
+    if plot is not None:
+        output().print(f"wrote {plot}", soft_wrap=True)
+
+
+def _show_depths(sizes: Sequence[int], plot: Path | None, json: bool) -> None:
+    from rich.table import Table
+
+    from ..bench.depth import depths
+
+    with messages().status("counting ...") as status:
+        rows = depths(sizes, lambda text: status.update(f"counting: {text} ..."))
+    if plot is not None:
+        from ..plotting.cost import save_depths
+
+        save_depths(plot, rows)
+    if json:
+        return print_json(rows)
+    for family, quantity in dict.fromkeys((row["family"], row["quantity"]) for row in rows):
+        chosen = [row for row in rows if (row["family"], row["quantity"]) == (family, quantity)]
+        title = f"{family}, {quantity}: operations on the critical path / depth, over bodies N"
+        table = Table("method", title=title, title_justify="left")
+        for heading in (*(f"N={n}" for n in chosen[0]["bodies"]), "per doubling"):
+            table.add_column(heading, justify="right")
+        for row in chosen:
+            numbers = [f"{path} / {chain}" for path, chain in zip(row["critical_path"], row["depth"], strict=True)]
+            added = f"{row['critical_path_per_doubling']:.0f} / {row['depth_per_doubling']:.0f}"
+            table.add_row(row["method"], *numbers, added)
+        output().print(table)
     if plot is not None:
         output().print(f"wrote {plot}", soft_wrap=True)
 

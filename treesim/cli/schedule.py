@@ -22,34 +22,41 @@ MethodOption = Annotated[
 ]
 
 
+FrameOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Schedule the inverse operational-space inertia of this frame (repeat for several)."),
+]
+
+
 @guarded
 def schedule(
     robot: RobotArgument,
     method: MethodOption = None,
+    frame: FrameOption = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the schedule into this .png, .svg or .pdf file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show which joints of ROBOT can be eliminated at the same time, stage by stage, and the critical path."""
-    from ..dynamics.schedules import schedule as schedule_of
-    from ..dynamics.schedules import scheduled_methods
+    """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
     from ..plotting import require_matplotlib
+    from ..schedules import schedule as schedule_of
+    from ..schedules import scheduled_methods
     from ..trajectory import PLOT_SUFFIXES, checked_output
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)
         require_matplotlib()
     if method is not None:
-        common.checked_name("method that works by stages", method, scheduled_methods())
+        common.checked_name("method that works by stages", method, scheduled_methods(frame))
     tree = common.load_robot(robot, base, mimic)
-    schedules = [schedule_of(tree, name) for name in ([method] if method else scheduled_methods())]
+    schedules = [schedule_of(tree, name, frame) for name in ([method] if method else scheduled_methods(frame))]
     if json:
         common.print_json([_facts(tree, one) for one in schedules])
     elif method:
         _print_stages(tree, schedules[0])
     else:
-        _print_comparison(tree, schedules)
+        _print_comparison(tree, schedules, frame)
     if plot is not None:
         from ..plotting.schedule import draw
 
@@ -63,31 +70,35 @@ def _facts(tree: Tree, schedule: Schedule) -> dict[str, Any]:
         "robot": tree.name,
         "method": schedule.method,
         "n_bodies": tree.n_bodies,
+        "operations": schedule.operations,
         "critical_path": schedule.critical_path,
+        "parallelism": schedule.parallelism,
+        "depth": schedule.depth,
         "blocks": schedule.blocks,
         "width": schedule.width,
-        "parallelism": schedule.parallelism,
-        "stages": [{"name": stage.name, "blocks": stage.blocks} for stage in schedule.stages],
+        "stages": [
+            {"name": stage.name, "blocks": stage.blocks, "operations": stage.operations} for stage in schedule.stages
+        ],
     }
 
 
-def _print_comparison(tree: Tree, schedules: list[Schedule]) -> None:
+def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] | None) -> None:
     from rich.table import Table
 
     title = f"{tree.name}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
     table = Table("method", title=title, title_justify="left")
-    for heading in ("stages", "blocks", "widest", "parallelism"):
+    for heading in ("operations", "critical path", "parallelism", "depth", "stages", "blocks", "widest"):
         table.add_column(heading, justify="right")
-    table.add_column("blocks of each stage")
     for one in schedules:
-        widths = " ".join(map(str, one.blocks_per_stage))
-        numbers = (one.critical_path, one.blocks, one.width)
-        table.add_row(one.method, *map(str, numbers), f"{one.parallelism:.1f}", widths)
+        row = (one.operations, one.critical_path, f"{one.parallelism:.1f}", one.depth)
+        table.add_row(one.method, *map(str, (*row, len(one.stages), one.blocks, one.width)))
     console = common.output()
     console.print(table)
+    what = f"Λ⁻¹ of {', '.join(frames)}" if frames else "forward dynamics"
     console.print(
-        "stages: the critical path, one way; parallelism: blocks per stage. A block is one step of its method: "
-        "of aba a body, of the others products and solves of 6x6 matrices, some twenty times as long.",
+        f"operations: of {what}, with one processor; "
+        "critical path: with one for every block, stage after stage; depth: with one for every operation; "
+        "parallelism: operations by the critical path.",
         soft_wrap=True,
     )
 
@@ -97,17 +108,19 @@ def _print_stages(tree: Tree, schedule: Schedule) -> None:
 
     title = f"{tree.name}: {schedule.method}"
     table = Table(title=title, title_justify="left")
-    for heading in ("", "blocks"):
+    for heading in ("", "blocks", "operations", "in the longest"):
         table.add_column(heading, justify="right")
     table.add_column("stage")
     table.add_column("topmost body of each block + number of others", overflow="fold")
     for number, stage in enumerate(schedule.stages, start=1):
-        table.add_row(str(number), str(stage.width), stage.name, _listed(tree, stage.blocks))
+        numbers = (number, stage.width, sum(stage.operations), stage.longest_block)
+        table.add_row(*map(str, numbers), stage.name, _listed(tree, stage.blocks))
     console = common.output()
     console.print(table)
     console.print(
-        f"{schedule.critical_path} stages, {schedule.blocks} blocks, at most {schedule.width} at a time, "
-        f"{schedule.parallelism:.1f} on average",
+        f"{len(schedule.stages)} stages, {schedule.blocks} blocks, at most {schedule.width} at a time; "
+        f"{schedule.operations} operations, {schedule.critical_path} on the critical path: "
+        f"{schedule.parallelism:.1f} times as fast as one processor at best; depth {schedule.depth}",
         soft_wrap=True,
     )
 

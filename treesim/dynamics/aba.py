@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ..kernels.aba import forward_dynamics_states
-from ..model.schedule import Schedule, levels
+from ..kernels import aba as kernel
+from ..kernels.kinematics import base_acceleration, zero_motion
+from ..kernels.tables import put_motion
+from ..model.schedule import Schedule
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend
+from .block_counts import Counting, Stages, each, levels, onto_parents
 
 
 class Aba(CompiledBackend):
@@ -13,8 +16,27 @@ class Aba(CompiledBackend):
 
     name = "aba"
     capabilities = Capabilities(cost="O(N)", source="RBDA Table 7.1; Jain 1991, Lemma 6.5")
-    entry = forward_dynamics_states
+    entry = kernel.forward_dynamics_states
 
     def schedule(self, robot: Tree) -> Schedule:
-        """Return the bodies by level of the tree, deepest first: what could run at the same time, and here does not."""
-        return levels(self.name, robot.topology.body_depth.tolist())
+        """Return the bodies by level of the tree: what could run at the same time, and here does not."""
+        counting = Counting(robot)
+        return counting.schedule(self.name, _stages(robot, counting))
+
+
+def _stages(robot: Tree, counting: Counting) -> Stages:
+    tree, q, v, tau = counting.tree, counting.q, counting.v, counting.tau
+    X, V, C, IA, pA, U, D_inv, nu = kernel.scratch_for(tree, q)
+    outward = levels(robot)
+    put_motion(V, 0, zero_motion(tree))
+    for d, bodies in outward:
+        yield f"velocities, depth {d}", each(bodies, lambda i: kernel.start_body(tree, q, v, X, V, C, IA, pA, i))
+    for d, bodies in reversed(outward):
+        blocks = onto_parents(
+            robot, reversed(bodies), lambda i: kernel.articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i)
+        )
+        yield f"articulated inertias, depth {d}", blocks
+    put_motion(V, 0, base_acceleration(tree))
+    for d, bodies in outward:
+        blocks = each(bodies, lambda i: kernel.accelerate_body(tree, X, C, U, D_inv, nu, counting.qdd, V, i))
+        yield f"accelerations, depth {d}", blocks

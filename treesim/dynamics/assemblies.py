@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import accumulate
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,12 +19,14 @@ from ..engine.threads import thread_count
 from ..errors import AccuracyError, SingularInertiaError
 from ..kernels import assemblies as kernel
 from ..kernels import assembly_tables as layout
+from ..kernels import assembly_velocities as velocities
 from ..kernels.tables import tree_tables
 from ..model.contraction import Plan
 from ..model.schedule import Schedule
 from ..model.states import declared
 from ..model.tree import Tree
 from .base import CompiledBackend, explain_failure
+from .block_counts import Block, Counting, Stages, each
 
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
 BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over
@@ -44,7 +49,8 @@ class AssembliesBackend(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the joints of `robot` are eliminated; see `treesim.schedule`."""
-        return self.plan(robot).schedule()
+        counting = Counting(robot, self.integers(robot))
+        return counting.schedule(self.name, _stages(robot, self.plan(robot), counting))
 
     def integers(self, robot: Tree) -> np.ndarray:
         """Return the robot's integers with the plan behind them."""
@@ -62,7 +68,7 @@ class AssembliesBackend(CompiledBackend):
         N = robot.n_bodies
         tree = tree_tables(robot.ints, robot.reals)
         blocks = np.diff(layout.plan_tables(tree, self.integers(robot)).stage_start).tolist()
-        widths = [N, 1, N, *blocks, *reversed(blocks), N, 1]
+        widths = [N, *blocks, *reversed(blocks), N, *blocks, *reversed(blocks), N, 1]
         return staged(compiled(kernel.some_stages), (), (N + 1) * layout.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
 
     def explain(
@@ -79,6 +85,39 @@ class AssembliesBackend(CompiledBackend):
             f"{self.name} lost its digits on {robot.name!r}: accelerations break the constraints of joint "
             f"{robot.joint_names[i - 1]!r} by more than {kernel.LOST:g} of their size; use the backend 'aba'"
         )
+
+
+def _stages(robot: Tree, plan: Plan, counting: Counting) -> Stages:
+    """The kernel's stages: bodies, velocities and dynamics through the plan forth and back, one block at a time."""
+    tree, q, v, tau, none = counting.tree, counting.q, counting.v, counting.tau, counting.f_ext
+    tables = layout.plan_tables(tree, counting.integers)
+    m = layout.memory_of(tree, counting.numbers((robot.n_bodies + 1) * layout.NUMBERS_PER_BODY))
+    bodies, touched = range(1, robot.n_bodies + 1), plan.bodies()
+    forth = list(range(len(touched)))
+    starts = [0, *accumulate(map(len, touched))]
+
+    def of_plan(stage: int, work: Callable[[int, int], Any]) -> Iterator[Block]:
+        for number, members in enumerate(touched[stage], start=starts[stage]):
+            yield Block(members, partial(work, number, number + 1))
+
+    def velocities_back(first: int, end: int) -> None:
+        velocities.expand_velocities(tree, tables, m, v, first, end)
+
+    kernel.place_base(tree, m)
+    yield "transforms", each(bodies, lambda i: kernel.place(tree, q, v, m, i, i + 1))
+    for stage in forth:
+        blocks = of_plan(stage, lambda first, end: velocities.contract_velocities(tables, m, first, end))
+        yield f"velocities forth, level {stage + 1}", blocks
+    for stage in reversed(forth):
+        yield f"velocities back, level {stage + 1}", of_plan(stage, velocities_back)
+    yield "biases", each(bodies, lambda i: kernel.put_biases(tree, v, none, m, i, i + 1))
+    for stage in forth:
+        blocks = of_plan(stage, lambda first, end: kernel.contract(tree, tables, tau, m, first, end))
+        yield f"assemblies, level {stage + 1}", blocks
+    for stage in reversed(forth):
+        blocks = of_plan(stage, lambda first, end: kernel.expand(tree, tables, m, first, end))
+        yield f"forces, level {stage + 1}", blocks
+    yield "joint accelerations", each(bodies, lambda i: kernel.read_accelerations(tree, m, counting.qdd, i, i + 1))
 
 
 def solid_bodies(robot: Tree) -> list[bool]:

@@ -22,6 +22,7 @@ from ..kernels import (
     constraint_force_grouped,
     constraint_force_pcr,
     constraint_force_serial,
+    constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
@@ -34,6 +35,8 @@ from ..model.schedule import Schedule
 from ..model.states import on_states
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend, explain_failure
+from .block_counts import Counting, Stages
+from .path_stages import branches_first_stages, grouped_stages, path_stages
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
@@ -67,8 +70,8 @@ class HeavyPathBackend(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
-        solver = type(self).solver
-        return heavy_paths.schedule(self.name, self.paths(robot), solver.elimination_block, solver.substitution_block)
+        counting = Counting(robot)
+        return counting.schedule(self.name, path_stages(robot, self.paths(robot), type(self).solver, counting))
 
     def widths(self, robot: Tree) -> list[int]:
         """Return the number of independent blocks of every stage."""
@@ -142,12 +145,14 @@ def _unsound_bodies(robot: Tree, q: np.ndarray, constants: tuple[np.ndarray, np.
     """The bodies without inertia to divide by at one configuration, those that hang on others first."""
     tree, solver, at_rest = tree_tables(*constants), path_elimination, np.zeros(robot.nv)
     table = np.zeros(table_size(robot.n_bodies), np.int64)
-    kernel.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
+    constraint_force_stages.prepare(*constants, table, solver.elimination_rounds, solver.substitution_rounds)
     paths = paths_in(robot.n_bodies, table)
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
-    functions = solver.eliminate, solver.substitute
+    functions = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
     for s in range(int(paths.sizes[1])):
-        kernel.stage(tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions)
+        constraint_force_stages.stage(
+            tree, paths, w, s, 0, 1, q, at_rest, at_rest, np.empty((0, 6)), np.empty(robot.nv), *functions
+        )
     yield from (i for i in paths.order.tolist() if w.unsound[i] == kernel.BARE)
 
 
@@ -187,7 +192,7 @@ class ConstraintForcePcr(HeavyPathBackend):
 class ChainsBackend(CompiledBackend):
     """Main chains of a tree by constraint forces; side branches on them in some other way."""
 
-    plan: ClassVar[Callable[..., Schedule]]
+    parts: ClassVar[Callable[[Tree, Counting], Stages]]
 
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
@@ -198,8 +203,8 @@ class ChainsBackend(CompiledBackend):
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
-        tree = tree_tables(robot.ints, robot.reals)
-        return type(self).plan(self.name, constraint_force_branches_first.main_chains(tree, robot.reals), tree.parent)
+        counting = Counting(robot)
+        return counting.schedule(self.name, type(self).parts(robot, counting))
 
 
 class ConstraintForceGrouped(ChainsBackend):
@@ -212,7 +217,7 @@ class ConstraintForceGrouped(ChainsBackend):
         error_factor=100,
     )
     entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
-    plan = heavy_paths.grouped_schedule
+    parts = grouped_stages
 
 
 class ConstraintForceBranchesFirst(ChainsBackend):
@@ -223,4 +228,4 @@ class ConstraintForceBranchesFirst(ChainsBackend):
         cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
     )
     entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
-    plan = heavy_paths.branches_first_schedule
+    parts = branches_first_stages

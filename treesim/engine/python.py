@@ -33,8 +33,8 @@ def run(
     result is not finite.
     """
     outputs = [np.full(int(np.prod(shape)), number(0.0), dtype=object) for shape in results]
-    converted = [_converted(x, number) for x in (*constants, *arguments)]
-    status = entry(*converted, *outputs)
+    given = [converted(x, number) for x in (*constants, *arguments)]
+    status = entry(*given, *outputs)
     if status == WRONG_SIZE:
         raise ArgumentError(f"{entry.__name__}: the sizes of the arguments do not fit the robot")
     if status == NOT_CONVERGED:
@@ -44,7 +44,8 @@ def run(
     return [output.reshape(shape) for output, shape in zip(outputs, results, strict=True)]
 
 
-def _converted(value: Any, number: Convert) -> Any:
+def converted(value: Any, number: Convert) -> Any:
+    """Return an array of floats in numbers made by `number`; integers, and other numbers, as they are."""
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
     flat = [number(float(x)) if isinstance(x, float) else x for x in value.reshape(-1).tolist()]

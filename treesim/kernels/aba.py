@@ -81,46 +81,61 @@ def velocity_product(tree, i, velocity, v):
     return c
 
 
+def start_body(tree, q, v, X, V, C, IA, pA, i):
+    """X, velocity and c of body i, and the inertia and bias force that it has when it is free."""
+    Xi = body_transform(tree, i, q)
+    velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
+    inertia = body_inertia(tree, i)
+    put_transform(X, i, Xi)
+    put_motion(V, i, velocity)
+    put_motion(C, i, velocity_product(tree, i, velocity, v))
+    put_articulated(IA, i, articulated(inertia))
+    put_force(pA, i, velocity_force(central_at(tree.inertia, i), velocity))
+
+
 def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
-    """Velocities outward, and what every body brings of its own: c, and the inertia and bias force of a free body."""
+    """Velocities outward, and what every body brings of its own."""
     put_motion(V, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
-        Xi = body_transform(tree, i, q)
-        velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
-        inertia = body_inertia(tree, i)
-        put_transform(X, i, Xi)
-        put_motion(V, i, velocity)
-        put_motion(C, i, velocity_product(tree, i, velocity, v))
-        put_articulated(IA, i, articulated(inertia))
-        put_force(pA, i, velocity_force(central_at(tree.inertia, i), velocity))
+        start_body(tree, q, v, X, V, C, IA, pA, i)
     for i in range(1, f_ext.shape[0] + 1):
         put_force(pA, i, force_sub(force_at(pA, i), force_at(f_ext, i - 1)))
 
 
+def articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i):
+    """U, D^-1 and nu = D^-1 u of joint i; what it lets through of IA and pA becomes part of the parent's."""
+    inertia, bias = articulated_at(IA, i), force_at(pA, i)
+    for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+        Uk, D_inv[k], nu[k], inertia, bias = eliminate_screw(inertia, bias, tree.screw[k], tree.armature[k], tau[k])
+        put_force(U, k, Uk)
+    p = tree.parent[i]
+    if p > 0:
+        bias = force_add(bias, articulated_apply(inertia, motion_at(C, i)))  # pa = pA + Ia c + U D^-1 u
+        Xi = body_transform_at(tree, X, i)
+        put_articulated(IA, p, articulated_add(articulated_at(IA, p), articulated_to_parent(Xi, inertia)))
+        put_force(pA, p, force_add(force_at(pA, p), force_to_parent(Xi, bias)))
+
+
 def articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu):
-    """Articulated inertias and bias forces inward; U, D^-1 and nu = D^-1 u of every degree of freedom."""
+    """Articulated inertias and bias forces inward."""
     for i in range(tree.n_bodies, 0, -1):
-        inertia, bias = articulated_at(IA, i), force_at(pA, i)
-        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
-            Uk, D_inv[k], nu[k], inertia, bias = eliminate_screw(inertia, bias, tree.screw[k], tree.armature[k], tau[k])
-            put_force(U, k, Uk)
-        p = tree.parent[i]
-        if p > 0:
-            bias = force_add(bias, articulated_apply(inertia, motion_at(C, i)))  # pa = pA + Ia c + U D^-1 u
-            Xi = body_transform_at(tree, X, i)
-            put_articulated(IA, p, articulated_add(articulated_at(IA, p), articulated_to_parent(Xi, inertia)))
-            put_force(pA, p, force_add(force_at(pA, p), force_to_parent(Xi, bias)))
+        articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i)
+
+
+def accelerate_body(tree, X, C, U, D_inv, nu, qdd, A, i):
+    """qdd of joint i, and the acceleration of body i."""
+    Xi = body_transform_at(tree, X, i)
+    a = motion_add(motion_to_child(Xi, motion_at(A, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        qdd[k], a = release_screw(a, force_at(U, k), D_inv[k], nu[k], tree.screw[k], tree.armature[k])
+    put_motion(A, i, a)
 
 
 def accelerate_outward(tree, X, C, U, D_inv, nu, qdd, A):
     """Accelerations outward: qdd, and the bodies' with gravity as an acceleration of the base."""
     put_motion(A, 0, base_acceleration(tree))
     for i in range(1, tree.n_bodies + 1):
-        Xi = body_transform_at(tree, X, i)
-        a = motion_add(motion_to_child(Xi, motion_at(A, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
-        for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            qdd[k], a = release_screw(a, force_at(U, k), D_inv[k], nu[k], tree.screw[k], tree.armature[k])
-        put_motion(A, i, a)
+        accelerate_body(tree, X, C, U, D_inv, nu, qdd, A, i)
 
 
 def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu):

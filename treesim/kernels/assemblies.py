@@ -31,6 +31,7 @@ from .assembly_tables import (
     plan_tables,
     share_of,
 )
+from .assembly_velocities import contract_velocities, expand_velocities
 from .blocks import (
     SIX,
     add,
@@ -53,8 +54,9 @@ from .blocks import (
     transform_rows,
 )
 from .entry import entry, stages_of
-from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .kinematics import base_acceleration, body_transform, zero_motion
 from .numbers import sqrt
+from .path_velocities import start_map
 from .spatial import (
     articulated,
     articulated_apply,
@@ -86,24 +88,22 @@ LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violat
 # ---- bodies before and after
 
 
-def place(tree, q, m, first, end):
-    """Transforms and inertias of the bodies first .. end - 1."""
-    for i in range(first, end):
-        put_transform(m.X, i, body_transform(tree, i, q))
-        put_articulated_block(m.I[i], articulated(body_inertia(tree, i)))
-
-
-def propagate_velocities(tree, v, m):
-    """Velocities of all bodies, outward; row 0: the base, whose acceleration stands for gravity, and no force."""
+def place_base(tree, m):
+    """Row 0: the base, whose acceleration stands for gravity, and no force."""
     put_transform(m.X, 0, transform_at(tree.placement, 0))
     put_motion(m.V, 0, zero_motion(tree))
     put_motion(m.A, 0, base_acceleration(tree))
     put_motion(m.F, 0, zero_motion(tree))
     put_motion(m.b, 0, zero_motion(tree))
     put_zero(m.I[0], SIX, SIX)
-    for i in range(1, tree.n_bodies + 1):
-        X = body_transform_at(tree, m.X, i)
-        put_motion(m.V, i, body_velocity(tree, i, X, motion_at(m.V, tree.parent[i]), v))
+
+
+def place(tree, q, v, m, first, end):
+    """Transforms, inertias and maps of velocities of the bodies first .. end - 1."""
+    for i in range(first, end):
+        put_transform(m.X, i, body_transform(tree, i, q))
+        put_articulated_block(m.I[i], articulated(body_inertia(tree, i)))
+        start_map(tree, m.X, m.T, m.u, i, v)
 
 
 def put_biases(tree, v, f_ext, m, first, end):
@@ -292,29 +292,39 @@ def expand(tree, plan, m, first, end):
         acceleration_of(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
 
 
+def stage_count(plan):
+    """Stages of forward dynamics: bodies, velocities forth and back, bodies, dynamics forth and back, bodies."""
+    return 4 * plan.n_stages + 3
+
+
 def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
-    """One of `shares` shares of stage s: bodies, the plan forth, the plan back, bodies; velocities are one share."""
-    n, t = plan.n_stages, s - 3
+    """One of `shares` shares of stage s of `stage_count`: of its bodies, or of the blocks of a stage of the plan."""
+    n = plan.n_stages
     first, end = 1 + tree.n_bodies * share // shares, 1 + tree.n_bodies * (share + 1) // shares
     if s == 0:
-        place(tree, q, m, first, end)
-    elif s == 1 and share == 0:
-        propagate_velocities(tree, v, m)
-    elif s == 2:
+        if share == 0:
+            place_base(tree, m)
+        place(tree, q, v, m, first, end)
+    elif s == 2 * n + 1:
         put_biases(tree, v, f_ext, m, first, end)
-    elif 0 <= t < n:
-        first, end = share_of(plan, t, share, shares)
-        contract(tree, plan, tau, m, first, end)
-    elif n <= t < 2 * n:
-        first, end = share_of(plan, 2 * n - 1 - t, share, shares)
-        expand(tree, plan, m, first, end)
-    elif t == 2 * n:
+    elif s == 4 * n + 2:
         read_accelerations(tree, m, qdd, first, end)
+    else:
+        t = (s - 1) % (2 * n + 1)  # forth, then back
+        first, end = share_of(plan, t if t < n else 2 * n - 1 - t, share, shares)
+        if s <= n:
+            contract_velocities(plan, m, first, end)
+        elif s <= 2 * n:
+            expand_velocities(tree, plan, m, v, first, end)
+        elif t < n:
+            contract(tree, plan, tau, m, first, end)
+        else:
+            expand(tree, plan, m, first, end)
 
 
 def forward_dynamics(tree, q, v, tau, f_ext, qdd, plan, m):
     """qdd = FD(q, v, tau), stage by stage."""
-    for s in range(2 * plan.n_stages + 4):
+    for s in range(stage_count(plan)):
         stage(tree, plan, m, s, 0, 1, q, v, tau, f_ext, qdd)
 
 
@@ -350,11 +360,11 @@ forward_dynamics_by_plan_states = entry(
 def some_stages(ints, reals, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
     """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps.
 
-    The stage after the last, 2 n + 4 with n stages in the plan, tells how it went.
+    The stage after the last tells how it went.
     """
     tree = tree_tables(ints, reals)
     plan, m = plan_tables(tree, ints), memory_of(tree, memory)
     forces = f_ext.reshape((f_ext.size // 6, 6))
-    for s in range(first, last + 1):
+    for s in range(first, min(last + 1, stage_count(plan))):
         stage(tree, plan, m, s, share, shares, q, v, tau, forces, qdd)
-    return FINE if last < 2 * plan.n_stages + 4 else max(soundness(tree, m), status_of(qdd))
+    return FINE if last < stage_count(plan) else max(soundness(tree, m), status_of(qdd))

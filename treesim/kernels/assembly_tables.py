@@ -48,9 +48,10 @@ def share_of(plan, t, share, shares):
 
 class Memory(NamedTuple):
     """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
-    begins with it, P and b at the handles; of the joint that carries it, once eliminated, F0 and G: F = F0 + G1 f1 +
-    G2 F_below; the weights w, the force F, and by what margin its constraint holds. Row 0 is the base, and takes the
-    place of a body that is not there: it pushes nothing, and what it gets nobody reads."""
+    begins with it, P and b at the handles, and the map T, u of velocities through it; of the joint that carries it,
+    once eliminated, F0 and G: F = F0 + G1 f1 + G2 F_below; the weights w, the force F, and by what margin its
+    constraint holds. Row 0 is the base, and takes the place of a body that is not there: it pushes nothing, and what
+    it gets nobody reads."""
 
     X: Any
     V: Any
@@ -69,17 +70,20 @@ class Memory(NamedTuple):
     G2: Any
     F: Any
     margin: Any
+    T: Any
+    u: Any
+    above: Any  # velocity of the body's parent
 
 
-NUMBERS_PER_BODY = 12 + 9 * 6 + 6 * 36 + 1
+NUMBERS_PER_BODY = 2 * 12 + 11 * 6 + 6 * 36 + 1
 
 
 def memory_of(tree, numbers):
     """Memory for one state, laid out in flat `numbers`, (N + 1) NUMBERS_PER_BODY of them."""
     B = tree.n_bodies + 1
-    six, block = numbers[: B * 54].reshape((9, B, SIX)), numbers[B * 54 : B * 270].reshape((6, B, SIX, SIX))
-    X = numbers[B * 270 : B * 282].reshape((B, 12))
+    six, block = numbers[: B * 66].reshape((11, B, SIX)), numbers[B * 66 : B * 282].reshape((6, B, SIX, SIX))
+    transforms = numbers[B * 282 : B * 306].reshape((2, B, 12))
     return Memory(
-        X, six[0], six[1], six[2], block[0], six[3], block[1], block[2], block[3], six[4], six[5], six[6], six[7],
-        block[4], block[5], six[8], numbers[B * 282 : B * 283],
+        transforms[0], six[0], six[1], six[2], block[0], six[3], block[1], block[2], block[3], six[4], six[5], six[6],
+        six[7], block[4], block[5], six[8], numbers[B * 306 : B * 307], transforms[1], six[9], six[10],
     )  # fmt: skip

@@ -24,8 +24,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .aba import velocity_product
 from .blocks import (
     SIX,
@@ -35,30 +33,11 @@ from .blocks import (
     copy,
     copy_vector,
     factor_inertia,
-    factorize,
     invert,
     solve,
     transform_rows,
 )
-from .entry import entry
-from .heavy_paths import (
-    ACCELERATIONS,
-    BIASES,
-    ELIMINATION,
-    EQUATIONS,
-    HEADS,
-    INERTIAS,
-    JOINTS,
-    STARTS,
-    SUBSTITUTION,
-    TRANSFORMS,
-    VELOCITIES,
-    heavy_paths,
-    paths_in,
-    sound_bodies,
-    table_size,
-)
-from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .kinematics import base_acceleration, zero_motion
 from .spatial import (
     articulated,
     articulated_add,
@@ -71,7 +50,6 @@ from .spatial import (
     motion_to_child,
     velocity_force,
 )
-from .status import FINE, NOT_FINITE, status_of
 from .tables import (
     articulated_at,
     body_inertia,
@@ -84,13 +62,12 @@ from .tables import (
     put_motion,
     put_transform,
     transform_at,
-    tree_tables,
 )
 
 MOST_LEFT = 1e-3  # of an acceleration, in a direction in which a joint holds
 BARE, LOST = 1, 2  # what may be unsound of a body: its inertia, or the constraint of its joint
 FREE = -1  # compliance of a free direction; no other is negative
-NUMBERS = 60 + 4 * 36 + 28  # per body
+NUMBERS = 72 + 4 * 36 + 28  # per body
 
 
 class Work(NamedTuple):
@@ -98,6 +75,7 @@ class Work(NamedTuple):
     and it does not yield, so that no formula needs to ask."""
 
     X: Any
+    P: Any  # with V, until that is final: the map from the velocity of the path's parent to the body's
     V: Any
     c: Any
     b: Any
@@ -118,23 +96,22 @@ class Work(NamedTuple):
 
 def work_in(B, memory):
     """The work memory of B bodies, base included, in a flat array that was zero at first."""
-    vectors = memory[12 * B : 60 * B].reshape((8, B, 6))
-    blocks = memory[60 * B : 204 * B].reshape((4, B, 6, 6))
+    transforms = memory[: 24 * B].reshape((2, B, 12))
+    vectors = memory[24 * B : 72 * B].reshape((8, B, 6))
+    blocks = memory[72 * B : 216 * B].reshape((4, B, 6, 6))
     return Work(
-        memory[: 12 * B].reshape((B, 12)),
+        transforms[0], transforms[1],
         vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7],
         blocks[0], blocks[1], blocks[2], blocks[3],
-        memory[204 * B : 225 * B].reshape((B, 21)), memory[225 * B : 231 * B].reshape((B, 6)),
-        memory[231 * B : 232 * B], memory[NUMBERS * B :],
+        memory[216 * B : 237 * B].reshape((B, 21)), memory[237 * B : 243 * B].reshape((B, 6)),
+        memory[243 * B : 244 * B], memory[NUMBERS * B :],
     )  # fmt: skip
-
-
-# ---- one body
 
 
 def put_nothing(tree, w):
     """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
     put_transform(w.X, 0, transform_at(tree.placement, 0))
+    put_transform(w.P, 0, transform_at(tree.placement, 0))
     put_motion(w.V, 0, zero_motion(tree))
     put_motion(w.a, 0, base_acceleration(tree))
 
@@ -240,13 +217,6 @@ def hang_force(tree, w, i):
     put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), total))
 
 
-def head(tree, w, i):
-    """The first body of a path, all others eliminated: the factor of T_1, and what the parent feels."""
-    factorize(w.T[i], SIX)
-    hang_inertia(tree, w, i)
-    hang_force(tree, w, i)
-
-
 def start(tree, w, i):
     """x_1 = T_1^-1 (r_1 + X a_parent)."""
     put_where_held(w, i, w.r[i], motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])))
@@ -278,108 +248,3 @@ def joint_acceleration(tree, w, i, qdd):
         left += square * (w.compliance[i, c] == 0)
         size += square + w.a[i, c] * w.a[i, c]
     w.unsound[i] = max(w.unsound[i], LOST if MOST_LEFT * MOST_LEFT * size < left else 0)
-
-
-# ---- all bodies
-
-
-def velocities(tree, w, v):
-    """Velocities of all bodies, outward."""
-    put_nothing(tree, w)
-    for i in range(1, tree.n_bodies + 1):
-        X = body_transform_at(tree, w.X, i)
-        put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
-
-
-def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One of `shares` equal shares of stage s: the places from `low` to `high`."""
-    what, turn, first, end = paths.stages[s, 0], paths.stages[s, 1], paths.stages[s, 2], paths.stages[s, 3]
-    low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
-    if what == TRANSFORMS:
-        for place in range(low, high):
-            i = paths.order[place]
-            put_transform(w.X, i, body_transform(tree, i, q))
-    elif what == VELOCITIES and low < high:
-        velocities(tree, w, v)
-    elif what == BIASES:
-        for place in range(low, high):
-            body_bias(tree, w, paths.order[place], v, tau)
-        if f_ext.shape[0] > 0:
-            for place in range(low, high):
-                i = paths.order[place]
-                put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
-    elif what == INERTIAS:
-        for place in range(low, high):
-            inverse_inertia(tree, paths, w, paths.order[place])
-            given_acceleration(tree, paths, w, paths.order[place])
-    elif what == EQUATIONS:
-        for place in range(low, high):
-            equation_matrix(tree, paths, w, paths.order[place])
-            equation_vector(tree, paths, w, paths.order[place])
-    elif what == ELIMINATION:
-        eliminate(paths, w, turn, low, high)
-    elif what == HEADS:
-        for place in range(low, high):
-            if paths.start[place] == place:
-                head(tree, w, paths.order[place])
-    elif what == STARTS:
-        for place in range(low, high):
-            if paths.start[place] == place:
-                start(tree, w, paths.order[place])
-    elif what == SUBSTITUTION:
-        substitute(paths, w, turn, low, high)
-    elif what == ACCELERATIONS:
-        for place in range(low, high):
-            acceleration(tree, paths, w, paths.order[place])
-    elif what == JOINTS:
-        for place in range(low, high):
-            joint_acceleration(tree, w, paths.order[place], qdd)
-
-
-def soundness(w):
-    """FINE, or NOT_FINITE if a body is unsound."""
-    for i in range(1, w.unsound.size):
-        if w.unsound[i] != 0:
-            return NOT_FINITE
-    return FINE
-
-
-def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
-    """The paths of a tree, and memory with `extra` more numbers per body, for a method of so many stages."""
-    paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree.parent, sound_bodies(tree, q), paths, elimination_rounds, substitution_rounds)
-    B = tree.n_bodies + 1
-    return paths, work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
-
-
-def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate, substitute):
-    """Forward dynamics of one state, with a method to solve along paths; returns whether it is to be trusted."""
-    for s in range(paths.sizes[1]):
-        stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, eliminate, substitute)
-    return soundness(w)
-
-
-def constraint_force_entry(kernel, scratch):
-    """The entry of a constraint-force method, which tells whether its result is to be trusted."""
-    return entry(kernel, scratch, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")
-
-
-def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
-    """The paths and stages of a tree, in a table of `table_size` integers."""
-    tree = tree_tables(ints, reals)
-    paths = paths_in(tree.n_bodies, table)
-    heavy_paths(tree.parent, sound_bodies(tree, reals), paths, elimination_rounds, substitution_rounds)
-    return FINE
-
-
-def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute):
-    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps.
-
-    The stage after the last, when all shares are done, tells how it went.
-    """
-    tree = tree_tables(ints, reals)
-    paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
-    forces = f_ext.reshape((f_ext.size // 6, 6))
-    for s in range(first, min(last + 1, paths.sizes[1])):
-        stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, eliminate, substitute)
-    return FINE if last < paths.sizes[1] else max(soundness(w), status_of(qdd))

@@ -16,20 +16,19 @@ from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
-    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
-    soundness,
+    put_nothing,
     start,
-    velocities,
     work_in,
 )
+from .constraint_force_stages import constraint_force_entry, soundness
 from .heavy_paths import choose_heavy, keep_main, lay_out, paths_in, sound_bodies, table_size
-from .kinematics import body_transform
-from .path_elimination import EXTRA, eliminate_matrix, eliminate_vector, substitute_path
+from .kinematics import body_transform, body_velocity
+from .path_elimination import EXTRA, eliminate_path_matrix, eliminate_path_vector, substitute_path
 from .spatial import (
     articulated,
     articulated_add,
@@ -71,6 +70,14 @@ def main_chains(tree, q):
     return paths
 
 
+def velocities(tree, w, v):
+    """Velocities of all bodies, outward."""
+    put_nothing(tree, w)
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform_at(tree, w.X, i)
+        put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
+
+
 def yield_to_branch(tree, paths, w, branches, i, tau):
     """Body i of a branch: its inertia and bias force with what hangs on it, less what joint i lets through."""
     inertia, bias = articulated(body_inertia(tree, i)), force_at(w.b, i)
@@ -101,6 +108,15 @@ def move_branch(tree, w, branches, i, qdd):
     put_motion(w.a, i, a)
 
 
+def solve_equations(tree, paths, w, head):
+    """The forces across the joints of the main chain that begins at a place."""
+    eliminate_path_matrix(paths, w, head)
+    eliminate_path_vector(paths, w, head)
+    factorize(w.T[paths.order[head]], SIX)
+    start(tree, w, paths.order[head])
+    substitute_path(paths, w, head)
+
+
 def solve_chain(tree, paths, w, head, qdd):
     """The main chain that begins at a place: forces across its joints, then accelerations."""
     for place in range(head, paths.stop[head]):
@@ -109,11 +125,7 @@ def solve_chain(tree, paths, w, head, qdd):
     for place in range(head, paths.stop[head]):
         equation_matrix(tree, paths, w, paths.order[place])
         equation_vector(tree, paths, w, paths.order[place])
-    eliminate_matrix(paths, w, head)
-    eliminate_vector(paths, w, head)
-    factorize(w.T[paths.order[head]], SIX)
-    start(tree, w, paths.order[head])
-    substitute_path(paths, w, head)
+    solve_equations(tree, paths, w, head)
     for place in range(head, paths.stop[head]):
         acceleration(tree, paths, w, paths.order[place])
         joint_acceleration(tree, w, paths.order[place], qdd)

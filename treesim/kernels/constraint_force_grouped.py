@@ -29,18 +29,16 @@ from .constraint_force import (
     NUMBERS,
     acceleration,
     body_bias,
-    constraint_force_entry,
     equation_matrix,
     equation_vector,
     given_acceleration,
     inverse_inertia,
     joint_acceleration,
     put_where_held,
-    soundness,
-    velocities,
     work_in,
 )
-from .constraint_force_branches_first import Branches, main_chains, move_branch, yield_to_branch
+from .constraint_force_branches_first import Branches, main_chains, move_branch, velocities, yield_to_branch
+from .constraint_force_stages import constraint_force_entry, soundness
 from .heavy_paths import sound_bodies
 from .kinematics import body_transform
 from .path_elimination import EXTRA
@@ -169,6 +167,16 @@ def fill_coupling(tree, paths, w, g, place):
             sibling_coupling(tree, w, k, i, C[:, a : a + SIX])
 
 
+def fill_group(tree, paths, w, g, place):
+    """The equations of the group at a place: its block, its right-hand side, its coupling to the group before it."""
+    fill_diagonal(tree, w, g, place)
+    for m in range(g.first[place], g.first[place + 1]):
+        for c in range(6):
+            g.y[SIX * m + c] = w.r[g.members[m], c]
+    if place > paths.start[place]:
+        fill_coupling(tree, paths, w, g, place)
+
+
 def eliminate_group(g, place):
     """D_g-1 -= C' S C and y_g-1 -= C' (D_g^-1 y_g)_k, S the block of D_g^-1 that belongs to the main joint k."""
     D, y, n = diagonal_of(g, place), vector_of(g, place), size_of(g, place)
@@ -178,6 +186,14 @@ def eliminate_group(g, place):
     subtract_product(g.S, C, SIX, SIX, m, Y)
     add_transposed_product(C, Y, m, SIX, m, diagonal_of(g, place - 1))
     subtract_transposed_apply(C, SIX, m, y[n - SIX :], vector_of(g, place - 1))
+
+
+def solve_group(paths, g, place):
+    """The factor of D_g and D_g^-1 y_g, and what the group before it feels of them."""
+    factorize(diagonal_of(g, place), size_of(g, place))
+    solve(diagonal_of(g, place), size_of(g, place), vector_of(g, place))
+    if place > paths.start[place]:
+        eliminate_group(g, place)
 
 
 def substitute_group(g, place):
@@ -195,17 +211,9 @@ def solve_chain(tree, paths, w, g, head):
     """The main chain that begins at the place `head`: its groups from the tip to the base and back; x takes the place
     of the right-hand sides r of the members."""
     for place in range(paths.stop[head] - 1, head - 1, -1):
-        fill_diagonal(tree, w, g, place)
-        for m in range(g.first[place], g.first[place + 1]):
-            for c in range(6):
-                g.y[SIX * m + c] = w.r[g.members[m], c]
-        if place > head:
-            fill_coupling(tree, paths, w, g, place)
+        fill_group(tree, paths, w, g, place)
     for place in range(paths.stop[head] - 1, head - 1, -1):
-        factorize(diagonal_of(g, place), size_of(g, place))
-        solve(diagonal_of(g, place), size_of(g, place), vector_of(g, place))
-        if place > head:
-            eliminate_group(g, place)
+        solve_group(paths, g, place)
     for place in range(head + 1, paths.stop[head]):
         substitute_group(g, place)
     for m in range(g.first[head], g.first[paths.stop[head]]):
@@ -213,37 +221,45 @@ def solve_chain(tree, paths, w, g, head):
             w.r[g.members[m], c] = g.y[SIX * m + c]
 
 
-def bring_forces_inward(tree, paths, w, g, branches, tau):
-    """What yields is eliminated; given forces of the branches' joints act on the bodies that they hang on."""
-    for place in range(tree.n_bodies):
-        i = paths.order[place]
-        if g.yields[i] == 1:
-            yield_to_branch(tree, paths, w, branches, i, tau)
-        elif tree.parent[i] > 0 and paths.start[place] == place:
-            put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), force_at(w.F, i)))
+def bring_force_inward(tree, paths, w, g, branches, tau, place):
+    """What yields is eliminated; the given force of a branch's joint acts on the body that it hangs on."""
+    i = paths.order[place]
+    if g.yields[i] == 1:
+        yield_to_branch(tree, paths, w, branches, i, tau)
+    elif tree.parent[i] > 0 and paths.start[place] == place:
+        put_force(w.hanging_force, i, force_to_parent(body_transform_at(tree, w.X, i), force_at(w.F, i)))
+
+
+def equation(tree, paths, w, i):
+    """The equations of joint i; on the right-hand side of one on the base stands the acceleration of that."""
+    equation_matrix(tree, paths, w, i)
+    equation_vector(tree, paths, w, i)
+    if tree.parent[i] == 0:
+        put_where_held(w, i, w.r[i], motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, 0)))
 
 
 def equations(tree, paths, w, g):
-    """All equations of all groups; the base's acceleration stands on the right-hand side of the joints on it."""
+    """All equations of all groups."""
     for i in range(1, tree.n_bodies + 1):
         if g.yields[i] == 0:
             inverse_inertia(tree, paths, w, i)
             given_acceleration(tree, paths, w, i)
     for i in range(1, tree.n_bodies + 1):
         if g.yields[i] == 0:
-            equation_matrix(tree, paths, w, i)
-            equation_vector(tree, paths, w, i)
-            if tree.parent[i] == 0:
-                put_where_held(w, i, w.r[i], motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, 0)))
+            equation(tree, paths, w, i)
+
+
+def react(tree, w, i):
+    """The reaction of the joint of a branch reaches the body that it hangs on."""
+    p, reaction = tree.parent[i], force_to_parent(body_transform_at(tree, w.X, i), force_at(w.r, i))
+    put_force(w.b, p, force_add(force_at(w.b, p), reaction))
 
 
 def accelerate(tree, paths, w, g, branches, qdd):
     """The reactions of the branches' joints reach their parents; then accelerations, outward where bodies yield."""
     for i in range(1, tree.n_bodies + 1):
-        p = tree.parent[i]
-        if p > 0 and g.yields[i] == 0 and paths.heavy[p] != i:
-            reaction = force_to_parent(body_transform_at(tree, w.X, i), force_at(w.r, i))
-            put_force(w.b, p, force_add(force_at(w.b, p), reaction))
+        if tree.parent[i] > 0 and g.yields[i] == 0 and paths.heavy[tree.parent[i]] != i:
+            react(tree, w, i)
     for i in range(1, tree.n_bodies + 1):
         if g.yields[i] == 0:
             acceleration(tree, paths, w, i)
@@ -261,7 +277,8 @@ def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths
         body_bias(tree, w, i, v, tau)
     for i in range(1, f_ext.shape[0] + 1):
         put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
-    bring_forces_inward(tree, paths, w, g, branches, tau)
+    for place in range(tree.n_bodies):
+        bring_force_inward(tree, paths, w, g, branches, tau, place)
     equations(tree, paths, w, g)
     for place in range(tree.n_bodies):
         if paths.start[place] == place and tree.parent[paths.order[place]] == 0:

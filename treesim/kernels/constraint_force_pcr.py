@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from .annotations import Integers, TableOfIntegers, TableOfReals
-from .constraint_force import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
+from .constraint_force_stages import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
 from .entry import stages_of
-from .parallel_cyclic_reduction import EXTRA, eliminate, elimination_rounds, substitute, substitution_rounds
+from .parallel_cyclic_reduction import (
+    EXTRA,
+    eliminate_matrix,
+    eliminate_vector,
+    elimination_rounds,
+    substitute,
+    substitution_rounds,
+)
 
 
 def forward_dynamics_constraint_force_pcr(tree, q, v, tau, f_ext, qdd, paths, w):
     """Forward dynamics; returns whether it is to be trusted."""
-    return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate, substitute)
+    return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute)
 
 
 def scratch_for(tree, q):
@@ -32,5 +39,6 @@ def prepare_constraint_force_pcr(ints: TableOfIntegers, reals: TableOfReals, pat
 def constraint_force_pcr_stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
     """One of `shares` shares of the stages from `first` to `last`, for one state."""
     return some_stages(
-        ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd, eliminate, substitute
-    )
+        ints, reals, paths, memory, first, last, share, shares,
+        q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,
+    )  # fmt: skip

@@ -56,28 +56,43 @@ def leave(paths, w, Zd, h, place):
 
 
 def stay(paths, w, Zd, h, place):
-    """Block s, e above it and f below: D_s -= L_s Zd_e + L_f' Zu_f, r_s -= Zd_e' r_e + Zu_f' r_f, L_s <- -L_s Zu_e."""
+    """Block s, e above it and f below: D_s -= L_s Zd_e + L_f' Zu_f, L_s <- -L_s Zu_e."""
     s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
     subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
-    subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
     subtract_transposed_product(w.L[f], w.Z[f], SIX, SIX, SIX, w.T[s])
-    subtract_transposed_apply(w.Z[f], SIX, SIX, w.r[f], w.r[s])
     put_zero(w.Z[s], SIX, SIX)
     subtract_product(w.L[s], w.Z[e], SIX, SIX, SIX, w.Z[s])
     copy(w.Z[s], SIX, SIX, w.L[s])
 
 
-def eliminate(paths, w, turn, low, high):
-    """One half of a halving, for the blocks at the places from `low` to `high`."""
+def take_over(paths, w, Zd, h, place):
+    """r_s -= Zd_e' r_e + Zu_f' r_f of a block that stays."""
+    s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
+    subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
+    subtract_transposed_apply(w.Z[f], SIX, SIX, w.r[f], w.r[s])
+
+
+def eliminate_vector(paths, w, turn, low, high):
+    """One half of a halving in the right-hand side, for the blocks at the places from `low` to `high`, whenever that
+    of the matrix is done: what it takes of the blocks that leave stays as it is."""
+    h = 1 << (turn // 2)
+    Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
+    if turn % 2 == 1:
+        for place in range(low, high):
+            if elimination_block(paths, turn, place) == 1:
+                take_over(paths, w, Zd, h, place)
+
+
+def eliminate_matrix(paths, w, turn, low, high):
+    """One half of a halving in the matrix, for the blocks at the places from `low` to `high`."""
     h = 1 << (turn // 2)
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
     for place in range(low, high):
-        k = (place - paths.start[place]) & (2 * h - 1)
-        if turn % 2 == 0:
-            if k == h:
+        if elimination_block(paths, turn, place) == 1:
+            if turn % 2 == 0:
                 leave(paths, w, Zd, h, place)
-        elif k == 0:
-            stay(paths, w, Zd, h, place)
+            else:
+                stay(paths, w, Zd, h, place)
 
 
 def come_back(paths, w, Zd, h, place):

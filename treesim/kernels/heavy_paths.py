@@ -18,9 +18,9 @@ from .spatial import articulated
 from .tables import body_inertia
 
 # what a stage does, in the order in which a level is worked off
-TRANSFORMS, VELOCITIES, BIASES = 0, 1, 2
-INERTIAS, EQUATIONS, ELIMINATION, HEADS = 3, 4, 5, 6
-STARTS, SUBSTITUTION, ACCELERATIONS, JOINTS = 7, 8, 9, 10
+TRANSFORMS, UP_SWEEP, DOWN_SWEEP, VELOCITIES, BIASES = 0, 1, 2, 3, 4
+INERTIAS, EQUATIONS, ELIMINATION, HEADS = 5, 6, 7, 8
+STARTS, SUBSTITUTION, ACCELERATIONS, JOINTS = 9, 10, 11, 12
 
 
 class Paths(NamedTuple):
@@ -54,8 +54,9 @@ def neighbour(paths, place, h):
 
 
 def most_stages(N):
-    """Room for every stage of any method on N bodies: a level takes at most 7 + 3 bits(l) for a longest path of l."""
-    return 4 + 10 * N
+    """Room for every stage of any method on N bodies: a level takes at most 8 + 3 bits(l) for a longest path of l, and
+    the sweeps of velocities 2 bits(l) for the longest of all."""
+    return 4 + 11 * N
 
 
 def table_size(N):
@@ -165,13 +166,28 @@ def add_stage(paths, what, turn, first, end):
     paths.sizes[1] += 1
 
 
+def list_velocity_stages(paths):
+    """The sweeps along all paths at once, up to distances that the longest has, and down again; then levels down."""
+    N, longest, turns = paths.order.size, 1, 0
+    for e in range(paths.sizes[0]):
+        longest = max(longest, paths.longest[e])
+    while 2 << turns <= longest:
+        add_stage(paths, UP_SWEEP, turns, 0, N)
+        turns += 1
+    for turn in range(turns - 1, -1, -1):
+        if 3 << turn <= longest:
+            add_stage(paths, DOWN_SWEEP, turn, 0, N)
+    for e in range(paths.sizes[0] - 1, -1, -1):
+        add_stage(paths, VELOCITIES, 0, paths.level_start[e], paths.level_start[e + 1])
+
+
 def list_stages(paths, elimination_rounds, substitution_rounds):
     """The stages of the constraint-force method: levels up, then levels down; the rounds of a level follow from the
     length of its longest path, and are undone in reverse order."""
     N = paths.order.size
     paths.sizes[1] = 0
     add_stage(paths, TRANSFORMS, 0, 0, N)
-    add_stage(paths, VELOCITIES, 0, 0, 1)
+    list_velocity_stages(paths)
     add_stage(paths, BIASES, 0, 0, N)
     for e in range(paths.sizes[0]):
         first, end = paths.level_start[e], paths.level_start[e + 1]

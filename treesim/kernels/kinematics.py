@@ -39,12 +39,16 @@ def body_transform(tree, i, q):
     return joint_transform(tree.code[i], tree.kind[i], transform_at(tree.placement, i), q, tree.q_start[i])
 
 
-def body_velocity(tree, i, X, v_parent, v):
-    """v_i = X v_λ(i) + S qd (RBDA eq. 4.5)."""
-    velocity = motion_to_child(X, v_parent)
+def add_joint_velocity(tree, i, velocity, v):
+    """velocity + S qd of joint i."""
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         velocity = unit_scaled_add(velocity, tree.screw[k], v[k])
     return velocity
+
+
+def body_velocity(tree, i, X, v_parent, v):
+    """v_i = X v_λ(i) + S qd (RBDA eq. 4.5)."""
+    return add_joint_velocity(tree, i, motion_to_child(X, v_parent), v)
 
 
 def place_bodies(tree, q, W):

@@ -36,7 +36,7 @@ def substitution_block(paths, turn, place):
     return elimination_block(paths, turn, place)
 
 
-def eliminate_matrix(paths, w, place):
+def eliminate_path_matrix(paths, w, place):
     """T_i = A_ii - A_{i+1,i}' T_{i+1}^-1 A_{i+1,i}; Z_i = T_i^-1 A_{i,i-1}, on the path that begins at `place`."""
     for k in range(paths.stop[place] - 1, place, -1):
         i, p = paths.order[k], paths.order[k - 1]
@@ -46,20 +46,25 @@ def eliminate_matrix(paths, w, place):
         subtract_transposed_product(w.L[i], w.Z[i], SIX, SIX, SIX, w.T[p])
 
 
-def eliminate_vector(paths, w, place):
+def eliminate_path_vector(paths, w, place):
     """r_i -= A_{i+1,i}' T_{i+1}^-1 r_{i+1}."""
     for k in range(paths.stop[place] - 1, place, -1):
         i = paths.order[k]
         subtract_transposed_apply(w.Z[i], SIX, SIX, w.r[i], w.r[paths.order[k - 1]])
 
 
-def eliminate(paths, w, turn, low, high):
-    """All of a path but its first block, in the matrix and in the right-hand side, for the paths that begin at the
-    places from `low` to `high`."""
+def eliminate_matrix(paths, w, turn, low, high):
+    """All of a path but its first block, for the paths that begin at the places from `low` to `high`."""
     for place in range(low, high):
         if paths.start[place] == place:
-            eliminate_matrix(paths, w, place)
-            eliminate_vector(paths, w, place)
+            eliminate_path_matrix(paths, w, place)
+
+
+def eliminate_vector(paths, w, turn, low, high):
+    """The same in the right-hand side, whenever the matrix is done."""
+    for place in range(low, high):
+        if paths.start[place] == place:
+            eliminate_path_vector(paths, w, place)
 
 
 def substitute_path(paths, w, place):

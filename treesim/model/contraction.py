@@ -21,7 +21,6 @@ import numpy as np
 
 from ..kernels.assembly_tables import HANG, JOIN, LEAF, RAKE
 from .frozen import frozen, record
-from .schedule import Schedule, Stage
 
 
 class Event(NamedTuple):
@@ -58,13 +57,10 @@ class Plan:
         stages = accumulate(map(len, self.stages), initial=0)
         return frozen([len(self.stages), len(blocks), *stages, *starts, *events], np.int64)
 
-    def schedule(self) -> Schedule:
-        """Return the stages with the bodies of the assemblies that each block makes or hangs. O(N log N)."""
+    def bodies(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """Return for every stage the bodies of the assemblies that each block makes or hangs. O(N log N)."""
         members: dict[int, tuple[int, ...]] = {}
-        stages = []
-        for level, blocks in enumerate(self.stages, start=1):
-            stages.append(Stage(f"level {level}", tuple(tuple(sorted(_touched(block, members))) for block in blocks)))
-        return Schedule(self.method, tuple(stages))
+        return tuple(tuple(tuple(sorted(_touched(block, members))) for block in blocks) for blocks in self.stages)
 
 
 def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..display import Shown
@@ -13,17 +12,19 @@ from .frozen import record
 class Stage(Shown):
     """Blocks of work that may run at the same time: none waits for another.
 
-    name: what the stage does. blocks: the bodies that each block works on, bodies by index from 1.
+    name: what the stage does. blocks: the bodies that each block works on, by index from 1. operations: of each block,
+    arithmetic operations (products, sums, quotients, roots, sines and cosines, each as one).
     """
 
     name: str
     blocks: tuple[tuple[int, ...], ...]
+    operations: tuple[int, ...]
 
     def __repr__(self) -> str:
-        return f"<Stage {self.name!r}: blocks {self.width}, bodies in the longest {self.longest_block}>"
+        return f"<Stage {self.name!r}: blocks {self.width}, operations in the longest {self.longest_block}>"
 
     def _facts(self) -> list[tuple[Any, ...]]:
-        return [(k, block) for k, block in enumerate(self.blocks)]
+        return list(zip(range(self.width), self.operations, self.blocks, strict=True))
 
     @property
     def width(self) -> int:
@@ -32,30 +33,38 @@ class Stage(Shown):
 
     @property
     def longest_block(self) -> int:
-        """Number of bodies of the largest block."""
-        return max((len(block) for block in self.blocks), default=0)
+        """Operations of the largest block: the time of the stage with a processor for every block."""
+        return max(self.operations, default=0)
 
 
 @record()
 class Schedule(Shown):
     """Stages in the order in which they run, each waiting for the one before it.
 
-    method: name of the algorithm that runs by this schedule. stages: its stages, first to last.
+    method: name of the algorithm that runs by this schedule. stages: its stages, first to last. depth: operations in
+    the longest chain of them that wait for one another: the time with a processor for every operation, without stages.
     """
 
     method: str
     stages: tuple[Stage, ...]
+    depth: int
 
     def __repr__(self) -> str:
-        return f"<Schedule of {self.method!r}: {self.critical_path} stages, {self.blocks} blocks, {self.width} at most>"
+        numbers = f"{self.operations} operations, {self.critical_path} on the critical path"
+        return f"<Schedule of {self.method!r}: {len(self.stages)} stages, {numbers}>"
 
     def _facts(self) -> list[tuple[Any, ...]]:
-        return [(stage.name, stage.blocks) for stage in self.stages]
+        return [(stage.name, stage.width, stage.longest_block) for stage in self.stages]
+
+    @property
+    def operations(self) -> int:
+        """Operations altogether: the time with one processor."""
+        return sum(sum(stage.operations) for stage in self.stages)
 
     @property
     def critical_path(self) -> int:
-        """Number of stages: the time with a processor for every block, in blocks."""
-        return len(self.stages)
+        """Operations of the longest blocks of all stages: the time with a processor for every block."""
+        return sum(stage.longest_block for stage in self.stages)
 
     @property
     def blocks_per_stage(self) -> tuple[int, ...]:
@@ -64,7 +73,7 @@ class Schedule(Shown):
 
     @property
     def blocks(self) -> int:
-        """Number of blocks altogether: the time with one processor, in blocks."""
+        """Number of blocks altogether."""
         return sum(self.blocks_per_stage)
 
     @property
@@ -74,16 +83,5 @@ class Schedule(Shown):
 
     @property
     def parallelism(self) -> float:
-        """Blocks per stage on average: how much faster than one processor the widest machine can be."""
-        return self.blocks / self.critical_path if self.stages else 1.0
-
-
-def levels(method: str, depth: Sequence[int]) -> Schedule:
-    """Return the schedule of a sweep from the leaves to the base: every body is a block, every level a stage.
-
-    depth: number of joints between the base and each body. O(N).
-    """
-    bodies: dict[int, list[tuple[int, ...]]] = {}
-    for i, d in enumerate(map(int, depth), start=1):
-        bodies.setdefault(d, []).append((i,))
-    return Schedule(method, tuple(Stage(f"depth {d}", tuple(bodies[d])) for d in sorted(bodies, reverse=True)))
+        """Operations by those on the critical path: how much faster than one processor the widest machine can be."""
+        return self.operations / self.critical_path if self.critical_path else 1.0

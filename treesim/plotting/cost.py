@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
 
 MARKERS = "os^vDPX*"
+PANELS = "family", "quantity", "method"
 
 
 def save_sparsity(path: Path, robot: Tree) -> None:
@@ -54,6 +56,30 @@ def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         axis.legend(fontsize=7, title="fitted / expected exponent", title_fontsize=7, **below)
     axes[0].set_ylabel("one forward dynamics [s]")
     _share_limits(axes)
+    save(figure, path)
+
+
+def save_depths(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Draw the depth of level-parallel methods over bodies, N on a logarithmic scale: what grows by a constant with
+    every doubling is a straight line. One pair of axes a family and quantity; serial methods leave it at the top.
+
+    rows: as `treesim scaling --depth --json` prints them.
+    """
+    families, quantities, methods = (list(dict.fromkeys(row[key] for row in rows)) for key in PANELS)
+    figure, axes = new_figure(len(families), 5.2 * len(families), 5.0 * len(quantities), len(quantities))
+    for axis, (quantity, family) in zip(axes, product(quantities, families), strict=True):
+        chosen = [row for row in rows if (row["family"], row["quantity"]) == (family, quantity)]
+        for row in chosen:
+            k = methods.index(row["method"])
+            label = f"{row['method']}, {row['depth_per_doubling']:.0f} a doubling"
+            axis.semilogx(row["bodies"], row["depth"], f"C{k}{MARKERS[k % len(MARKERS)]}-", label=label, base=2)
+        axis.set_ylim(0, 2 * sorted(row["depth"][-1] for row in chosen)[len(chosen) // 2])
+        axis.set_title(f"{family}, {quantity}")
+        axis.set_xlabel("bodies N")
+        axis.grid(True, which="major", linewidth=0.4)
+        axis.legend(fontsize=7)
+    for axis in axes[:: len(families)]:
+        axis.set_ylabel("depth [operations]")
     save(figure, path)
 
 

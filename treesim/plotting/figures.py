@@ -17,8 +17,9 @@ def require_matplotlib() -> None:
         raise ArgumentError(f"plots need matplotlib: {installed_by('.[plot]')}")
 
 
-def new_figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
-    """Return a figure of `columns` axes side by side, `width` x `height` inches, that no window shows.
+def new_figure(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, Any]:
+    """Return a figure of `columns` axes side by side in each of so many rows, `width` x `height` inches, that no window
+    shows, and the axes, row by row.
 
     Raises ArgumentError without matplotlib.
     """
@@ -26,7 +27,7 @@ def new_figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, columns, squeeze=False)[0]
+    return figure, figure.subplots(rows, columns, squeeze=False).ravel()
 
 
 def save(figure: Any, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of schedules: bodies from top to bottom, stages from left to right, a bar for every block."""
+"""Pictures of schedules: bodies from top to bottom, time from left to right, a bar for every block."""
 
 from __future__ import annotations
 
@@ -8,57 +8,63 @@ from typing import TYPE_CHECKING, Any
 from ..files import write_whole
 
 if TYPE_CHECKING:
-    from ..model.schedule import Schedule
+    from ..model.schedule import Schedule, Stage
     from ..model.tree import Tree
 
 MOST_NAMES = 60  # bodies; more are not named
-WIDEST = 20.0  # line of panels [inches], unless one alone is wider
-BAR = 0.56  # width of a bar, of a stage
-LINK = 0.07  # distance of the lines beside it
+WIDTH = 13.0  # of the picture [inches]
 TALL = 0.7  # height of a body in a bar, of the distance of two
+MOST_KINDS = 20  # colours of stages
 
 
 def draw(tree: Tree, schedules: list[Schedule], path: Path) -> None:
     """Write the picture of one or more schedules of `tree` to `path`, in the format that its suffix names.
 
-    Bodies are listed depth-first, so that a branch stands in one piece; a block is a bar over its bodies, and a line on
-    its left joins its pieces. Above each stage stands its number of blocks.
+    One panel below the other, all of the same scale: with a processor for every block, a stage takes as long as its
+    longest block, in operations; bars are blocks, as long as they take. Bodies are listed depth-first, so that a
+    branch stands in one piece; colours tell what stages do.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     order = depth_first(tree.parent.tolist())
     row = {body: place for place, body in enumerate(order)}
-    lines = _lines(schedules)
-    height = min(14.0, max(3.6, 0.19 * tree.n_bodies)) + 1.2
-    widest = max(sum(map(_width, line)) for line in lines)
-    figure = Figure(figsize=(widest + 2.2, height * len(lines)), layout="constrained")
+    ordered = sorted(schedules, key=lambda schedule: schedule.critical_path)
+    colours = _colours(ordered)
+    height = min(9.0, max(1.8, 0.13 * tree.n_bodies)) + 1.0
+    figure = Figure(figsize=(WIDTH, height * len(ordered) + 1.0), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(f"{tree.name}: {tree.n_bodies} bodies, depth {tree.topology.depth}", fontsize=11)
-    for part, line in zip(figure.subfigures(len(lines), 1, squeeze=False)[:, 0], lines, strict=True):
-        widths = [_width(one) for one in line]
-        rest = max(1e-3, widest - sum(widths))  # stays empty, so that stages are equally wide everywhere
-        *panels, empty = part.subplots(1, len(line) + 1, sharey=True, width_ratios=[*widths, rest])
-        empty.set_visible(False)
-        for axes, one in zip(panels, line, strict=True):
-            _panel(axes, one, row)
-        _name_bodies(panels[0], tree, order)
+    panels = figure.subplots(len(ordered), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, one in zip(panels, ordered, strict=True):
+        _panel(axes, one, row, colours)
+        _name_bodies(axes, tree, order)
+    panels[-1].set_xlim(0, 1.01 * max(one.critical_path for one in ordered))
+    panels[-1].set_xlabel("operations one after another, with a processor for every block")
+    _legend(figure, colours)
     write_whole(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower(), dpi=110))
 
 
-def _width(schedule: Schedule) -> float:
-    """Width of a panel [inches]."""
-    return max(3.2, 0.42 * schedule.critical_path)
+def _kind(stage: Stage) -> str:
+    """What a stage does, without its number."""
+    return stage.name.split(",")[0]
 
 
-def _lines(schedules: list[Schedule]) -> list[list[Schedule]]:
-    """The schedules by number of stages, as many beside each other as are not too wide."""
-    lines: list[list[Schedule]] = [[]]
-    for one in sorted(schedules, key=lambda schedule: schedule.critical_path):
-        if lines[-1] and sum(map(_width, lines[-1])) + _width(one) > WIDEST:
-            lines.append([])
-        lines[-1].append(one)
-    return lines
+def _colours(schedules: list[Schedule]) -> dict[str, str]:
+    """A colour for every kind of stage, in the order in which they come; the last is for all further ones."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    kinds = dict.fromkeys(_kind(stage) for one in schedules for stage in one.stages)
+    palette = [to_hex(colour) for colour in colormaps["tab20"].colors]  # type: ignore[attr-defined]
+    return {kind: palette[min(number, MOST_KINDS - 1)] for number, kind in enumerate(kinds)}
+
+
+def _legend(figure: Any, colours: dict[str, str]) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=kind) for kind, colour in colours.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
 
 
 def depth_first(parent: list[int]) -> list[int]:
@@ -76,38 +82,35 @@ def depth_first(parent: list[int]) -> list[int]:
     return order[1:]
 
 
-def _panel(axes: Any, schedule: Schedule, row: dict[int, int]) -> None:
-    for index, stage in enumerate(schedule.stages):
-        _column(axes, index, sorted(sorted(row[body] for body in block) for block in stage.blocks))
-    axes.set_xlim(-0.7, schedule.critical_path - 0.3)
-    axes.set_ylim(len(row) - 0.4, -2.6)
-    axes.set_xticks(range(schedule.critical_path), [stage.name for stage in schedule.stages], rotation=90, fontsize=8)
-    axes.set_title(f"{schedule.method}\n{schedule.critical_path} stages, {schedule.blocks} blocks", fontsize=9)
-    axes.grid(axis="y", color="0.92", linewidth=0.6)
-    axes.set_axisbelow(True)
+def _panel(axes: Any, schedule: Schedule, row: dict[int, int], colours: dict[str, str]) -> None:
+    begin = 0
+    for stage in schedule.stages:
+        blocks = [sorted(row[body] for body in block) for block in stage.blocks]
+        _bars(axes, begin, blocks, stage.operations, colours[_kind(stage)])
+        begin += stage.longest_block
+        axes.axvline(begin, color="0.9", linewidth=0.5, zorder=0)
+    axes.set_ylim(len(row) - 0.4, -0.6)
+    axes.set_title(
+        f"{schedule.method}: {len(schedule.stages)} stages, {schedule.operations} operations, "
+        f"{schedule.critical_path} on the critical path",
+        fontsize=9, loc="left",
+    )  # fmt: skip
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def _column(axes: Any, index: int, blocks: list[list[int]]) -> None:
+def _bars(axes: Any, begin: int, blocks: list[list[int]], operations: tuple[int, ...], colour: str) -> None:
     """The blocks of one stage, each a list of rows: a bar for each, in pieces that a line on its left joins."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
-    bars, colors, links = [], [], 0
-    for number, rows in enumerate(blocks):
-        color = f"C{number % 10}"
+    bars = []
+    for rows, length in zip(blocks, operations, strict=True):
         pieces = _pieces(rows)
-        bars += [Rectangle((index - BAR / 2, low - TALL / 2), BAR, high - low + TALL) for low, high in pieces]
-        colors += [color] * len(pieces)
+        bars += [Rectangle((begin, low - TALL / 2), length, high - low + TALL) for low, high in pieces]
         if len(pieces) > 1:
-            x = index - BAR / 2 - LINK * (1 + links % 4)
-            middles = [(low + high) / 2 for low, high in pieces]
-            axes.plot([x, x], [middles[0], middles[-1]], color=color, linewidth=0.9)
-            axes.hlines(middles, x, index, color=color, linewidth=0.9)
-            links += 1
-    axes.add_collection(PatchCollection(bars, facecolor=colors, edgecolor="none", zorder=2))
-    axes.text(index, -1.1, str(len(blocks)), ha="center", va="bottom", fontsize=8, color="0.35")
+            axes.plot([begin, begin], [pieces[0][0], pieces[-1][1]], color=colour, linewidth=0.9)
+    axes.add_collection(PatchCollection(bars, facecolor=colour, edgecolor="white", linewidth=0.3, zorder=2))
 
 
 def _pieces(rows: list[int]) -> list[tuple[int, int]]:
@@ -123,7 +126,7 @@ def _pieces(rows: list[int]) -> list[tuple[int, int]]:
 
 def _name_bodies(axes: Any, tree: Tree, order: list[int]) -> None:
     if len(order) <= MOST_NAMES:
-        axes.set_yticks(range(len(order)), [tree.body_names[body - 1] for body in order], fontsize=8)
+        axes.set_yticks(range(len(order)), [tree.body_names[body - 1] for body in order], fontsize=6)
     else:
         axes.set_yticks([])
         axes.set_ylabel(f"{len(order)} bodies, depth-first")
