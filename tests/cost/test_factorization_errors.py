@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
@@ -46,7 +46,6 @@ def test_every_factorization_is_one(robot, seed):
         assert np.allclose(H @ solve(x), x, atol=1e-12 * np.linalg.cond(H))
 
 
-@settings(max_examples=20)
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_errors_keep_their_bounds(robot, seed):
     """Sums of n terms are rounded n times: |L' D L - H| < γ(n) |L'| D |L|, of which H's trace is a bound."""

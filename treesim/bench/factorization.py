@@ -27,14 +27,25 @@ def factorization_rows(rounds: int) -> list[dict[str, Any]]:
 
 
 def factor_error_rows(
-    names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
+    names: Sequence[str],
+    base: str,
+    mimic: str | None,
+    states: int,
+    quick: bool,
+    notes: list[str],
+    tell: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each robot, or without any for each of the trees of Table 2 with up to 64 bodies, its name, n, the part
-    of zeros in its mass matrix, and the errors of every factorization (`factorization_errors.Errors`)."""
+    """Yield for each robot, or without any for each of the trees of Table 2 with up to 64 bodies (if quick, 16), its
+    name, n, the part of zeros in its mass matrix, and the errors of every factorization
+    (`factorization_errors.Errors`)."""
     from ..cost.bounds import density
     from ..cost.factorization_errors import median_errors
 
-    robots = ((name, bench_robot(name, base, mimic, notes).tree) for name in names) if names else _trees((2, 3))
+    robots = (
+        ((name, bench_robot(name, base, mimic, notes).tree) for name in names)
+        if names
+        else _trees((2,) if quick else (2, 3))
+    )
     for name, robot in robots:
         tell(name)
         errors = {method: found._asdict() for method, found in median_errors(robot, states).items()}

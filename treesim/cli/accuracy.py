@@ -31,7 +31,9 @@ def accuracy(
     factorization: Annotated[
         bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix instead.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only; of factorizations, trees of up to 16.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Measure relative errors against exact digits, computed by the same kernels on 40 digits (needs mpmath).
@@ -44,7 +46,7 @@ def accuracy(
     if factorization:
         from .accuracy_factors import show_factors
 
-        show_factors(robots or [], base, mimic, states, json)
+        show_factors(robots or [], base, mimic, states, quick, json)
         return
     if robots:
         from .accuracy_robots import show_robots

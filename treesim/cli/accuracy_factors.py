@@ -18,14 +18,15 @@ WHAT_IS_COMPARED = (
 )
 
 
-def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int, json: bool) -> None:
-    """Print the errors of every factorization on robots, or on the trees of Featherstone 2005, Table 2."""
+def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int, quick: bool, json: bool) -> None:
+    """Print the errors of every factorization on robots, or on the trees of Featherstone 2005, Table 2; quick: on the
+    small ones of these."""
     from ..bench.factorization import factor_error_rows
 
     notes = [WHAT_IS_COMPARED]
     with messages().status("computing ...") as status, checked_loading(base, mimic):
         tell = lambda text: status.update(f"computing: {text} ...")  # noqa: E731
-        rows = list(factor_error_rows(names, base, mimic, states, notes, tell))
+        rows = list(factor_error_rows(names, base, mimic, states, quick, notes, tell))
     if json:
         print_json({"base": base, "states": states, "rows": rows, "notes": notes})
         return
