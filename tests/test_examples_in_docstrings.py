@@ -9,8 +9,10 @@ import pytest
 import treesim
 from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
-from treesim.dynamics import conjugate_gradient
+from treesim.cost import bounds
+from treesim.dynamics import armstrong, conjugate_gradient
 from treesim.model import generators
+from treesim.operational import zero_testing
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -27,6 +29,13 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.chain,
         generators.random_tree,
         treesim.urdf.installed_robots,
+        bounds.back_substitution_by_rule,
+        bounds.density,
+        bounds.factorization_by_rule,
+        bounds.largest_counts,
+        bounds.largest_counts_at_depth,
+        bounds.most_transformed_inertias,
+        bounds.transformed_inertias,
         bench.time_batches,
         bench.time_calls,
         bench.time_robots,
@@ -35,6 +44,9 @@ OF_SUBMODULES = {  # those that messages and pages name
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
+        armstrong.Armstrong,
+        zero_testing.multiply,
+        zero_testing.multiply_transposed,
     )
 }
 NEEDED = {

@@ -35,6 +35,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
         "ltl": "treesim.operational.ltl:SparseLtl",
         "rjk": "treesim.operational.rjk:Rjk",
+        "chang_khatib": "treesim.operational.chang_khatib:ChangKhatib",
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
         "constraint_force": "treesim.operational.constraint_force:ConstraintForce",

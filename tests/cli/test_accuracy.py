@@ -8,8 +8,10 @@ from typer.testing import CliRunner
 import treesim
 from treesim.bench.accuracy import error_rows
 from treesim.cli import accuracy
+from treesim.cli.accuracy_factors import TITLES
 from treesim.cli.accuracy_robots import TABLES, _cell
 from treesim.cli.main import app
+from treesim.cost.factorization_errors import NAMES
 from treesim.engine.generic import runs_compiled
 
 
@@ -45,6 +47,21 @@ def test_robots_in_tables_and_as_json():
         assert found["mass matrix"]["sensitivity"] == 0 < found["aba"]["sensitivity"] < 1e-12
     text = CliRunner().invoke(app, arguments).stdout
     assert "float64: engines apart" in text and "float32: specialized code" in text and "chain3 (3)" in text
+
+
+def test_factorizations_in_tables_and_as_json():
+    arguments = ["accuracy", "chain3", "double_pendulum", "--factorization", "--states", "3"]
+    facts = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert [(row["tree"], row["n"], row["zeros"]) for row in facts["rows"]] == [
+        ("chain3", 3, 0),
+        ("double_pendulum", 2, 0),
+    ]
+    for row in facts["rows"]:
+        assert set(row["errors"]) == set(NAMES)
+        assert all(set(errors) == set(TITLES) for errors in row["errors"].values())
+        assert all(0 <= error < 1e3 for errors in row["errors"].values() for error in errors.values())
+    text = CliRunner().invoke(app, arguments).stdout
+    assert all(title in text for title in TITLES.values()) and "Medians of 3 random states." in text
 
 
 def test_cells_of_robots():

@@ -1,13 +1,15 @@
 """`treesim cost`: the papers' tables and a robot's formulas, for people and for scripts."""
 
 import json
+from dataclasses import fields
 
 import pytest
 from typer.testing import CliRunner
 
 import treesim
 from treesim.cli.main import app
-from treesim.cost.papers import rows
+from treesim.cost.papers import Row, rows
+from treesim.plotting.papers import TITLES
 
 URDF = """<robot name="pair">
   <link name="world"/><link name="upper">{inertial}</link><link name="lower">{inertial}</link>
@@ -33,16 +35,23 @@ def test_papers_as_json_hold_the_contract():
     result = run("--papers", "--json")
     assert result.exit_code == 0
     listed = json.loads(result.stdout)
-    assert [set(row) for row in listed] == [{"source", "quantity", "printed", "computed", "agrees", "note"}] * len(
-        rows()
-    )
+    assert [set(row) for row in listed] == [{field.name for field in fields(Row)}] * len(rows())
     assert listed == [row.as_dict() for row in rows()]
 
 
 def test_papers_as_tables_explain_what_differs():
     text = run("--papers").stdout
     assert "Featherstone 2005, section 6" in text
+    assert text.splitlines()[-2].startswith("91 of 92 printed results agree, and 13 of 13 values of printed formulas.")
     assert text.splitlines()[-1].startswith("Featherstone 2010, Table 3, +10 DoF/hand FTF cost ratio: erratum")
+
+
+def test_papers_are_drawn(tmp_path):
+    path = tmp_path / "papers.svg"
+    result = run("--papers", "--plot", str(path))
+    assert result.exit_code == 0 and result.stdout.splitlines()[-1] == f"wrote {path}"
+    drawn = path.read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml") and all(title.split("\n")[0] in drawn for title in TITLES.values())
 
 
 def by_name(rows):
@@ -52,6 +61,8 @@ def by_name(rows):
 def test_robot_as_json_holds_the_contract(pair):
     facts = json.loads(run(pair, "--json", "--repeats", "1").stdout)
     assert (facts["robot"], facts["nv"], facts["D1"], facts["D2"]) == ("pair", 2, 1, 1)
+    assert facts["limits"]["largest"] == {"D0": 1, "D1": 1, "D2": 1} and facts["limits"]["density"] == 1
+    assert facts["limits"]["by_rule"] == facts["limits"]["by_formula"] == {"factorize": 3, "solve": 6}
     for kind in ("dynamics", "operational"):
         assert [row["name"] for row in facts[kind]] == [n for n in treesim.available(kind) if n != "auto"]
         assert [row["advised"] for row in facts[kind]].count(True) == 1
@@ -92,6 +103,8 @@ def test_robot_as_table(pair):
     text = run(pair, "--repeats", "0").stdout
     assert "aba (advised)" in text and "code specialized for this robot" in text
     assert "F05 Table 1" in text
+    assert "D0 1 of at most 1; D1 1 of at most 1, 2 at this depth" in text
+    assert "100% of the matrix can differ from zero; operations to factor it 3, by this density's square 3" in text
     assert "advised for forward dynamics: aba: O(N)" in text
     assert "crba_ltdl, operations counted against the formula" in text
 

@@ -1,11 +1,4 @@
-"""Armstrong's recursion for spherical joints (1979; Jain 1991, eq. 48) is the articulated-body algorithm.
-
-Per link, in its own frame: moment N = tau - C at its joint, lever l to the child's joint, J and m c about the joint.
-The link's angular acceleration and the force at its joint are written as functions of the joint's acceleration vd,
-wd = lam (L vd + n), F = Omega vd + beta. Branches add up, which the original, for chains, has no need of.
-"""
-
-from typing import NamedTuple
+"""Armstrong's recursion for spherical joints (1979; Jain 1991, eq. 48) is the articulated-body algorithm."""
 
 import numpy as np
 import pytest
@@ -13,96 +6,98 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
-from tests import trees
-from tests.operators import Operators, skew
+from tests import sensitivity, trees
+from tests.operators import Operators
 from tests.trees import random_state, relative_error
+from treesim import testing
+from treesim.dynamics.armstrong import Armstrong
+from treesim.errors import SingularInertiaError, UnsupportedError
+from treesim.kernels import armstrong as kernel
+from treesim.kernels.tables import articulated_at, force_at, tree_tables
 from treesim.model import generators as make
 
 ROUND_OFF = 1e-11
+SPHERICAL = ("spherical",)
+spherical_trees = trees.random_trees(8, joint_types=SPHERICAL)
 
 
-class Link(NamedTuple):
-    """What the recursion finds for a link; carried: the sum of the children's Omega."""
-
-    lam: np.ndarray
-    L: np.ndarray
-    n: np.ndarray
-    Omega: np.ndarray
-    beta: np.ndarray
-    carried: np.ndarray
+def matrix(A):
+    """A matrix of the kernels, full."""
+    if len(A) == 9:
+        return np.array(A).reshape(3, 3)
+    return np.array([[A.xx, A.xy, A.xz], [A.xy, A.yy, A.yz], [A.xz, A.yz, A.zz]])
 
 
-def to_parent(poses, parent, i):
-    """Rotation from link i to its parent's axes, and its joint's place there."""
-    relative = np.linalg.solve(poses[parent], poses[i])
-    return relative[:3, :3], relative[:3, 3]
+def coefficients(robot, q, N):
+    """lam, H = -L and Omega, and n and beta of every link, by the kernel's inward sweep on moments N."""
+    tree = tree_tables(robot.ints, robot.reals)
+    memory = kernel.scratch_for(tree, q)
+    kernel.inward(tree, q, N, memory.X, memory.P, memory.Z)
+    return {i: (articulated_at(memory.P, i), force_at(memory.Z, i)) for i in range(1, robot.n_bodies + 1)}
 
 
-def inward(robot, poses, N):
-    """The coefficients of every link, tip to base (eq. 48)."""
-    links = {}
-    for i in range(robot.n_bodies, 0, -1):
-        inertia = robot.bodies[i - 1].inertia
-        mc = inertia.mass * skew(inertia.com)
-        J = inertia.rotational - mc @ skew(inertia.com)
-        carried, L, n, beta = np.zeros((3, 3)), -mc, N[i - 1].copy(), np.zeros(3)
-        for c in (c for c in links if robot.bodies[c - 1].parent == i):
-            E, l = to_parent(poses, i, c)  # noqa: E741 - the paper's symbol
-            Omega, pull = E @ links[c].Omega @ E.T, E @ links[c].beta
-            carried += Omega
-            J -= skew(l) @ Omega @ skew(l)
-            L -= skew(l) @ Omega
-            n -= E @ N[c - 1] + np.cross(l, pull)
-            beta += pull
-        lam = np.linalg.inv(J)
-        Omega = carried + inertia.mass * np.eye(3) - L.T @ lam @ L
-        links[i] = Link(lam, L, n, Omega, beta - L.T @ lam @ n, carried)
-    return links
-
-
-def outward(robot, poses, links):
-    """Joint accelerations, base to tip, of a system at rest whose base stands still."""
-    wd, vd = np.zeros((2, robot.n_bodies + 1, 3))
-    qdd = np.zeros((robot.n_bodies, 3))
-    for i, body in enumerate(robot.bodies, start=1):
-        R, l = to_parent(poses, body.parent, i)  # noqa: E741 - the paper's symbol
-        vd[i] = R.T @ (vd[body.parent] + np.cross(wd[body.parent], l))
-        wd[i] = links[i].lam @ (links[i].L @ vd[i] + links[i].n)
-        qdd[i - 1] = wd[i] - R.T @ wd[body.parent]
-    return qdd.reshape(-1)
-
-
-def armstrong(robot, state):
-    """Forward dynamics by Armstrong's recursion, and its coefficients."""
-    poses = treesim.body_poses(robot, state.q)
-    N = (state.tau - treesim.bias_forces(robot, state.q, state.v, state.f_ext)).reshape(-1, 3)
-    links = inward(robot, poses, N)
-    return outward(robot, poses, links), links
-
-
-def check(robot, seed):
-    """Forward dynamics against `aba`, and the coefficients against articulated inertias (eq. 49)."""
-    state = random_state(robot, seed)
-    qdd, links = armstrong(robot, state)
-    aba = treesim.forward_dynamics(robot, state.q, state.v, state.tau, f_ext=state.f_ext, backend="aba")
-    assert relative_error(qdd, aba) < ROUND_OFF
-    o = Operators(robot, state.q)
-    P_plus = (o.one - o.articulated[2] @ o.Hb) @ o.P  # what the joint lets through
-    for i, link in links.items():
-        whole = link.carried + robot.bodies[i - 1].inertia.mass * np.eye(3)
-        expected = np.block([[np.linalg.inv(link.lam), -link.L], [-link.L.T, whole]])
-        assert relative_error(o.block(o.P, i), expected) < ROUND_OFF
-        beyond = np.zeros((6, 6))
-        beyond[3:, 3:] = link.Omega
-        assert relative_error(o.block(P_plus, i), beyond) < ROUND_OFF
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_on_a_spherical_chain(seed):
-    check(make.chain(6, ("spherical",)), seed)
+def test_keeps_the_promises_of_a_backend():
+    robots = [make.chain(6, SPHERICAL), trees.random_tree(3, joint_types=SPHERICAL)]
+    report = testing.check_dynamics(Armstrong(), robots)
+    assert {finding.robot for finding in report.findings} >= {robot.name for robot in robots}
 
 
 @pytest.mark.nojit
-@given(trees.random_trees(8, joint_types=("spherical",)), st.integers(0, 1000))
-def test_on_spherical_trees(robot, seed):
-    check(robot, seed)
+@given(spherical_trees, st.integers(0, 1000))
+def test_accelerations_are_those_of_aba(robot, seed):
+    q, v, _, tau, f_ext = random_state(robot, seed)
+    qdd = Armstrong().forward_dynamics(robot, q, v, tau, f_ext)
+    bound = sensitivity.of_forward_dynamics(robot, q, v, tau, qdd, "aba", f_ext=f_ext)
+    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 2 * bound  # both err
+
+
+@pytest.mark.nojit
+@given(spherical_trees, st.integers(0, 1000))
+def test_coefficients_are_blocks_of_the_articulated_inertias(robot, seed):
+    """J91 eq. 49: P = [lam^-1, -L; -L', Omega_children + m 1], and P+ = [0, 0; 0, Omega] beyond the joint."""
+    state = random_state(robot, seed)
+    o = Operators(robot, state.q)
+    P_plus = (o.one - o.articulated[2] @ o.Hb) @ o.P
+    for i, (link, _) in coefficients(robot, state.q, state.tau.copy()).items():
+        lam, H, Omega = (matrix(part) for part in link)
+        P = o.block(o.P, i)
+        assert relative_error(np.linalg.inv(lam), P[:3, :3]) < ROUND_OFF
+        assert relative_error(H, P[:3, 3:]) < ROUND_OFF
+        beyond = np.zeros((6, 6))
+        beyond[3:, 3:] = Omega
+        assert relative_error(o.block(P_plus, i), beyond) < ROUND_OFF
+
+
+@pytest.mark.nojit
+@given(spherical_trees, st.integers(0, 1000))
+def test_it_takes_forces_as_functions_of_the_joint_s_acceleration(robot, seed):
+    """J91 eq. 47: F = Omega vd + beta is the force through every joint, with the accelerations that are found."""
+    q, _, _, tau, _ = random_state(robot, seed)
+    at_rest, weightless = np.zeros(robot.nv), (0.0, 0.0, 0.0)
+    found = coefficients(robot, q, tau.copy())
+    qdd = Armstrong().forward_dynamics(robot, q, at_rest, tau, gravity=weightless)
+    o = Operators(robot, q)
+    a = o.phi.T @ o.Hb.T @ qdd
+    forces = o.phi @ o.Ib @ a
+    for i, (link, z) in found.items():
+        acceleration, force = a[o.at(i)], forces[o.at(i)]
+        scale = max(np.abs(forces).max(), np.abs(matrix(link.M)).max() * np.abs(a).max())
+        F = matrix(link.M) @ acceleration[3:] + np.array(z.f)
+        assert relative_error(F, force[3:], scale) < ROUND_OFF
+
+
+def test_what_it_does_not_serve_is_refused():
+    backend, mixed, chain = Armstrong(), trees.tree("chain_mixed"), make.chain(2, SPHERICAL)
+    state, zero = random_state(mixed), np.zeros(6)
+    with pytest.raises(UnsupportedError, match=r"'armstrong' does not support the .* joint .* supports spherical"):
+        backend.forward_dynamics(mixed, state.q, state.v, state.tau)
+    with pytest.raises(UnsupportedError, match=r"armature.*'chain_2'.*'aba'"):
+        backend.forward_dynamics(chain, chain.neutral(), zero, zero, armature=np.full(6, 0.1))
+    rotors = [treesim.Body("b", 0, treesim.Joint("j", "spherical", armature=0.1), chain.bodies[0].inertia)]
+    with pytest.raises(UnsupportedError, match=r"armature.*'rotors'"):
+        backend.forward_dynamics(treesim.Tree("rotors", rotors), [0, 0, 0, 1], zero[:3], zero[:3])
+    zeros = backend.forward_dynamics(chain, chain.neutral(), zero, zero, armature=zero)
+    assert np.isfinite(zeros).all()
+    light = [treesim.Body("b", 0, treesim.Joint("light", "spherical"), treesim.Inertia(2.0))]
+    with pytest.raises(SingularInertiaError, match="light"):
+        backend.forward_dynamics(treesim.Tree("point", light), [0, 0, 0, 1], zero[:3], zero[:3])

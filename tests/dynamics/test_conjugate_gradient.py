@@ -114,28 +114,52 @@ def test_bodies_that_share_no_path_need_one_step():
     assert solve(robot, q, v, tau, preconditioned=False).iterations > 10
 
 
-def test_the_coefficient_as_printed_does_not_converge_with_the_preconditioner():
-    """Jain 1991, eq. 30 has gamma = z'z / r'r: right for Phi = 1, and not otherwise."""
-    robot = trees.tree("asimo")
-    q, v, _, tau, _ = random_state(robot)
-    H, right = treesim.mass_matrix(robot, q), tau - treesim.bias_forces(robot, q, v)
-    Phi = np.zeros_like(H)
-    for body in robot.bodies:
-        k = robot.v_index[body.joint.name]
-        Phi[k, k] = H[k, k]
+def standard(r, z, r0, z0):
+    return (r @ z) / (r0 @ z0)
 
-    def smallest_residual(gamma):
-        r, z = right, np.linalg.solve(Phi, right)
-        p, sizes = z, []
-        for _ in range(60):
-            before, r = (r, z), r - (r @ z) / (p @ H @ p) * H @ p
-            z = np.linalg.solve(Phi, r)
-            p = z + gamma(r, z, *before) * p
-            sizes.append(np.linalg.norm(r) / np.linalg.norm(right))
-        return min(sizes)
 
-    assert smallest_residual(lambda r, z, r0, z0: (r @ z) / (r0 @ z0)) < 1e-12
-    assert smallest_residual(lambda r, z, r0, z0: (z0 @ z0) / (r0 @ r0)) > 1e-4
+def printed(r, z, r0, z0):
+    """Jain 1991, eq. 30: z'z over the r'r of the step before."""
+    return (z @ z) / (r0 @ r0)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of what diverges
+def preconditioned_steps(robot, coefficient, unit=1.0, most=3000, tolerance=TOLERANCE):
+    """Steps with Phi = H R H* and a coefficient of the next direction, masses in `unit` kg; None if it diverges."""
+    q, v, a, *_ = random_state(robot)
+    H, right = treesim.mass_matrix(robot, q) / unit, treesim.inverse_dynamics(robot, q, v, a) / unit
+    r = right - treesim.bias_forces(robot, q, v) / unit
+    joint = np.repeat(np.arange(robot.n_bodies), robot.topology.dofs)
+    inverse = np.linalg.inv(np.where(joint[:, None] == joint, H, 0.0))
+    size, z = np.linalg.norm(r), inverse @ r
+    p = z
+    for step in range(1, most + 1):
+        r0, z0 = r, z
+        r = r0 - (r0 @ z0) / (p @ H @ p) * (H @ p)
+        z = inverse @ r
+        left = np.linalg.norm(r) / size
+        if left < tolerance:
+            return step
+        if not left < 1e30:
+            return None
+        p = z + coefficient(r, z, r0, z0) * p
+    raise AssertionError(f"neither converged nor diverged in {most} steps: {left}")
+
+
+@pytest.mark.parametrize("name, base", [("ur5", "fixed"), ("simple_humanoid", "floating")])
+def test_the_coefficient_as_printed_converges_slowly_in_small_units(name, base):
+    """In grams it is next to nothing beside the gradient: what is left is steepest descent, in many times the steps."""
+    robot, gram = treesim.load(path(name), base=base), 1e-3
+    taken = preconditioned_steps(robot, standard)
+    assert taken < 2 * robot.nv and abs(preconditioned_steps(robot, standard, gram) - taken) <= 3
+    assert preconditioned_steps(robot, printed, gram) > 20 * taken
+
+
+def test_the_coefficient_as_printed_diverges_in_large_units():
+    """It has a unit, that of 1 / inertia^2."""
+    robot, ton = treesim.load(path("simple_humanoid"), base="floating"), 1e3
+    assert preconditioned_steps(robot, printed, ton) is None
+    assert preconditioned_steps(robot, standard, ton) < 2 * robot.nv
 
 
 @both

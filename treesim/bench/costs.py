@@ -41,6 +41,7 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
         "D1": tree.D1,
         "D2": tree.D2,
         "nonzeros": int(tree.sparsity().sum()),
+        "limits": costs.limits(tree),
         "frames": chosen,
         "parts": [_row(entry, timings, "") for entry in parts],
         "dynamics": [_row(entry, timings, dynamics_name) for entry in dynamics],

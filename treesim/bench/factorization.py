@@ -1,11 +1,12 @@
-"""Sparse LTDL beside LAPACK's dense Cholesky: time against operations."""
+"""Sparse factors beside LAPACK's dense Cholesky: time against operations, and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from .robots import bench_robot
 from .timing import interleaved
 
 if TYPE_CHECKING:
@@ -22,14 +23,40 @@ WHAT_IS_TIMED = (
 def factorization_rows(rounds: int) -> list[dict[str, Any]]:
     """Return a row for each of the trees of Featherstone 2005, Table 2: operations and times of factoring the mass
     matrix, and of solving with it, by sparse and by dense factors."""
-    return [_row(family, robot, rounds) for family, robot in _trees()]
+    return [_row(family, robot, rounds) for family, robot in _trees((2, 3, 4))]
 
 
-def _trees() -> Iterator[tuple[str, Tree]]:
-    """The topologies of Table 2 with about 15, 63 and 255 bodies."""
+def factor_error_rows(
+    names: Sequence[str],
+    base: str,
+    mimic: str | None,
+    states: int,
+    quick: bool,
+    notes: list[str],
+    tell: Callable[[str], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield for each robot, or without any for each of the trees of Table 2 with up to 64 bodies (if quick, 16), its
+    name, n, the part of zeros in its mass matrix, and the errors of every factorization
+    (`factorization_errors.Errors`)."""
+    from ..cost.bounds import density
+    from ..cost.factorization_errors import median_errors
+
+    robots = (
+        ((name, bench_robot(name, base, mimic, notes).tree) for name in names)
+        if names
+        else _trees((2,) if quick else (2, 3))
+    )
+    for name, robot in robots:
+        tell(name)
+        errors = {method: found._asdict() for method, found in median_errors(robot, states).items()}
+        yield {"tree": name, "n": robot.nv, "zeros": 1 - density(robot.topology), "errors": errors}
+
+
+def _trees(sizes: Sequence[int]) -> Iterator[tuple[str, Tree]]:
+    """The topologies of Table 2 with about 4^k - 1 bodies for each k of `sizes`."""
     from ..model import generators as make
 
-    for k in (2, 3, 4):
+    for k in sizes:
         n = 4**k - 1
         yield "chain", make.chain(n)
         yield "side branches", make.chain_with_side_branches((n + 1) // 2)

@@ -1,4 +1,4 @@
-"""`treesim accuracy`: errors of the engines on robots, and how those of every backend grow along chains."""
+"""`treesim accuracy`: errors of the engines on robots, of every backend along chains, and of factorizations."""
 
 from __future__ import annotations
 
@@ -27,16 +27,27 @@ def accuracy(
     robots: Robots = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    states: Annotated[int, typer.Option(min=1, help="Of robots: random states, on which engines are compared.")] = 64,
-    quick: Annotated[bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only.")] = False,
+    states: Annotated[int, typer.Option(min=1, help="Random states of robots and of factorizations.")] = 64,
+    factorization: Annotated[
+        bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix instead.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only; of factorizations, trees of up to 16.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Measure relative errors against exact digits, computed by the same kernels on 40 digits (needs mpmath).
 
     On ROBOT...: of every engine, kernel by kernel, and how far the engines are apart, beside what rounding the problem
     once does to its exact result. Without: of every backend on chains of up to 1000 bodies, force-driven and in
-    prescribed motion, and on chains with one light or heavy link; plain and after one step of refinement.
+    prescribed motion, and on chains with one light or heavy link; plain and after one step of refinement. With
+    --factorization: of the factors of mass matrices and of solves with them, on ROBOT... or on four families of trees.
     """
+    if factorization:
+        from .accuracy_factors import show_factors
+
+        show_factors(robots or [], base, mimic, states, quick, json)
+        return
     if robots:
         from .accuracy_robots import show_robots
 

@@ -27,7 +27,10 @@ def cost(
     ] = None,
     repeats: Annotated[int, typer.Option(min=0, help="Rounds of timing; 0 leaves times out.")] = 20,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the pattern of mass matrix and factor to this file, by matplotlib.")
+        Path | None,
+        typer.Option(
+            help="Draw the pattern of mass matrix and factor, or of --papers the figures, to this file, by matplotlib."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -40,7 +43,7 @@ def cost(
     if papers:
         from .cost_papers import show_papers
 
-        show_papers(json)
+        show_papers(plot, json)
     elif advice:
         from .cost_advice import show_advice
 

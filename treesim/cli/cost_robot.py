@@ -33,11 +33,11 @@ def show_robot(
         print_json(facts)
         return
     console = output()
-    console.print(
-        f"{robot.name}, {base} base: {facts['n_bodies']} bodies, nv {facts['nv']}, D1 {facts['D1']}, ", end=""
-    )
-    console.print(f"D2 {facts['D2']}; mass matrix, where it can differ from zero:")
+    console.print(f"{robot.name}, {base} base: {facts['n_bodies']} bodies, nv {facts['nv']}, depth ", end="")
+    console.print(f"{facts['limits']['depth']}; mass matrix, where it can differ from zero:")
     console.print(picture(robot.topology.sparsity()), soft_wrap=True)
+    for line in _limits(facts):
+        console.print(line, soft_wrap=True)
     kinds = ("parts", "dynamics", "operational")
     for kind in kinds:
         if facts[kind]:
@@ -51,6 +51,22 @@ def show_robot(
         console.print(f"note: {note}", soft_wrap=True)
     if plot is not None:
         console.print(f"wrote {plot}", soft_wrap=True)
+
+
+def _limits(facts: dict[str, Any]) -> list[str]:
+    """D0, D1, D2 beside the largest of the robot's size and depth; the work of factors beside the rule of thumb."""
+    limits = facts["limits"]
+    largest, at_depth, by_rule, exact = (
+        limits[key] for key in ("largest", "largest_at_depth", "by_rule", "by_formula")
+    )
+    return [
+        f"D0 {limits['D0']} of at most {largest['D0']}; D1 {facts['D1']} of at most {largest['D1']}, "
+        f"{at_depth['D1']} at this depth; D2 {facts['D2']} of at most {largest['D2']}, {at_depth['D2']} at this depth "
+        "(F05 eq. 10 to 13, 16)",
+        f"{limits['density']:.0%} of the matrix can differ from zero; operations to factor it {exact['factorize']}, by "
+        f"this density's square {by_rule['factorize']:.0f}; to solve with the factors {exact['solve']}, by the density "
+        f"{by_rule['solve']:.0f} (F05 section 4.1)",
+    ]
 
 
 def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:

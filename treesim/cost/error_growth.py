@@ -97,6 +97,15 @@ def exact_acceleration(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarra
     return exact_results(forward_dynamics_states, tables, arguments, (robot.nv,))
 
 
+def require_mpmath() -> Any:
+    """Return mpmath's context of real numbers; raises ArgumentError, saying how to install it, without mpmath."""
+    try:
+        from mpmath import mp
+    except ImportError:
+        raise ArgumentError(f"exact digits need mpmath: {installed_by('.[accuracy]')}") from None
+    return mp
+
+
 def exact_results(
     entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shape: tuple[int, ...]
 ) -> np.ndarray:
@@ -111,12 +120,9 @@ def exact_arrays(
 
     Raises ArgumentError without mpmath. About 10 us per operation.
     """
-    try:
-        from mpmath import mp, mpf, workdps
-    except ImportError:
-        raise ArgumentError(f"exact digits need mpmath: {installed_by('.[accuracy]')}") from None
-    with workdps(DIGITS):
-        number: Callable[[float], Any] = lambda x: mp.convert(mpf(x))  # noqa: E731
+    mp = require_mpmath()
+    with mp.workdps(DIGITS):
+        number: Callable[[float], Any] = lambda x: mp.convert(mp.mpf(x))  # noqa: E731
         found = run(entry, constants, arguments, shapes, number)
         return [np.array([float(x) for x in one.reshape(-1)]).reshape(one.shape) for one in found]
 

@@ -179,7 +179,8 @@ def rnea(tree: Topology) -> Operations:
 def aba_floating_chain(r: int) -> Operations:
     """Return the cost of the articulated-body algorithm on a floating chain with `r` revolute joints (section 6).
 
-    The paper writes n for `r`: its numbers come out with the 24 revolute joints, not with the 25 bodies.
+    The paper writes n for `r` and does not say which number it is: this is the reading that gives its numbers, with the
+    24 revolute joints of its examples and not their 25 bodies.
     """
     return Operations(224 * r - 30, 205 * r - 37)
 

@@ -113,6 +113,20 @@ class Dense:
         return self.ltdl_factorization() + self.triangular_rows() + self.gram_product()
 
 
+def dense_and_sparse(tree: Topology, b: Sequence[int]) -> dict[str, tuple[Operations, Operations]]:
+    """Return the cost of each operation of Table 2, without and with the use of sparsity."""
+    dense = Dense(tree.n_dofs, len(b))
+    return {
+        "LTDL": (dense.ltdl_factorization(), featherstone_2005.ltdl_factorization(tree)),
+        "J x": (dense.jacobian_product(), jacobian_product(tree, b)),
+        "J^T x": (dense.jacobian_transpose_product(), jacobian_transpose_product(tree, b)),
+        "J L^-1": (dense.triangular_rows(), triangular_rows(tree, b)),
+        "Y Y^T": (dense.gram_product(), gram_product(tree, b)),
+        "Ld^-1(YD^T Lambda)": (dense.weighted_inverse_ltdl(), weighted_inverse_ltdl(tree, b)),
+        "1 - Jbar J": (dense.null_space(), null_space(tree, b)),
+    }
+
+
 def inverse_inertia(tree: Topology, b: Sequence[int]) -> Operations:
     """Return the cost of Λ⁻¹ from H and J by LTDL (Table 2): factors, J L_d⁻¹, Y_D Y_dᵀ."""
     return featherstone_2005.ltdl_factorization(tree) + triangular_rows(tree, b) + gram_product(tree, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model.topology import Topology
@@ -18,6 +19,11 @@ class TaskTree(NamedTuple):
     feet: tuple[int, ...]
     head: int
     fingertips: tuple[int, ...]
+
+
+def every_coordinate(bodies: Sequence[int]) -> list[int]:
+    """Return b(1) ... b(m) of all six coordinates of each body."""
+    return [body for body in bodies for _ in range(6)]
 
 
 def floating_chain() -> Topology:

@@ -1,6 +1,7 @@
 """The cost and topology numbers that Featherstone 2005 and 2010 print, each beside the one the formulas give.
 
-Costs of single steps (Table 4 of 2010, transforms of 2005) are inputs, marked so: their rows show what is used.
+Only results are judged. What the computation starts from (costs of single steps, sizes of the robots) is listed as
+input, and shows what is used.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from importlib import resources
 from typing import Any
 
 from ..model.topology import Topology
+from . import chang_khatib
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
 from .operations import Operations
-from .paper_trees import TREE_1, TaskTree, asimo, floating_chain, humanoid
+from .paper_trees import TREE_1, TaskTree, asimo, every_coordinate, floating_chain, humanoid
 
 Section = dict[str, Any]
 
@@ -23,12 +25,16 @@ Section = dict[str, Any]
 class Row:
     """One number of a paper: where it stands, what is printed and what the formulas give.
 
+    kind: "result", a number that the paper prints; "formula", a printed formula at one size; "reading", another way to
+    read what the paper says of a result that has its own row; "input", what the computation starts from; "derived",
+    what the paper does not print.
     printed: None where the paper gives no number, and "> x" or "< x" where it gives a bound.
-    agrees: whether both are the same to the digits printed; None where nothing is printed.
+    agrees: whether both are the same to the digits printed; None for inputs, and where nothing is printed.
     """
 
     source: str
     quantity: str
+    kind: str
     printed: Any
     computed: Any
     agrees: bool | None
@@ -46,7 +52,7 @@ def rows() -> list[Row]:
 
 
 def printed_entries() -> list[dict[str, Any]]:
-    """Return what the papers print: source, quantity, printed, and where they apply decimals and note."""
+    """Return what the papers print: source, quantity, kind, printed, and where they apply decimals and note."""
     text = resources.files(__package__).joinpath("printed.json").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = json.loads(text)
     return entries
@@ -79,9 +85,10 @@ def _plain(value: Any) -> Any:
 
 
 def _row(entry: dict[str, Any], computed: Any) -> Row:
-    printed = entry["printed"]
-    agrees = None if printed is None else _agree(printed, computed, entry.get("decimals"))
-    return Row(entry["source"], entry["quantity"], printed, computed, agrees, entry.get("note", ""))
+    kind, printed = entry["kind"], entry["printed"]
+    compared = printed is not None and kind != "input"
+    agrees = _agree(printed, computed, entry.get("decimals")) if compared else None
+    return Row(entry["source"], entry["quantity"], kind, printed, computed, agrees, entry.get("note", ""))
 
 
 def _agree(printed: Any, computed: Any, decimals: int | None) -> bool:
@@ -209,8 +216,7 @@ def _section_6_primitives() -> Section:
         "RNEA": _linear_formula(f05.rnea_chain(0), f05.rnea_chain(1)),
         "RNEA floating base": f05.RNEA_FLOATING,
         "RNEA per non-DH node": f05.RNEA_GENERAL_FRAME,
-        "ABA floating chain": _linear_formula(f05.aba_floating_chain(0), f05.aba_floating_chain(1))
-        + ", n = revolute joints",
+        "ABA floating chain": _linear_formula(f05.aba_floating_chain(0), f05.aba_floating_chain(1)),
         "ABA per non-DH node": f05.ABA_GENERAL_FRAME,
     }
 
@@ -223,18 +229,13 @@ def _linear_formula(at_zero: Operations, at_one: Operations) -> str:
 # ---- Featherstone 2010
 
 
-def _rows_of(bodies: tuple[int, ...]) -> list[int]:
-    """b(1) ... b(m) of all six coordinates of each body."""
-    return [body for body in bodies for _ in range(6)]
-
-
 def _size(robot: TaskTree, bodies: tuple[int, ...]) -> tuple[int, int, int]:
     return robot.tree.n_dofs, int(robot.tree.dof_depth.max()), 6 * len(bodies)
 
 
 def _asimo_facts() -> Section:
     tree_1, robot = Topology(TREE_1), asimo()
-    tree, b = robot.tree, _rows_of(robot.hands + robot.feet)
+    tree, b = robot.tree, every_coordinate(robot.hands + robot.feet)
     n, depth, m = _size(robot, robot.hands + robot.feet)
     dense = f10.Dense(n, m)
     sparse_total, dense_total = f10.inverse_inertia(tree, b), dense.inverse_inertia()
@@ -261,17 +262,8 @@ def _asimo_facts() -> Section:
 
 def _table_2_of_2010() -> Section:
     robot = asimo()
-    tree, b = robot.tree, _rows_of(robot.hands + robot.feet)
-    dense = f10.Dense(tree.n_dofs, len(b))
-    pairs = {
-        "LTDL": (dense.ltdl_factorization(), f05.ltdl_factorization(tree)),
-        "J x": (dense.jacobian_product(), f10.jacobian_product(tree, b)),
-        "J^T x": (dense.jacobian_transpose_product(), f10.jacobian_transpose_product(tree, b)),
-        "J L^-1": (dense.triangular_rows(), f10.triangular_rows(tree, b)),
-        "Y Y^T": (dense.gram_product(), f10.gram_product(tree, b)),
-        "Ld^-1(YD^T Lambda)": (dense.weighted_inverse_ltdl(), f10.weighted_inverse_ltdl(tree, b)),
-        "1 - Jbar J": (dense.null_space(), f10.null_space(tree, b)),
-    }
+    tree, b = robot.tree, every_coordinate(robot.hands + robot.feet)
+    pairs = f10.dense_and_sparse(tree, b)
     section: Section = {f"{name} dense": cost for name, (cost, _) in pairs.items()}
     section |= {f"{name} sparse": cost for name, (_, cost) in pairs.items()}
     crba, rnea = f05.crba(tree), f05.rnea(tree)
@@ -330,6 +322,7 @@ def _appendix_b() -> Section:
     robot = asimo()
     tree, screws, inner = robot.tree, f10.screws(robot.tree), f10.inner_bodies(robot.tree)
     blocks, every_block = f10.needed_blocks(tree, robot.hands + robot.feet), f10.all_blocks(tree)
+    handed_on = chang_khatib.needed_blocks(tree, robot.hands + robot.feet)
     diagonal = [i for i, j in blocks if i == j]
     off_diagonal = [(i, j) for i, j in blocks if i != j]
     on_one_path = [(i, j) for i, j in off_diagonal if tree.nearest_common_ancestor(i, j) == i]
@@ -346,5 +339,7 @@ def _appendix_b() -> Section:
         "loop-2 transforms 2-screw, 3-screw": (inertias.count(2), inertias.count(3)),
         "blocks with symmetry only": len(every_block),
         "need set Tree1, b=[4,7]": tuple(sorted(f10.needed_blocks(Topology(TREE_1), (4, 7)))),
+        "Chang and Khatib: blocks; off-diagonal transforms": (len(handed_on), sum(p != q for p, q in handed_on)),
+        "Chang and Khatib: Omega": chang_khatib.inverse_inertia_blocks(tree, handed_on),
         "full Omega / needed Omega": f10.omega(tree, every_block).total / f10.omega(tree, blocks).total,
     }

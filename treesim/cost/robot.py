@@ -10,7 +10,7 @@ from ..errors import TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import PluginKind, Reference
-from . import counting
+from . import bounds, counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
 from . import specialized_counts as specialized
@@ -179,6 +179,29 @@ def _excess(entry: Entry) -> int:
     assert entry.formula is not None and entry.counted is not None
     counted = entry.counted.operations
     return counted.total - counted.trig - entry.formula.total
+
+
+def limits(tree: Topology) -> dict[str, Any]:
+    """Return what the topology leaves of the bounds: D0, the largest D0, D1, D2 of the robot's size and of its depth,
+    and operations by the density's rule of thumb beside those of the formulas (F05 section 4.1, 5)."""
+    depth = int(tree.dof_depth.max(initial=0))
+    largest = (bounds.most_transformed_inertias(tree.n_bodies), *bounds.largest_counts(tree.n_dofs))
+    at_depth = bounds.largest_counts_at_depth(tree.n_dofs, depth)
+    return {
+        "D0": bounds.transformed_inertias(tree),
+        "largest": dict(zip(("D0", "D1", "D2"), largest, strict=True)),
+        "depth": depth,
+        "largest_at_depth": dict(zip(("D1", "D2"), at_depth, strict=True)),
+        "density": bounds.density(tree),
+        "by_rule": {
+            "factorize": bounds.factorization_by_rule(tree),
+            "solve": bounds.back_substitution_by_rule(tree),
+        },
+        "by_formula": {
+            "factorize": f05.ltdl_factorization(tree).total,
+            "solve": f05.ltdl_back_substitution(tree).total,
+        },
+    }
 
 
 def assumptions(tree: Topology) -> list[str]:

@@ -145,7 +145,7 @@ class CompiledBackend(Backend):
         return explain_failure(robot, named, armature)
 
 
-def check_supported(backend: DynamicsBackend, robot: Tree) -> None:
+def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree) -> None:
     """Raise UnsupportedError naming the first joint whose type the backend does not support."""
     for body in robot.bodies:
         if body.joint.type not in backend.capabilities.joint_types:

@@ -1,10 +1,11 @@
 """Forward dynamics by conjugate gradients: H qdd = tau - C without H, as H p is inverse dynamics at rest (J91, s. 4).
 
 The preconditioner Phi is 1 or the block diagonal of H, S' R S with the composite inertias R (J91's H R H*), a block of
-n_i x n_i for each joint. J91 eq. 30 prints the coefficient of the next direction as z'z / r'r, which is right for
-Phi = 1 only; here it is r'z over that of the step before. In exact arithmetic nv steps are enough; in floating point
-they are not, so the iteration ends when |r| < tolerance |tau - C|, and gives up after 20 nv steps: humanoids take 1 to
-8 nv, chains of 100 bodies 4 to 18 nv, long straight ones more.
+n_i x n_i for each joint. J91 eq. 30 prints the coefficient of the next direction as z'z over the last r'r, right for
+Phi = 1 only. Otherwise it has a unit: it converges slowly in small units, and diverges in large ones. Here it is r'z
+over that of the step before. In exact arithmetic nv steps are enough; in floating point they are not, so the
+iteration ends when |r| < tolerance |tau - C|, and gives up after 20 nv steps: humanoids take 1 to 8 nv, chains of 100
+bodies 4 to 18 nv, long straight ones more.
 """
 
 from __future__ import annotations

@@ -1,0 +1,56 @@
+"""Armstrong's recursion for bodies on spherical joints: a backend by itself, since it serves no other robots."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import UnsupportedError
+from ..kernels.armstrong import forward_dynamics_armstrong_states
+from ..model.tree import Tree
+from ..types import Engine
+from .base import Capabilities, CompiledBackend, check_supported
+
+
+class Armstrong(CompiledBackend):
+    """Armstrong's recursion of 1979: forward dynamics of bodies on spherical joints without rotor inertia.
+
+    It is not registered, as it serves no robots with other joints: call the object's `forward_dynamics`. Arguments and
+    errors are those of `treesim.forward_dynamics`, with UnsupportedError for other joints and for armature.
+
+    Example:
+        >>> from treesim.dynamics.armstrong import Armstrong
+        >>> robot = treesim.model.generators.chain(3, ("spherical",))
+        >>> q, v, tau = robot.neutral(), np.zeros(9), np.ones(9)
+        >>> qdd = Armstrong().forward_dynamics(robot, q, v, tau)
+        >>> np.allclose(qdd, treesim.forward_dynamics(robot, q, v, tau))
+        True
+    """
+
+    name = "armstrong"
+    capabilities = Capabilities(
+        joint_types=("spherical",), armature=False, cost="O(N)", source="Armstrong 1979, as in Jain 1991, eq. 47 to 49"
+    )
+    entry = forward_dynamics_armstrong_states
+
+    def forward_dynamics(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
+        engine: Engine = "auto",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        check_supported(self, robot)
+        rotors = robot.armature if armature is None else armature
+        if np.any(rotors):
+            raise UnsupportedError(
+                f"backend {self.name!r} does not support armature, which {robot.name!r} has: a rotor would transmit "
+                "moments that the recursion has no terms for; backend 'aba' supports it"
+            )
+        return super().forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, engine, out)
