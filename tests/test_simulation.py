@@ -7,8 +7,10 @@ import pytest
 
 import treesim
 import treesim.control
+from treesim import ArgumentError, UnsupportedError, plugins
 from treesim import simulation as module
 from treesim.controlled import ControllerError
+from treesim.dynamics.base import Capabilities
 from treesim.model import generators
 from treesim.simulation import step_count
 from treesim.stepper import EffortWarning
@@ -375,3 +377,52 @@ def test_a_robot_that_nothing_can_drive_is_told_of():
 def test_substeps_that_cannot_be_are_refused_at_once(options, message):
     with pytest.raises(treesim.ArgumentError, match=message):
         treesim.Simulation(ROBOT, **options)
+
+
+class Counted:
+    """A backend that somebody else wrote, not registered: articulated bodies, and how often they were asked."""
+
+    name = "counted"
+    capabilities = Capabilities(cost="O(N)", source="a test")
+
+    def __init__(self):
+        self.calls = 0
+
+    def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
+        self.calls += 1
+        return treesim.forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature)
+
+
+def test_a_backend_is_given_by_name_or_itself():
+    robot, own = generators.chain(3), Counted()
+    q = np.full(3, 0.3)
+    known = plugins.get("dynamics", "rjk")
+    runs = [treesim.Simulation(robot, backend=one, dt=1e-3).run(0.01, q0=q) for one in (own, "aba", known, "rjk")]
+    assert own.calls > 10
+    assert np.abs(runs[0].q - runs[1].q).max() < 1e-12 and (runs[2].q == runs[3].q).all()
+    assert [run.metadata["backend"] for run in runs] == ["counted", "aba", "rjk", "rjk"]
+    assert repr(treesim.Simulation(robot, backend=own)).startswith("<Simulation of 'chain_3': counted")
+    stepper = treesim.Stepper(robot, dt=1e-3, backend=own)
+    state, _ = stepper.step(stepper.reset(q))
+    assert np.abs(state.q - runs[0].q[1]).max() < 1e-15 and "counted" in repr(stepper)
+    bound = treesim.Dynamics(robot, own)
+    expected = treesim.forward_dynamics(robot, q, q, q)
+    assert (bound.forward_dynamics(q, q, q) == expected).all()
+    assert (treesim.forward_dynamics(robot, q, q, q, backend=own) == expected).all()
+    first, second = (treesim.rollout(robot, q, q, steps=2, backend=one) for one in (known, "rjk"))
+    assert (first.q == second.q).all()
+    with pytest.raises(UnsupportedError, match="'counted' is no kernel"):
+        treesim.rollout(robot, q, q, steps=2, backend=own)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, Counted, object()])
+def test_what_is_no_backend_is_refused(wrong):
+    robot = generators.chain(2)
+    for call in (
+        lambda: treesim.Simulation(robot, backend=wrong),
+        lambda: treesim.Dynamics(robot, wrong),
+        lambda: treesim.forward_dynamics(robot, *np.zeros((3, 2)), backend=wrong),
+        lambda: treesim.rollout(robot, *np.zeros((2, 2)), steps=1, backend=wrong),
+    ):
+        with pytest.raises(ArgumentError, match=r"available\('dynamics'\)"):
+            call()

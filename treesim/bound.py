@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import plugins
 from .display import Shown, vector
-from .dynamics.base import CompiledBackend, check_supported, explain_failure
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, explain_failure
 from .dynamics.tables import constants_of, kernel_wrenches
 from .engine.call.arguments import Argument, check_out, real_numbers
 from .engine.call.bound_entry import BoundEntry
@@ -60,7 +60,7 @@ class Dynamics(Shown):
     def __init__(
         self,
         robot: Tree,
-        backend: str = "aba",
+        backend: str | DynamicsBackend = "aba",
         dtype: DTypeLike = np.float64,
         engine: Engine = "auto",
         gravity: ArrayLike | None = None,
@@ -73,7 +73,7 @@ class Dynamics(Shown):
         self.threads = checked_threads(threads)
         self._constants = constants_of(robot, gravity, armature)
         self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
-        self._solver = plugins.get("dynamics", backend)
+        self._solver = chosen_backend(backend)
         check_supported(self._solver, robot)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
         self._q = configuration(robot, None)  # arguments without a value: each call puts in its own
@@ -86,7 +86,7 @@ class Dynamics(Shown):
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
     def __repr__(self) -> str:
-        return f"<Dynamics of {self.robot.name!r}: {self.backend}, {self.dtype}, engine {self.engine!r}>"
+        return f"<Dynamics of {self.robot.name!r}: {self._solver.name}, {self.dtype}, engine {self.engine!r}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self._gravity is None else self._gravity
@@ -184,7 +184,9 @@ class Dynamics(Shown):
 
             return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
         if self.engine == "specialized":
-            raise UnsupportedError(f"backend {self.backend!r} is no kernel of treesim's: it has no specialized code")
+            raise UnsupportedError(
+                f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
+            )
         return _Plugin(self, self._gravity, self._armature)
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:

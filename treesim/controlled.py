@@ -8,6 +8,7 @@ import numpy as np
 
 from .bound import Dynamics
 from .control import PD, Hold, Zero, as_controller, controller_name
+from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
 from .kernels.status import FINE
@@ -36,7 +37,7 @@ class ControlledRobot:
     def __init__(
         self,
         robot: Tree | World,
-        backend: str,
+        backend: str | DynamicsBackend,
         controller: Any,
         gravity: np.ndarray | None,
         engine: Engine,

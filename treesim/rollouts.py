@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .display import Shown, arrays
+from .dynamics.base import DynamicsBackend
 from .engine.call.arguments import Shape, check_out, precision
 from .engine.call.buffer_pool import empty
 from .engine.call.evaluate import check_engine
@@ -99,7 +100,7 @@ def rollout(
     engine: Engine = "auto",
     parameters: ArrayLike | None = None,
     threads: int | None = None,
-    backend: str = "aba",
+    backend: str | DynamicsBackend = "aba",
     integrator: str = "implicit_midpoint",
     substeps: int | None = None,
 ) -> Rollouts:

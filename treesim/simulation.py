@@ -14,7 +14,7 @@ from . import plugins
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
-from .dynamics.base import check_supported
+from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .energy_balance import judged
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
@@ -39,7 +39,7 @@ class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
     robot: a tree, or a World, which also holds frames and closes loops. backend, integrator: names of
-    `available("dynamics")` and `available("integrators")`. dt: step [s].
+    `available("dynamics")`, or a backend itself, and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
@@ -57,7 +57,7 @@ class Simulation(Shown):
     def __init__(
         self,
         robot: Tree | World,
-        backend: str = "aba",
+        backend: str | DynamicsBackend = "aba",
         integrator: str = "implicit_midpoint",
         dt: float = 1e-3,
         controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
@@ -71,7 +71,7 @@ class Simulation(Shown):
     def _set_up(
         self,
         robot: Tree | World,
-        backend: str,
+        backend: str | DynamicsBackend,
         integrator: str,
         dt: float,
         controller: Any,
@@ -89,12 +89,13 @@ class Simulation(Shown):
             substeps_of(robot, self._method.rule, self.dt, substeps)
         elif substeps is not None:
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
-        check_supported(plugins.get("dynamics", backend), robot)
+        self._solver = chosen_backend(backend)
+        check_supported(self._solver, robot)
         self.substeps = substeps
         self.system = ControlledRobot(self.world, backend, controller, self.gravity, engine, substeps)
 
     def __repr__(self) -> str:
-        how = f"{self.backend}, {self.integrator}, dt {self.dt:g} s"
+        how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
         return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
@@ -199,7 +200,7 @@ class Simulation(Shown):
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         return {
             "dt": self.dt,
-            "backend": self.backend,
+            "backend": self._solver.name,
             "integrator": self.integrator,
             "duration": float(duration),
             "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],

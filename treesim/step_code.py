@@ -9,7 +9,7 @@ import numpy as np
 
 from . import plugins
 from .dynamics.auto import Auto
-from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend
 from .dynamics.tables import constants_of
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.evaluate import run_states
@@ -157,9 +157,10 @@ def check_rows(world: World, integrator: str) -> None:
         raise UnsupportedError(f"integrator {integrator!r} cannot hold {world!r}: take {names}")
 
 
-def forward_solver(robot: Tree, backend: str) -> Any:
-    """Return the backend of a name; for "auto", the one that it takes. Raises UnsupportedError for a joint's type."""
-    solver = plugins.get("dynamics", backend)
+def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
+    """Return a backend, of a name or given; for "auto", the one that it takes. Raises UnsupportedError for a joint's
+    type."""
+    solver = chosen_backend(backend)
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     check_supported(solver, robot)
     return solver
@@ -170,9 +171,9 @@ def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
     return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
 
 
-def forward_kernel(robot: Tree, backend: str) -> CompiledBackend:
+def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
     if _has_kernel(solver):
         return solver
-    raise UnsupportedError(f"backend {backend!r} is no kernel of treesim's: rollouts need one, such as 'aba'")
+    raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

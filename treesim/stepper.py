@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import plugins
 from .display import Shown, arrays, vector
+from .dynamics.base import DynamicsBackend
 from .dynamics.functions import energy
 from .engine.call.arguments import Argument, coerce
 from .engine.threads import checked_threads, use_threads
@@ -145,7 +146,7 @@ class Stepper(Shown):
         robot: Tree | World,
         dt: float = 1e-3,
         integrator: str = "implicit_midpoint",
-        backend: str = "aba",
+        backend: str | DynamicsBackend = "aba",
         engine: Engine = "auto",
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
@@ -171,7 +172,8 @@ class Stepper(Shown):
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
         rows = f", {self.world.m} rows" if self.world.m else ""
-        return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {self.backend}, dt {self.dt:g} s{parts}>"
+        name = self.backend if isinstance(self.backend, str) else self.backend.name
+        return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {name}, dt {self.dt:g} s{parts}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self.gravity is None else self.gravity

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import plugins
 from ..display import Implementation
 from ..engine.call.evaluate import Runner
 from ..engine.call.fast_entry import FastEntry
-from ..errors import NonFiniteError, SingularInertiaError, UnsupportedError
+from ..errors import ArgumentError, NonFiniteError, SingularInertiaError, UnsupportedError, quoted
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..model.pivots import first_massless_dof
@@ -143,6 +144,18 @@ class CompiledBackend(Backend):
     ) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
+
+
+def chosen_backend(backend: str | DynamicsBackend) -> Any:
+    """Return the backend of a name, or an object that is one; raises UnknownNameError, and ArgumentError for others."""
+    if isinstance(backend, str):
+        return plugins.get("dynamics", backend)
+    if isinstance(backend, type) or not isinstance(backend, DynamicsBackend):
+        raise ArgumentError(
+            "backend must be a name of treesim.available('dynamics'), or an object with name, capabilities and "
+            f"forward_dynamics, as treesim.testing.check_dynamics tries; got {quoted(backend)}"
+        )
+    return backend
 
 
 def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree) -> None:

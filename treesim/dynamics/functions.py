@@ -25,7 +25,7 @@ from ..model.states import on_states, state_function
 from ..model.tree import Tree
 from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
-from .base import CompiledBackend, DynamicsBackend
+from .base import CompiledBackend, DynamicsBackend, chosen_backend
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -49,7 +49,7 @@ def forward_dynamics(
     v: ArrayLike,
     tau: ArrayLike,
     f_ext: ArrayLike | None = None,
-    backend: str = "aba",
+    backend: str | DynamicsBackend = "aba",
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
     refinements: int = 0,
@@ -61,8 +61,8 @@ def forward_dynamics(
     q (..., nq): configuration [m, rad, unit quaternions xyzw, normalized if their length differs from 1 by up to a
     thousandth]. v (..., nv): velocity [m/s, rad/s]. tau (..., nv): generalised force [N, N m].
     f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m], along its own frame's axes and about its
-    origin. backend: a name of `available("dynamics")`. gravity (3,) [m/s^2] and armature (nv,) [kg m^2, kg] replace the
-    robot's.
+    origin. backend: a name of `available("dynamics")`, or a backend itself. gravity (3,) [m/s^2] and armature (nv,)
+    [kg m^2, kg] replace the robot's.
     refinements: steps of iterative refinement, each of which solves for the residual of inverse dynamics, at rest and
     without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
     engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
@@ -88,7 +88,7 @@ def forward_dynamics(
         robot = checked_robot(robot)
     if refinements or type(refinements) is not int:
         refinements = whole_number("refinements", refinements)
-    solver = plugins.get("dynamics", backend)
+    solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
