@@ -11,6 +11,7 @@ import treesim
 from tests import layouts
 from treesim.compare import CANONICAL, RAW, EngineAdapter, EngineError, EngineModel, Results, RobotSource, compare
 from treesim.compare.checks import compare_source
+from treesim.compare.diagnosis import CAUSES
 from treesim.compare.source import read, without_losses
 from treesim.compare.treesim_engine import TreesimEngine, TreesimModel, random_batch
 from treesim.errors import ArgumentError, PluginError, UnsupportedError
@@ -198,6 +199,39 @@ def test_what_the_engine_leaves_out_is_listed():
     assert report.passed and report.skipped == {"bias": "left out"}
     with pytest.raises(KeyError, match="bias"):
         report.row("bias", "raw")
+
+
+@pytest.mark.parametrize("quantity", CAUSES)
+def test_what_an_adapter_forgets_is_listed_too(quantity):
+    def forget(values):
+        for key in ("trajectory_v",) if quantity == "trajectory" else (quantity,):
+            values.pop(key, None)
+
+    report = ask(Mirror(forget))
+    where = " (canonical level)" if quantity == "trajectory" else ""
+    assert report.passed and report.skipped == {quantity + where: "the adapter returns none"}
+    assert report.summary.endswith(f"; not compared: {(quantity + where).replace('_', ' ')}")
+
+
+def test_an_engine_that_gives_nothing_does_not_pass():
+    report = ask(Mirror(dict.clear))
+    assert not report.passed and not report.rows
+    assert report.summary.startswith("nothing was compared: mirror left out") and "mass matrix" in report.summary
+
+    mirror = Mirror()
+    mirror.read = lambda robot, urdf, level: EngineModel(robot)
+    report = ask(mirror)
+    assert not report.passed and report.skipped["mass"] == "the engine has no function for bodies"
+
+
+def test_why_there_is_no_trajectory_is_told():
+    assert (
+        "no steps were asked for"
+        in compare(URDF, Mirror(), "fixed", states=2, steps=0).skipped["trajectory (canonical level)"]
+    )
+    mirror = Mirror()
+    mirror.integrator = None
+    assert "stepping rule of mirror" in compare(URDF, mirror, "fixed", states=2).skipped["trajectory (canonical level)"]
 
 
 def test_a_tree_is_compared_at_the_canonical_level_only():

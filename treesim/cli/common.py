@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
 
-from ..errors import ArgumentError, PluginError, TreesimError, UrdfError, installed_by, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, installed_by, unknown_name
 from ..files import NO_ROOM
 from ..starting import INTERRUPTED as INTERRUPTED
 
@@ -186,6 +186,25 @@ def get_viewer(name: str) -> Any:
     if name == "meshcat" and name not in plugins.available("viewers"):
         raise PluginError(f"the meshcat viewer is not installed: {installed_by('./plugins/treesim-meshcat')}")
     return plugins.get("viewers", name)
+
+
+def get_recorder(name: str | None) -> Any:
+    """Return the viewer called `name`, or meshcat, or else the first registered one, that records motions; raises
+    UnknownNameError, PluginError, and UnsupportedError for a viewer that does not record."""
+    from .. import plugins
+    from ..viewers.base import Recorder
+
+    if name is None:
+        names = plugins.available("viewers")
+        for known in sorted(names, key=lambda known: known != "meshcat"):
+            viewer = plugins.get("viewers", known)
+            if isinstance(viewer, Recorder):
+                return viewer
+        name = "meshcat"
+    viewer = get_viewer(name)
+    if not isinstance(viewer, Recorder):
+        raise UnsupportedError(f"viewer {name!r} records no motions: it has no method `record`")
+    return viewer
 
 
 def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:

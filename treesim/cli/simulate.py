@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import TreesimError
+from ..errors import ArgumentError, TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 from .setup import (
@@ -53,9 +53,10 @@ class Outputs:
     out: Path | None
     plot: Path | None
     html: Path | None
+    recorder: Any
 
     @classmethod
-    def checked(cls, out: Path | None, plot: Path | None, html: Path | None) -> Outputs:
+    def checked(cls, out: Path | None, plot: Path | None, html: Path | None, viewer: str | None) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
         from ..plotting import require_matplotlib
         from ..trajectory import PLOT_SUFFIXES, SUFFIXES, checked_output
@@ -65,9 +66,9 @@ class Outputs:
                 checked_output(path, suffixes)
         if plot is not None:
             require_matplotlib()
-        if html is not None:
-            common.get_viewer("meshcat")
-        return cls(out, plot, html)
+        if viewer is not None and html is None:
+            raise ArgumentError("--viewer says who records the motion: name a file with --html too")
+        return cls(out, plot, html, None if html is None else common.get_recorder(viewer))
 
     def write(self, robot: Tree, trajectory: Trajectory) -> tuple[list[str], list[str]]:
         """Write every file, the data first; return the paths written, and the messages of those that failed."""
@@ -75,7 +76,7 @@ class Outputs:
         for path, write in (
             (self.out, trajectory.save),
             (self.plot, trajectory.plot),
-            (self.html, lambda path: _record(robot, trajectory, path)),
+            (self.html, lambda path: self.recorder.record(robot, trajectory, path, fps=FRAMES_PER_SECOND)),
         ):
             if path is None:
                 continue
@@ -87,10 +88,6 @@ class Outputs:
             except MemoryError as error:
                 failed.append(f"cannot write {path}: not enough memory: {error}")
         return written, failed
-
-
-def _record(robot: Tree, trajectory: Trajectory, path: Path) -> None:
-    common.get_viewer("meshcat").record(robot, trajectory, path, fps=FRAMES_PER_SECOND)
 
 
 @guarded
@@ -112,7 +109,10 @@ def simulate(
     gravity: GravityOption = None,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file (needs meshcat).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
+    viewer: Annotated[
+        str | None, typer.Option(help="Viewer that records it; by default meshcat, or another that is installed.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -120,7 +120,7 @@ def simulate(
     from ..simulation import check_room
 
     steps = checked_steps(duration, dt)
-    outputs = Outputs.checked(out, plot, html)
+    outputs = Outputs.checked(out, plot, html, viewer)
     tree, q, v, simulation = set_up(
         robot,
         base=base,

@@ -13,7 +13,7 @@ from ..errors import UnsupportedError
 from ..model.given import positive_number, whole_number
 from ..model.tree import Tree
 from ..types import Base
-from .diagnosis import summary, worst_entry
+from .diagnosis import CAUSES, summary, worst_entry
 from .engines import CANONICAL, RAW, EngineAdapter, EngineModel, Results, StateBatch, find_engine
 from .measures import PERTURBATION, Scales, distance, errors, valid_steps, worst
 from .report import Report, Row
@@ -78,15 +78,32 @@ def compare_source(
         asked = batch if level == CANONICAL else replace(batch, steps=0)
         theirs = model.evaluate(asked)
         rows += _rows(level, asked, ours, theirs)
-        skipped[level] = dict(theirs.skipped)
+        skipped[level] = _left_out(theirs, asked, engine) if level == CANONICAL else _left_out(theirs, asked)
         if theirs.changes:
             changes[level] = theirs.changes
+    left_out = missing | _merged(skipped)
     return Report(
         robot=robot.name, engine=engine.name, base="floating" if is_floating(robot) else "fixed",
         sha256=source.sha256, gravity=tuple(robot.gravity.tolist()), seed=seed, dt=dt,
         versions={"treesim": treesim.__version__, engine.name: engine.version()},
-        rows=tuple(rows), skipped=missing | _merged(skipped), changes=changes, summary=summary(rows, engine.name),
+        rows=tuple(rows), skipped=left_out, changes=changes, summary=summary(rows, engine.name, left_out),
     )  # fmt: skip
+
+
+def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None = None) -> dict[str, str]:
+    """What is not compared, and why: as the adapter says, or because it returns none; of a trajectory, which `engine`
+    may give, also because none was asked for."""
+    found = dict(theirs.skipped)
+    for quantity in CAUSES:
+        parts = ("trajectory_q", "trajectory_v") if quantity == "trajectory" else (quantity,)
+        if quantity in found or all(part in theirs.values for part in parts):
+            continue
+        if quantity != "trajectory" or asked.steps:
+            found[quantity] = "the adapter returns none"
+        elif engine is not None:
+            rule = f"no integrator of treesim's has the stepping rule of {engine.name}"
+            found[quantity] = rule if engine.integrator is None else "no steps were asked for"
+    return found
 
 
 def _models(source: RobotSource, robot: Tree, engine: EngineAdapter) -> tuple[dict[str, EngineModel], dict[str, str]]:
@@ -120,7 +137,7 @@ def _rows(level: str, states: StateBatch, own: TreesimModel, theirs: Results) ->
     ours = own.evaluate(states)
     yield from _model_rows(level, own.robot, ours, theirs)
     yield from _state_rows(level, own.robot, ours, theirs)
-    if "trajectory_q" in theirs.values:
+    if "trajectory_q" in theirs.values and "trajectory_v" in theirs.values:
         yield _trajectory_row(level, states, own, ours, theirs)
 
 
@@ -128,8 +145,10 @@ def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iter
     scales = Scales.of(robot)
     floors = {"mass": MASSLESS * scales.mass, "com": scales.length, "inertia": MASSLESS * scales.inertia}
     for quantity, floor in floors.items():
+        if quantity not in theirs.values:
+            continue
         a, b = ours.values[quantity], theirs.values[quantity]
-        if quantity == "com":  # the centre of nothing is anywhere
+        if quantity == "com" and "mass" in theirs.values:  # the centre of nothing is anywhere
             a, b = (x * (theirs.values["mass"] > 0)[:, None] for x in (a, b))
         found = errors(a, b, floor)
         tolerance = TOLERANCE[level]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -25,14 +25,15 @@ CAUSES = {
 }
 
 
-def summary(rows: Sequence[Row], engine: str) -> str:
-    """Return a summary of one sentence: agreement, or the first quantity that differs, where, by how much, and the
-    likely cause."""
+def summary(rows: Sequence[Row], engine: str, left_out: Collection[str] = ()) -> str:
+    """Return a summary of one sentence: agreement, and what was left out of it, or the first quantity that differs,
+    where, by how much, and the likely cause."""
     failed = [row for row in rows if not row.passed]
+    names = ", ".join(what.replace("_", " ") for what in left_out)
     if not rows:
-        return "nothing was compared"
+        return f"nothing was compared: {engine} left out {names}"
     if not failed:
-        return f"treesim and {engine} agree on all {len(rows)} rows"
+        return f"treesim and {engine} agree on all {len(rows)} rows" + (f"; not compared: {names}" if names else "")
     order = list(CAUSES)
     first = min(failed, key=lambda row: (order.index(row.quantity), row.level != "raw"))
     size = "is not a number" if np.isnan(first.largest) else f"{first.largest:.1e} > {first.tolerance:.0e}"

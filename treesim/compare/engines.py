@@ -79,8 +79,8 @@ class EngineModel:
     def __init__(self, robot: Tree) -> None:
         self.robot = robot
 
-    # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function;
-    # a comparison needs `bodies`, and leaves out what else there is not
+    # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function, which a
+    # comparison then leaves out, and says so
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame."""
@@ -124,7 +124,12 @@ class EngineModel:
 
     def evaluate(self, states: StateBatch) -> Results:
         """Return the results for a batch of states, here one call after the other; raises EngineError if it fails."""
-        values, skipped = self.bodies(), dict(self.skipped)
+        values: dict[str, np.ndarray] = {}
+        skipped = dict(self.skipped)
+        try:
+            values |= self.bodies()
+        except UnsupportedError as error:
+            skipped |= dict.fromkeys(("mass", "com", "inertia"), str(error))
         for quantity, evaluation in _evaluations(self, states).items():
             if quantity not in skipped:
                 try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import treesim
 
+from ..energy_balance import EnergyWarning
 from ..model.tree import Tree
 from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
 from .layouts import Reordered
@@ -59,10 +62,15 @@ class TreesimModel(EngineModel):
         return treesim.forward_dynamics(self.robot, q, v, tau)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end."""
+        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end.
+
+        What energy the other engine's rule gains or loses is not judged here, and not warned of.
+        """
         assert self.integrator is not None  # else there are no steps
         simulation = treesim.Simulation(self.robot, integrator=self.integrator, dt=dt)
-        run = simulation.run(steps * dt, q0=q0, v0=v0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EnergyWarning)
+            run = simulation.run(steps * dt, q0=q0, v0=v0)
         missing = ((0, steps + 1 - len(run.q)), (0, 0))
         return np.pad(run.q, missing, constant_values=np.nan), np.pad(run.v, missing, constant_values=np.nan)
 
