@@ -73,6 +73,7 @@ def test_robot_as_json_holds_the_contract(pair):
             assert row["formula"] is not None or row["source"]
             assert row["counted"] is not None or row["note"]
             assert row["specialized"] is None or set(row["specialized"]) == set(row["counted"])
+    assert by_name(facts["space"])["N"]["formula"] == {"mul": 24, "add": 26, "div": 0}  # six rows, two joints
     aba = by_name(facts["dynamics"])["aba"]
     assert aba["specialized"]["mul"] < aba["counted"]["mul"] and aba["specialized"]["depth"] <= aba["counted"]["depth"]
     assert all(set(advice) == {"name", "reason"} for advice in facts["advice"].values())
@@ -101,6 +102,7 @@ def test_frames_can_be_chosen(pair):
 
 def test_robot_as_table(pair):
     text = run(pair, "--repeats", "0").stdout
+    assert "operational space by sparse rows of lower" in text
     assert "aba (advised)" in text and "code specialized for this robot" in text
     assert "F05 Table 1" in text
     assert "D0 1 of at most 1; D1 1 of at most 1, 2 at this depth" in text

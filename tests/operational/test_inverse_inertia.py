@@ -13,7 +13,6 @@ from treesim import plugins
 from treesim.engine.python import run
 from treesim.errors import UnknownNameError
 from treesim.operational.base import CompiledMethod
-from treesim.operational.frames import frame_codes
 
 METHODS = treesim.available("operational")
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -91,13 +90,11 @@ def test_all_methods_agree_to_forty_digits(frames):
     tool = treesim.Placement(translation=np.array([0.1, 0.2, 0.3]))
     frames_besides = [treesim.Frame("tool", 12, tool), treesim.Frame("bench", 0)]
     robot = treesim.Tree("asimo_at_work", trees.tree("asimo").bodies, frames_besides)
-    codes, offsets = frame_codes(robot, tuple(frames), "local")
-    constants = (robot.ints, robot.reals, codes, offsets)
     shape = (6 * len(frames),) * 2
     with mpmath.workdps(40):
-        kinds = [type(treesim.plugins.get("operational", method)) for method in METHODS]
-        entries = [kind.entry for kind in kinds if issubclass(kind, CompiledMethod)]
-        results = [run(entry, constants, (random_state(robot).q,), [shape], mpmath.mpf) for entry in entries]
+        found = [plugins.get("operational", method) for method in METHODS]
+        entries = [(type(x).entry, x.constants(robot, frames, "local")) for x in found if isinstance(x, CompiledMethod)]
+        results = [run(*entry, (random_state(robot).q,), [shape], mpmath.mpf) for entry in entries]
         for (result,) in results[1:]:
             assert all(abs(x - y) < 1e-30 for x, y in zip(result.ravel(), results[0][0].ravel(), strict=True))
     compiled = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, reference="local")

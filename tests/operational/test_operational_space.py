@@ -119,6 +119,39 @@ def test_force_reaches_the_wanted_acceleration_and_the_rest_is_free():
     assert np.abs(space.torque(np.zeros(9), state.tau)).max() > 0.1
 
 
+@pytest.mark.parametrize("center", [False, True])
+@settings(max_examples=10)
+@given(trees.random_trees(armature=0.5), st.integers(0, 1000), st.data())
+def test_whole_frames_by_sparse_rows_are_as_any_rows_of_them(center, robot, seed, data):
+    """Frames as they stand go along the tree's paths; the same rows, chosen by a matrix, through dense products."""
+    names = data.draw(st.lists(st.sampled_from(robot.frame_names), min_size=1, max_size=3, unique=True))
+    state, last = random_state(robot, seed), [CenterOfMassTask()] * center
+    one = treesim.operational_space(robot, state.q, state.v, [*names, *last])
+    other = treesim.operational_space(robot, state.q, state.v, [*(FrameTask(name, np.eye(6)) for name in names), *last])
+    H, J = treesim.mass_matrix(robot, state.q), one.jacobian
+    np.testing.assert_array_equal(J, other.jacobian)
+    assert one.rank == other.rank
+    bound = 2 * sensitivity.of_inverse_inertia(H, J)
+    assert sensitivity.farthest(one.inverse_inertia, J @ np.linalg.solve(H, J.T)) < bound
+    conditioned = np.linalg.norm(one.inertia, 2) * np.linalg.norm(one.inverse_inertia, 2)
+    blown_up = conditioned * (1 + np.linalg.norm(J, 2) * np.linalg.norm(one.jbar, 2))  # round-off of the products
+    for label in ("inertia", "jbar", "nullspace", "bias"):
+        assert relative_error(getattr(one, label), getattr(other, label)) < 1e-14 * blown_up, label
+
+
+def test_forces_of_a_batch_spread_over_all_that_is_returned():
+    robot = trees.tree("free_random")
+    state, tasks = random_state(robot, 6), [robot.frame_names[-1]]
+    f_ext = np.stack([state.f_ext, 0 * state.f_ext])
+    batch = treesim.operational_space(robot, state.q, state.v, tasks, f_ext=f_ext)
+    assert batch.jacobian.shape == (2, 6, robot.nv) and batch.inertia.shape == (2, 6, 6)
+    for i in range(2):
+        one = treesim.operational_space(robot, state.q, state.v, tasks, f_ext=f_ext[i])
+        assert relative_error(batch.bias[i], one.bias) < 1e-12
+    with pytest.raises(treesim.ArgumentError, match="f_ext"):
+        treesim.operational_space(robot, np.tile(state.q, (3, 1)), state.v, tasks, f_ext=f_ext)
+
+
 def test_external_forces_and_gravity_enter_the_bias():
     robot = trees.tree("free_random")
     state = random_state(robot, 6)

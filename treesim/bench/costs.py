@@ -25,8 +25,8 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
     tree = robot.topology
     chosen = [robot.body_names[i - 1] for i in costs.limb_tips(tree)] if frames is None else list(frames)
     parts, dynamics = costs.parts(robot), costs.dynamics(robot)
-    operational = costs.operational(robot, chosen)
-    timings, failures = _timings(robot, (*parts, *dynamics, *operational), chosen, repeats)
+    operational, space = costs.operational(robot, chosen), costs.space(robot, chosen)
+    timings, failures = _timings(robot, (*parts, *dynamics, *operational, *space), chosen, repeats)
     advised = {
         "forward dynamics": dynamics_advice.advise(robot),
         "forward dynamics with the mass matrix": dynamics_advice.advise(robot, "mass_matrix"),
@@ -46,6 +46,7 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
         "parts": [_row(entry, timings, "") for entry in parts],
         "dynamics": [_row(entry, timings, dynamics_name) for entry in dynamics],
         "operational": [_row(entry, timings, operational_name) for entry in operational],
+        "space": [_row(entry, timings, "") for entry in space],
         "advice": {purpose: _advice(advice) for purpose, advice in advised.items()},
         "notes": [*failures, *costs.differences([*parts, *dynamics]), *costs.assumptions(tree)],
     }
@@ -108,4 +109,6 @@ def _calls(robot: Tree, entries: Sequence[Entry], frames: Sequence[str]) -> dict
         elif entry.kind == "operational":
             call = partial(treesim.inverse_operational_inertia, robot, q, frames, method=entry.name)
             calls[entry.kind, entry.name] = call
+        elif entry.name == "operational_space":
+            calls[entry.kind, entry.name] = partial(treesim.operational_space, robot, q, v, frames)
     return calls

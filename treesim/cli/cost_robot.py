@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
     from ..model.tree import Tree
 
-TITLES = {"part": "parts", "dynamics": "forward dynamics", "operational": "inverse operational inertia"}
+TITLES = {
+    "part": "parts",
+    "dynamics": "forward dynamics",
+    "operational": "inverse operational inertia",
+    "space": "operational space by sparse rows",
+}
 
 
 def show_robot(
@@ -38,7 +43,7 @@ def show_robot(
     console.print(picture(robot.topology.sparsity()), soft_wrap=True)
     for line in _limits(facts):
         console.print(line, soft_wrap=True)
-    kinds = ("parts", "dynamics", "operational")
+    kinds = ("parts", "dynamics", "operational", "space")
     for kind in kinds:
         if facts[kind]:
             console.print(_table(facts[kind], facts["frames"]))
@@ -73,7 +78,7 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
     from rich.table import Table
 
     kind = rows[0]["kind"]
-    title = TITLES[kind] + (f" of {', '.join(frames)}" if kind == "operational" else "")
+    title = TITLES[kind] + (f" of {', '.join(frames)}" if kind in ("operational", "space") else "")
     table = Table("", title=f"{title}: formula, then our kernels' own count", title_justify="left")
     headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "min [us]", "median [us]")
     for heading in headings:

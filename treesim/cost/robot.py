@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import plugins
-from ..errors import TreesimError
+from ..errors import ConvergenceError, TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import PluginKind, Reference
@@ -16,6 +16,7 @@ from . import featherstone_2010 as f10
 from . import specialized_counts as specialized
 from .counting import Count
 from .operations import Operations
+from .sparse_rows import SparseRows, operational_space_of
 
 AUTO = "auto"  # stands for one of the others
 REFERENCE: Reference = "world"  # of the frames' rows
@@ -29,9 +30,9 @@ Formulas = dict[str, tuple[Operations | None, str]]  # by name: the count, and i
 class Entry(NamedTuple):
     """One algorithm on one robot.
 
-    kind: "part", "dynamics" or "operational". formula: the published count, None where there is none, and `source`
-    then says why. counted: that of our kernel, None where there is none, and `note` then says why. specialized: that of
-    its straight-line code for this robot, None where there is none.
+    kind: "part", "dynamics", "operational" or "space". formula: the published count, None where there is none, and
+    `source` then says why. counted: that of our kernel, None where there is none, and `note` then says why.
+    specialized: that of its straight-line code for this robot, None where there is none.
     """
 
     name: str
@@ -124,6 +125,32 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE),
         lambda method: specialized.inverse_inertia(robot, method, frames, REFERENCE),
     )
+
+
+def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
+    """Return what the operational space of these frames is made of, by sparse rows, and all that `operational_space`
+    computes; raises UnknownNameError for an unknown one. Frames fixed to the base are left out."""
+    frames = [frame for frame in frames if robot.frame(frame).body]
+    bodies = [robot.frame(frame).body for frame in frames]
+    if robot.nv == 0 or not bodies:
+        return []
+    tree, b, rows = robot.topology, [body for body in bodies for _ in range(6)], SparseRows(robot, bodies)
+    both = "ours: H⁻¹Jᵀ = L⁻¹ Y_Dᵀ, which is a result, too, and this times Λ"
+    listed = [
+        ("J x", f10.jacobian_product(tree, b), rows.jacobian_product(), ""),
+        ("Jᵀ x", f10.jacobian_transpose_product(tree, b), rows.jacobian_transpose_product(), ""),
+        ("Y, by ltl", f10.triangular_rows(tree, b), rows.triangular_rows_ltl(), "J L⁻¹"),
+        ("Y_d, Y_D, by ltdl", f10.triangular_rows(tree, b), rows.triangular_rows_ltdl(), "J L⁻¹ and J L⁻¹ D⁻¹"),
+        ("Λ⁻¹", f10.gram_product(tree, b), rows.gram_product(), "Y_D Y_dᵀ"),
+        ("J̄", f10.weighted_inverse_ltdl(tree, b), rows.weighted_inverse(), both),
+        ("N", f10.null_space(tree, b), rows.null_space(), "1 - J̄ J"),
+    ]
+    entries = [Entry(name, "space", formula, "F10 Table 1", count, None, note) for name, formula, count, note in listed]
+    try:
+        whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N"
+    except ConvergenceError:
+        whole, note = None, "not counted: Λ⁻¹ of these frames is singular, and its eigenvalues are a library's"
+    return [*entries, Entry("operational_space", "space", None, "its source counts the parts only", whole, None, note)]
 
 
 def _entries(

@@ -123,6 +123,12 @@ def mass_matrix(tree, q, X, Ic, H, put):
     """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
+    mass_matrix_of_transforms(tree, X, Ic, H, put)
+
+
+def mass_matrix_of_transforms(tree, X, Ic, H, put):
+    """H of the transforms X."""
+    for i in range(1, tree.n_bodies + 1):
         put_rigid(Ic, i, body_inertia(tree, i))
     last = tree.n_bodies
     while last > 0:

@@ -15,6 +15,7 @@ from .spatial import Motion
 from .tables import motion_at, put_motion, put_transform, transform_at
 
 NUMBERS = 24  # of a frame: rotation by rows, position, velocity, acceleration, both linear first along world axes
+ACCELERATION = 18  # where a frame's acceleration begins among these
 
 
 def move_bodies(tree, q, v, a, W, V, A):
@@ -41,7 +42,8 @@ def frame_motion(W, velocity, acceleration, offset, row):
     A = point_motion(acceleration, offset, W.R)
     put_transform(row.reshape((1, NUMBERS)), 0, compose(W, offset))
     put_linear_first(row, 12, V)
-    put_linear_first(row, 18, Motion(A.ang, add(A.lin, cross(V.ang, V.lin))))  # classical: that of the moving point
+    classical = add(A.lin, cross(V.ang, V.lin))  # the acceleration of the point that moves along
+    put_linear_first(row, ACCELERATION, Motion(A.ang, classical))
 
 
 def frame_motions(tree, q, v, a, out, frames, W, V, A):

@@ -18,7 +18,16 @@ from .spatial import (
     rigid_apply,
     unit_scaled_add,
 )
-from .tables import body_inertia, force_at, matrix_at, motion_at, put_motion, put_transform, transform_at
+from .tables import (
+    body_inertia,
+    body_transform_at,
+    force_at,
+    matrix_at,
+    motion_at,
+    put_motion,
+    put_transform,
+    transform_at,
+)
 
 
 def zero_motion(tree):
@@ -37,6 +46,11 @@ def base_acceleration(tree):
 def body_transform(tree, i, q):
     """X of body i at configuration q."""
     return joint_transform(tree.code[i], tree.kind[i], transform_at(tree.placement, i), q, tree.q_start[i])
+
+
+def stored_transform(tree, i, X):
+    """X of body i from where it has been put."""
+    return body_transform_at(tree, X, i)
 
 
 def add_joint_velocity(tree, i, velocity, v):
@@ -85,19 +99,19 @@ def placements_for(tree, q):
 body_poses_states = entry(body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4")
 
 
-def path_placement(tree, q, body):
-    """W of one body: the transforms along its path to the base, composed inward."""
+def path_placement(tree, transform, q, body):
+    """W of one body: the transforms along its path to the base, composed inward; transform(tree, i, q) gives them."""
     W = transform_at(tree.placement, 0)
     i = body
     while i > 0:
-        W = compose(body_transform(tree, i, q), W)
+        W = compose(transform(tree, i, q), W)
         i = tree.parent[i]
     return W
 
 
 def frame_pose(tree, q, pose, frames):
     """World pose of one frame."""
-    W = path_placement(tree, q, frames.bodies[0])
+    W = path_placement(tree, body_transform, q, frames.bodies[0])
     homogeneous(compose(W, transform_at(frames.placement, 0)), pose)
 
 

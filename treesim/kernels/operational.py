@@ -34,7 +34,7 @@ def frame_axes(W, offset, reference):
     return Matrix(R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz)
 
 
-def frame_jacobian_rows(tree, q, body, offset, W, reference, J, start):
+def frame_jacobian_rows(tree, transform, q, body, offset, W, reference, J, start):
     """The six packed rows of a frame's Jacobian: J[start + r, depth of dof], each screw of the path carried to the
     frame. Sweep along the path of `body`, inward; `toward` maps the current body's motions to `body`."""
     axes = frame_axes(W, offset, reference)
@@ -47,15 +47,15 @@ def frame_jacobian_rows(tree, q, body, offset, W, reference, J, start):
             depth = tree.dof_depth[k]
             J[start, depth], J[start + 1, depth], J[start + 2, depth] = m.lin.x, m.lin.y, m.lin.z
             J[start + 3, depth], J[start + 4, depth], J[start + 5, depth] = m.ang.x, m.ang.y, m.ang.z
-        toward = compose(body_transform(tree, i, q), toward)
+        toward = compose(transform(tree, i, q), toward)
         i = tree.parent[i]
 
 
-def packed_jacobian(tree, q, bodies, offsets, reference, J):
-    """The packed Jacobian of all frames: six rows each."""
+def packed_jacobian(tree, transform, q, bodies, offsets, reference, J):
+    """The packed Jacobian of all frames: six rows each; transform(tree, i, q) gives the bodies' transforms."""
     for f in range(bodies.size):
-        W = path_placement(tree, q, bodies[f])
-        frame_jacobian_rows(tree, q, bodies[f], transform_at(offsets, f), W, reference, J, 6 * f)
+        W = path_placement(tree, transform, q, bodies[f])
+        frame_jacobian_rows(tree, transform, q, bodies[f], transform_at(offsets, f), W, reference, J, 6 * f)
 
 
 def unpack_jacobian(tree, bodies, J, dense):
@@ -69,10 +69,20 @@ def unpack_jacobian(tree, bodies, J, dense):
             k = tree.dof_parent[k]
 
 
+def pack_jacobian(tree, bodies, dense, J):
+    """The packed Jacobian of a full one."""
+    for f in range(bodies.size):
+        k = tree.last_dof[bodies[f]]
+        while k >= 0:
+            for r in range(6 * f, 6 * f + 6):
+                J[r, tree.dof_depth[k]] = dense[r, k]
+            k = tree.dof_parent[k]
+
+
 def jacobian(tree, q, J, frames, packed):
     """Jacobians of all frames: J (6 k, nv)."""
     bodies, placement, reference = frames
-    packed_jacobian(tree, q, bodies, placement, reference, packed)
+    packed_jacobian(tree, body_transform, q, bodies, placement, reference, packed)
     unpack_jacobian(tree, bodies, packed, J)
 
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .frames import frames_of
-from .operational import frame_axes, inverse_inertia_entry, point_motion, put_task_axes
-from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, mark_needed, number_needed
+from .entry import entry
+from .frames import COUNT, FRAMES, frames_of
+from .operational import frame_axes, point_motion, put_task_axes
+from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, needed_in
 from .tables import motion_at, transform_at
 
 
@@ -22,11 +23,11 @@ def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
         B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
 
 
-def blocks_of_frames(tree, bodies, offsets, W, reference, need, Omega, B, out):
+def blocks_of_frames(tree, bodies, offsets, W, reference, needed, Omega, B, out):
     """out = R Omega R', block by block (F10 Figure 14, last line)."""
     for f in range(bodies.size):
         for g in range(f + 1):
-            load_block(need, Omega, bodies[f], bodies[g], B)
+            load_block(Omega[needed.of_pair[f, g]], bodies[f] > bodies[g], B)
             frame_rows_of_block(tree, bodies, offsets, W, reference, f, B)
             frame_rows_of_block(tree, bodies, offsets, W, reference, g, B.T)
             for r in range(6):
@@ -35,7 +36,7 @@ def blocks_of_frames(tree, bodies, offsets, W, reference, need, Omega, B, out):
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1, one block, the needed blocks, and their numbers."""
+    """Placements, transforms, articulated inertias, U and D^-1, one block, and the needed blocks, with their table."""
 
     W: Any
     X: Any
@@ -44,37 +45,40 @@ class Scratch(NamedTuple):
     D_inv: Any
     block: Any
     Omega: Any
-    need: Any
+    needed: Any
 
 
-def scratch_for(tree, codes, offsets, q):
-    """The frames, and scratch memory, of the numbers in q: needed blocks, and N^2 integers numbering them."""
-    frames = frames_of(codes, offsets)
-    bodies = frames.bodies
-    B = tree.n_bodies + 1
-    body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    need = np.zeros((B, B), np.int64)
-    mark_needed(tree.parent, bodies, need)
-    return frames, Scratch(
+def scratch_for(tree, codes, offsets, needed, q):
+    """The frames, and scratch memory, of the numbers in q: O(N), and a 6 x 6 block for each that is needed."""
+    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    blocks = needed_in(codes.size - 1, needed)
+    return frames_of(codes, offsets), Scratch(
         body[:, 0:12],
         body[:, 12:24],
         body[:, 24:45],
         dof[:, 0:6],
         dof[:, 6],
         np.empty((6, 6), q.dtype),
-        np.empty((number_needed(need), 6, 6), q.dtype),
-        need,
+        np.empty((blocks.i.size + 1, 6, 6), q.dtype),
+        blocks,
     )
 
 
 def inverse_inertia_rjk(tree, q, out, frames, memory):
     """Λ^-1 from the needed blocks of Omega."""
     bodies, placement, reference = frames
-    W, X, P, U, D_inv, block, Omega, need = memory
+    W, X, P, U, D_inv, block, Omega, blocks = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
-    inverse_inertia_blocks(tree, need, X, U, D_inv, block, Omega)
-    blocks_of_frames(tree, bodies, placement, W, reference, need, Omega, block, out)
+    inverse_inertia_blocks(tree, blocks, X, U, D_inv, Omega)
+    blocks_of_frames(tree, bodies, placement, W, reference, blocks, Omega, block, out)
 
 
-inverse_inertia_rjk_states = inverse_inertia_entry(inverse_inertia_rjk, scratch_for)
+inverse_inertia_rjk_states = entry(
+    inverse_inertia_rjk,
+    scratch_for,
+    FRAMES | {"needed": "TableOfIntegers"},
+    COUNT,
+    q="nq",
+    out="-> 6 * k, 6 * k",
+)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .crba import mass_matrix, put_packed
 from .frames import frames_of
+from .kinematics import stored_transform
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
 from .operational import inverse_inertia_entry, packed_jacobian
@@ -25,16 +26,21 @@ class Scratch(NamedTuple):
     Z: Any
 
 
+def last_of_rows(tree, bodies):
+    """The last degree of freedom that moves each of the six rows of frames on `bodies`."""
+    last = np.empty(6 * bodies.size, np.int64)
+    for r in range(last.size):
+        last[r] = tree.last_dof[bodies[r // 6]]
+    return last
+
+
 def scratch_for(tree, codes, offsets, q):
     """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
     frames = frames_of(codes, offsets)
     bodies = frames.bodies
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
     H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
-    last = np.empty(m, np.int64)
-    for r in range(m):
-        last[r] = tree.last_dof[bodies[r // 6]]
-    return frames, Scratch(body[:, 0:12], body[:, 12:22], H, last, Y, Z)
+    return frames, Scratch(body[:, 0:12], body[:, 12:22], H, last_of_rows(tree, bodies), Y, Z)
 
 
 def inverse_inertia_ltdl(tree, q, out, frames, memory):
@@ -43,7 +49,7 @@ def inverse_inertia_ltdl(tree, q, out, frames, memory):
     X, Ic, H, last, Y, Z = memory
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-    packed_jacobian(tree, q, bodies, placement, reference, Y)
+    packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
     divide_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
@@ -54,7 +60,7 @@ def inverse_inertia_ltl(tree, q, out, frames, memory):
     X, Ic, H, last, Y, Z = memory
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-    packed_jacobian(tree, q, bodies, placement, reference, Y)
+    packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
     divide_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 

@@ -1,9 +1,9 @@
 """Rodriguez, Jain and Kreutz-Delgado: articulated quantities, forward dynamics from them, and Omega = S H^-1 S'.
 
-Source: F10, appendix B (Figures 14 and 15) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
-where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Figure 15 is used with the order of every
-index pair corrected: the block (λ(i), λ(j)) may lie below the diagonal although i < j, and then its mirror image is
-meant. Joints with several degrees of freedom are treated one unit screw at a time, as in `aba`.
+Source: F10, appendix B (Figure 14) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
+where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Which blocks of Omega are needed
+(Figure 15) is found beforehand, by `operational/needed_blocks.py`. Joints with several degrees of freedom are treated
+one unit screw at a time, as in `aba`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import eliminate_screw, release_screw
-from .blocks import transform, transform_rows
+from .blocks import SIX, put_zero, transform, transform_rows
 from .kinematics import body_transform
 from .linear import Vector
 from .spatial import (
@@ -130,21 +130,30 @@ def nearest_common_ancestor(parent, p, q):
     return p
 
 
-def mark_needed(parent, bodies, need):
-    """need[i, j], i <= j: the blocks of Omega that the blocks between `bodies` are made from (F10 Figure 15,
-    corrected: indices are ordered before they are marked)."""
-    N = parent.size - 1
-    for r in bodies:
-        for s in bodies:
-            need[min(r, s), max(r, s)] = 1
-    for i in range(N, 0, -1):
-        for j in range(N, i - 1, -1):
-            if need[i, j] == 1:
-                k = nearest_common_ancestor(parent, i, j)
-                p = i if k == i and i != j else parent[i]
-                q = parent[j]
-                if k > 0 and min(p, q) > 0:
-                    need[min(p, q), max(p, q)] = 1
+class Needed(NamedTuple):
+    """The blocks of Omega that tasks need, numbered 1, 2, ... outward: each after the one that it is made from.
+
+    Of block b, at index b - 1 of each: its bodies i <= j; the number of its source, 0 where that is zero; whether the
+    source is stored as its mirror image; whether body i stays where it is, and only j comes from its parent.
+    of_pair: (k, k) the number of the block of each two tasks, 0 where no joint moves both.
+    """
+
+    i: Any
+    j: Any
+    source: Any
+    mirrored: Any
+    stays: Any
+    of_pair: Any
+
+
+COLUMNS = len(Needed._fields) - 1
+
+
+def needed_in(k, table):
+    """The needed blocks of k tasks in a table: of_pair by rows, then a row for each block."""
+    blocks = table[k * k :].reshape(((table.size - k * k) // COLUMNS, COLUMNS))
+    of_pair = table[: k * k].reshape((k, k))
+    return Needed(blocks[:, 0], blocks[:, 1], blocks[:, 2], blocks[:, 3], blocks[:, 4], of_pair)
 
 
 def free_rows(tree, i, U, D_inv, B):
@@ -184,48 +193,22 @@ def diagonal_block(tree, i, X, U, D_inv, B):
         B[screw, screw] += D_inv[k]
 
 
-def number_needed(need):
-    """Number the needed blocks: need[i, j] <- 1, 2, ...; returns how many there are."""
-    count = 0
-    for i in range(need.shape[0]):
-        for j in range(i, need.shape[0]):
-            if need[i, j] == 1:
-                count += 1
-                need[i, j] = count
-    return count
-
-
-def load_block(need, Omega, p, q, B):
-    """B <- Omega_pq, from the needed blocks of the upper triangle; 0 if p or q is the base."""
-    number = need[min(p, q), max(p, q)]
+def load_block(block, mirrored, B):
+    """B <- a block, or its mirror image."""
     for r in range(6):
         for c in range(6):
-            if p == 0 or q == 0:
-                B[r, c] = 0
-            elif p <= q:
-                B[r, c] = Omega[number - 1, r, c]
-            else:
-                B[r, c] = Omega[number - 1, c, r]
+            B[r, c] = block[c, r] if mirrored else block[r, c]
 
 
-def inverse_inertia_blocks(tree, need, X, U, D_inv, B, Omega):
-    """The needed blocks of Omega, outward (F10 Figure 14); need[i, j] is the number of block ij, 0 for the others."""
-    for i in range(1, tree.n_bodies + 1):
-        for j in range(i, tree.n_bodies + 1):
-            if need[i, j] > 0:
-                k = nearest_common_ancestor(tree.parent, i, j)
-                if i == j:
-                    load_block(need, Omega, tree.parent[i], tree.parent[i], B)
-                    diagonal_block(tree, i, X, U, D_inv, B)
-                elif k == i:
-                    load_block(need, Omega, i, tree.parent[j], B)
-                    propagate_rows(tree, j, X, U, D_inv, B.T)
-                elif k > 0:
-                    load_block(need, Omega, tree.parent[i], tree.parent[j], B)
-                    propagate_rows(tree, i, X, U, D_inv, B)
-                    propagate_rows(tree, j, X, U, D_inv, B.T)
-                else:
-                    load_block(need, Omega, 0, 0, B)
-                for r in range(6):
-                    for c in range(6):
-                        Omega[need[i, j] - 1, r, c] = B[r, c]
+def inverse_inertia_blocks(tree, needed, X, U, D_inv, Omega):
+    """Omega[b] <- block b of those needed, outward (F10 Figure 14, its last two loops); Omega[0] <- 0."""
+    put_zero(Omega[0], SIX, SIX)
+    for b in range(1, needed.i.size + 1):
+        i, j, B = needed.i[b - 1], needed.j[b - 1], Omega[b]
+        load_block(Omega[needed.source[b - 1]], needed.mirrored[b - 1] == 1, B)
+        if i == j:
+            diagonal_block(tree, i, X, U, D_inv, B)  # H_i' D_i^-1 H_i + tau-bar_i' phi_i' Omega_λλ phi_i tau-bar_i
+        else:
+            propagate_rows(tree, j, X, U, D_inv, B.T)  # ancest(i, j) = i: Omega_ij = Omega_iλ(j) phi_j tau-bar_j
+            if needed.stays[b - 1] == 0:
+                propagate_rows(tree, i, X, U, D_inv, B)  # else tau-bar_i' phi_i' Omega_λ(i)λ(j) phi_j tau-bar_j

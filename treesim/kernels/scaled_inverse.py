@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .annotations import Integer, Reals
+from .annotations import Integer, Reals, TableOfReals
 from .cholesky import factor
 from .numbers import maximum, sqrt
 
@@ -54,29 +54,37 @@ def product_with_transpose(L, P):
                 P[i, j] += L[k, i] * L[k, j]
 
 
-def scaled_inverses(matrices: Reals, m: Integer, limits: Reals, inverses: Reals) -> int:
+def scaled_inverse(A, rtol, floor, work, C, B):
+    """B = A^-1 of one symmetric matrix (m, m), m > 0; returns whether no eigenvalue of C is below rtol of the largest
+    for certain. work: memory (2, m). Cost: O(m^3)."""
+    S, row = work[0], work[1]
+    largest = largest_diagonal(A)
+    if not largest > 0:
+        return False
+    scale(A, floor, largest, S, C)
+    if factor(C) >= 0:
+        return False
+    invert_triangle(C, row)
+    product_with_transpose(C, B)
+    m = A.shape[0]
+    if not largest_diagonal(B) * m * m * rtol < 1:
+        return False
+    for i in range(m):
+        for j in range(i + 1):
+            B[i, j] = B[i, j] / (S[i] * S[j])
+            B[j, i] = B[i, j]
+    return True
+
+
+def scaled_inverses(matrices: Reals, m: Integer, limits: TableOfReals, inverses: Reals) -> int:
     """The inverses (count, m, m) of symmetric matrices (count, m, m), m > 0; limits: rtol and floor.
 
     Returns the first state where an eigenvalue of C might be below rtol of the largest, or -1. Cost: O(m^3).
     """
-    rtol, floor = limits[0], limits[1]
     work, C = np.empty((2, m), matrices.dtype), np.empty((m, m), matrices.dtype)
-    S, row = work[0], work[1]
     for s in range(matrices.size // (m * m)):
         A = matrices[s * m * m : (s + 1) * m * m].reshape((m, m))
         B = inverses[s * m * m : (s + 1) * m * m].reshape((m, m))
-        largest = largest_diagonal(A)
-        if not largest > 0:
+        if not scaled_inverse(A, limits[0], limits[1], work, C, B):
             return s
-        scale(A, floor, largest, S, C)
-        if factor(C) >= 0:
-            return s
-        invert_triangle(C, row)
-        product_with_transpose(C, B)
-        if not largest_diagonal(B) * m * m * rtol < 1:
-            return s
-        for i in range(m):
-            for j in range(i + 1):
-                B[i, j] = B[i, j] / (S[i] * S[j])
-                B[j, i] = B[i, j]
     return -1

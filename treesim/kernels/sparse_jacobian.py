@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import sparse_rows
 from .annotations import Integer, Integers, Reals
 from .status import status_of
@@ -59,5 +61,6 @@ def products_of_rows(dof_parent: Integers, dof_depth: Integers, last: Integers, 
 def null_space_of(dof_parent: Integers, dof_depth: Integers, last: Integers, J: Reals, jbar: Reals, N: Reals) -> int:
     """N = 1 - Jbar J, N holding zeros."""
     n, m = dof_parent.size, last.size
-    null_space(dof_parent, dof_depth, last, J.reshape((m, n)), jbar.reshape((n, m)), N.reshape((n, n)))
+    path = np.empty(n, np.int64)
+    null_space(dof_parent, dof_depth, last, J.reshape((m, n)), jbar.reshape((n, m)), N.reshape((n, n)), path)
     return status_of(N)

@@ -63,9 +63,11 @@ def divide_ltdl(dof_parent, dof_depth, row_start, L, last, Y, Z):
 
 def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
     """out = Y Z', over what two rows share: Y Y' or Y_D Y_d', symmetric. Cost: sum of d_rs mul + (d_rs - 1) add."""
+    shared = 0
     for r in range(last.size):
         for s in range(r + 1):
-            shared = common_depth(dof_parent, dof_depth, last[r], last[s])
+            if s == 0 or last[s] != last[s - 1]:  # rows of one frame share as much
+                shared = common_depth(dof_parent, dof_depth, last[r], last[s])
             out[r, s] = out[s, r] = 0
             if shared > 0:
                 total = Y[r, 0] * Z[s, 0]
@@ -74,13 +76,66 @@ def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
                 out[r, s] = out[s, r] = total
 
 
-def null_space(dof_parent, dof_depth, last, J, jbar, N):
-    """N <- 1 - Jbar J, N holding zeros. Cost n add + n sum of d_r (mul + add)."""
-    n = jbar.shape[0]
-    for i in range(n):
-        for r in range(last.size):
-            k = last[r]
-            while k >= 0:
-                N[i, k] -= jbar[i, r] * J[r, dof_depth[k]]
-                k = dof_parent[k]
+def scatter_transposed(dof_parent, dof_depth, last, J, X):
+    """X <- J', of full size."""
+    X[:] = 0
+    for r in range(last.size):
+        k = last[r]
+        while k >= 0:
+            X[k, r] = J[r, dof_depth[k]]
+            k = dof_parent[k]
+
+
+def end_of_path(last, r):
+    """The row behind those from r on that lie on one path."""
+    end = r + 1
+    while end < last.size and last[end] == last[r]:
+        end += 1
+    return end
+
+
+def four_sums(x, J, first, end, e):
+    """x_first J_first + ... of the rows before `end`, in columns e to e + 3: sums that stay in registers."""
+    a = b = c = d = x[0] * 0
+    for s in range(first, end):
+        a, b, c, d = a + x[s] * J[s, e], b + x[s] * J[s, e + 1], c + x[s] * J[s, e + 2], d + x[s] * J[s, e + 3]
+    return a, b, c, d
+
+
+def one_sum(x, J, first, end, e):
+    """The same in column e alone."""
+    total = x[0] * 0
+    for s in range(first, end):
+        total += x[s] * J[s, e]
+    return total
+
+
+def list_path(dof_parent, dof_depth, k, path):
+    """path[e] <- the ancestor of depth e of degree of freedom k, itself among them; returns how many there are."""
+    count = dof_depth[k] + 1 if k >= 0 else 0
+    while k >= 0:
+        path[dof_depth[k]] = k
+        k = dof_parent[k]
+    return count
+
+
+def null_space(dof_parent, dof_depth, last, J, jbar, N, path):
+    """N <- 1 - Jbar J (F10 eq. 10), N holding zeros; path: memory for n integers. Neighbouring rows of J on one path go
+    together. Cost n add + n sum of d_r (mul + add)."""
+    r = 0
+    while r < last.size:
+        end = end_of_path(last, r)
+        count = list_path(dof_parent, dof_depth, last[r], path)
+        fours = count - count % 4
+        for i in range(jbar.shape[0]):
+            for e in range(0, fours, 4):
+                a, b, c, d = four_sums(jbar[i], J, r, end, e)
+                N[i, path[e]] -= a
+                N[i, path[e + 1]] -= b
+                N[i, path[e + 2]] -= c
+                N[i, path[e + 3]] -= d
+            for e in range(fours, count):
+                N[i, path[e]] -= one_sum(jbar[i], J, r, end, e)
+        r = end
+    for i in range(jbar.shape[0]):
         N[i, i] = 1 + N[i, i]

@@ -36,11 +36,17 @@ class Method(Sourced):
 
 
 class CompiledMethod(Method):
-    """A method whose mathematics is one kernel entry `(ints, reals, codes, offsets, q, out)`."""
+    """A method whose mathematics is one kernel entry `(ints, reals, *tables, q, out)`.
+
+    tables(robot, frames, reference): what the entry takes besides the robot's tables, read-only: those of the frames.
+    kept_tables: the same, those last used kept; TypeError for names that cannot be hashed, and so cannot be known.
+    """
 
     name: ClassVar[str]
     source: ClassVar[str]
     entry: ClassVar[Callable[..., int]]
+    tables: ClassVar[Callable[..., tuple[np.ndarray, ...]]] = staticmethod(frame_codes)
+    kept_tables: ClassVar[Callable[..., tuple[np.ndarray, ...]]] = staticmethod(kept_frame_codes)
 
     def __init__(self) -> None:
         self._fast = FastEntry(type(self).entry)
@@ -48,16 +54,16 @@ class CompiledMethod(Method):
     def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         try:
-            codes, offsets = kept_frame_codes(robot, frames, reference)
-        except TypeError:  # a name that cannot be hashed, and so cannot be known
-            codes, offsets = frame_codes(robot, frames, reference)
+            tables = self.kept_tables(robot, frames, reference)
+        except TypeError:
+            tables = self.tables(robot, frames, reference)
         m = 6 * len(frames)
         out = np.empty((m, m))
-        if self._fast.call(robot.ints, robot.reals, codes, offsets, q, out) == FINE:
+        if self._fast.call(robot.ints, robot.reals, *tables, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
-        constants = (robot.ints, robot.reals, codes, offsets)
+        constants = (robot.ints, robot.reals, *tables)
         return on_states(self._fast.entry, robot, constants, {"q": q}, lambda named: explain_failure(robot, named))[0]
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: Reference) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
-        return robot.ints, robot.reals, *frame_codes(robot, tuple(frames), reference)
+        return robot.ints, robot.reals, *self.tables(robot, tuple(frames), reference)

@@ -12,7 +12,7 @@ from ..display import arrays, batch, html_table
 from ..engine.call.evaluate import coerce
 from ..errors import ModelError
 from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
-from ..kernels.frame_motion import frame_motions_states
+from ..kernels.frame_motion import ACCELERATION, frame_motions_states
 from ..model.given import checked_robot
 from ..model.states import declared, state_function
 from ..model.tree import Tree
@@ -21,7 +21,6 @@ from .frames import known_frame_codes, reference_code
 
 MOTIONS, CENTER = state_function(frame_motions_states), state_function(center_of_mass_states)
 CENTER_JACOBIAN = state_function(center_of_mass_jacobian_states)
-ACCELERATION = slice(18, 24)  # of a frame, among a kernel's numbers of it
 
 
 class FrameMotion(NamedTuple):
@@ -51,7 +50,7 @@ def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames:
 def as_motion(rows: np.ndarray) -> FrameMotion:
     """Return a kernel's rows (..., k, 24) of frames as poses and motions."""
     rotation = rows[..., :9].reshape(*rows.shape[:-1], 3, 3)
-    return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION])
+    return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION:])
 
 
 def _standing(
