@@ -35,7 +35,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "ltdl": "treesim.operational.ltdl:SparseLtdl",
         "ltl": "treesim.operational.ltl:SparseLtl",
         "rjk": "treesim.operational.rjk:Rjk",
-        "chang_khatib": "treesim.operational.chang_khatib:ChangKhatib",
+        "chang_khatib": "treesim.operational.rjk:ChangKhatib",
         "efpa": "treesim.operational.efpa:Efpa",
         "pv_osim": "treesim.operational.pv_osim:PvOsim",
         "constraint_force": "treesim.operational.constraint_force:ConstraintForce",
@@ -115,6 +115,16 @@ def available(kind: PluginKind) -> tuple[str, ...]:
     """
     built_in = _kind(kind)
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether treesim itself has an implementation of this name, of any kind.
+
+    Example:
+        >>> treesim.plugins.is_built_in("aba"), treesim.plugins.is_built_in("meshcat")
+        (True, False)
+    """
+    return any(name in known for known in BUILT_IN.values())
 
 
 @cache

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -275,3 +276,52 @@ def test_room_is_asked_for_before_anything_runs(
 ) -> None:
     monkeypatch.setattr(Simulation, "step", lambda *_: pytest.fail("it ran"))
     assert treesim("simulate", robot, "--duration", 1e8).exit_code == 2
+
+
+class Recording:
+    """Another package's viewer, which writes what it was given."""
+
+    def record(self, robot, trajectory, path, fps=30):
+        Path(path).write_text(f"{robot.name}: {len(trajectory.q)} states at {fps:g} Hz")
+        return path
+
+
+class Watching:
+    """Another package's viewer, which records nothing."""
+
+
+@pytest.fixture
+def viewers(monkeypatch):
+    """The viewers that are installed: those given, by name."""
+
+    def install(**classes):
+        found = {
+            name: (SimpleNamespace(name=name, dist=None, load=lambda made=made: made),)
+            for name, made in classes.items()
+        }
+        monkeypatch.setattr(plugins, "_entry_points", lambda kind: found if kind == "viewers" else {})
+        plugins.get.cache_clear()
+
+    yield install
+    plugins.get.cache_clear()
+
+
+def test_any_registered_recorder_records(treesim, robot, tmp_path, viewers):
+    viewers(a_watcher=Watching, notes=Recording)
+    html = tmp_path / "run.html"
+    result = treesim("simulate", robot, *QUICK, "--html", html)
+    assert result.exit_code == 0 and html.read_text().startswith("toy: ") and "at 30 Hz" in html.read_text()
+    html.unlink()
+    assert treesim("simulate", robot, *QUICK, "--html", html, "--viewer", "notes").exit_code == 0 and html.exists()
+    result = treesim("simulate", robot, *QUICK, "--html", html, "--viewer", "a_watcher")
+    assert result.exit_code == 2 and "'a_watcher' records no motions" in result.stderr
+    result = treesim("simulate", robot, *QUICK, "--html", html, "--viewer", "note")
+    assert result.exit_code == 2 and "did you mean 'notes'" in result.stderr
+    result = treesim("simulate", robot, *QUICK, "--viewer", "notes")
+    assert result.exit_code == 2 and "--html" in result.stderr
+
+
+def test_without_a_recorder_it_says_how_to_get_one(treesim, robot, tmp_path, viewers):
+    viewers(a_watcher=Watching)
+    result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
+    assert result.exit_code == 2 and "treesim-meshcat" in result.stderr

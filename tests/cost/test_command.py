@@ -125,3 +125,43 @@ def test_needs_one_thing_to_do(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
     assert "one of ROBOT, --papers and --advice" in result.stderr
+
+
+class Foreign:
+    """Another package's backend, whose operations nobody knows."""
+
+    name = "foreign"
+    capabilities = treesim.dynamics.base.Capabilities(cost="O(N) in furlongs", source="a test")
+
+    def forward_dynamics(self, robot, *given, **options):
+        raise ZeroDivisionError("it fell over")
+
+
+class Point:
+    """An entry point of another package."""
+
+    dist, value = None, "somewhere:Backend"
+
+    def __init__(self, name, loaded):
+        self.name, self.loaded = name, loaded
+
+    def load(self):
+        return self.loaded()
+
+
+def fails():
+    raise ImportError("no module named 'furlongs'")
+
+
+def test_what_is_known_of_other_packages_is_told(pair, monkeypatch):
+    points = {"foreign": (Point("foreign", lambda: Foreign),), "unloadable": (Point("unloadable", fails),)}
+    monkeypatch.setattr(treesim.plugins, "_entry_points", lambda kind: points if kind == "dynamics" else {})
+    facts = json.loads(run(pair, "--repeats", "1", "--json").stdout)
+    known = by_name(facts["dynamics"])
+    assert known["foreign"]["source"] == "of another package: O(N) in furlongs; a test"
+    assert known["foreign"]["counted"] is None and "no kernel of treesim's" in known["foreign"]["note"]
+    assert "'foreign' is not timed: ZeroDivisionError: it fell over" in facts["notes"]
+    assert "furlongs" in known["unloadable"]["note"] and known["unloadable"]["seconds"] is None
+    assert known["aba"]["counted"] and known["aba"]["seconds"]
+    text = run(pair, "--repeats", "1")
+    assert text.exit_code == 0 and "foreign" in text.stdout

@@ -15,7 +15,8 @@ from treesim import plugins
 from treesim.cost import chang_khatib, counting
 from treesim.cost import featherstone_2010 as f10
 from treesim.cost.paper_trees import asimo
-from treesim.kernels.chang_khatib import mark_needed, number_needed
+from treesim.kernels.rjk import needed_in
+from treesim.operational.needed_blocks import blocks_one_at_a_time, needed_table, path
 
 
 def transforms(tree, bodies):
@@ -29,12 +30,12 @@ def transforms(tree, bodies):
 @given(topologies(), st.data())
 def test_the_kernel_needs_what_is_counted(tree, data):
     bodies = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=4))
-    need = np.zeros((tree.n_bodies + 1,) * 2, np.int64)
-    mark_needed(np.array([0, *tree.parent]), np.array(bodies), need)
-    marked = frozenset(zip(*(k.tolist() for k in np.nonzero(need)), strict=True))
-    assert marked == chang_khatib.needed_blocks(tree, bodies)
-    count = number_needed(need)
-    assert sorted(need[need > 0].tolist()) == list(range(1, count + 1))
+    needed = needed_in(len(bodies), needed_table(tree.parent, bodies, blocks_one_at_a_time))
+    listed = list(zip(needed.i.tolist(), needed.j.tolist(), strict=True))
+    on_paths = {(p, p) for body in bodies for p in path([0, *tree.parent], body).tolist()}
+    assert frozenset(listed) == chang_khatib.needed_blocks(tree, bodies) | on_paths
+    assert len(listed) == len(set(listed)) and (needed.source <= np.arange(len(listed))).all()
+    assert (needed.stays[needed.i != needed.j] == 1).all()
 
 
 @given(topologies(), st.data())

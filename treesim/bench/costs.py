@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .. import plugins
 from ..errors import TreesimError
 from .timing import Timing, interleaved
 
@@ -74,8 +75,13 @@ def _timings(
     for key, call in _calls(robot, entries, frames).items():
         try:
             call()
-        except TreesimError as error:
-            failures.append(f"{key[1]!r} is not timed: {error}")
+        except Exception as error:
+            if isinstance(error, TreesimError):
+                failures.append(f"{key[1]!r} is not timed: {error}")
+            elif plugins.is_built_in(key[1]):
+                raise
+            else:  # another package's may raise anything
+                failures.append(f"{key[1]!r} is not timed: {type(error).__name__}: {error}")
         else:
             calls[" ".join(key)] = (key, call)
     timed = interleaved({label: call for label, (_, call) in calls.items()}, repeats)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import plugins
-from ..errors import ConvergenceError, TreesimError
+from ..errors import ConvergenceError, PluginError, TreesimError
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import PluginKind, Reference
-from . import bounds, counting
+from . import bounds, chang_khatib, counting
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
 from . import specialized_counts as specialized
@@ -21,6 +21,7 @@ from .sparse_rows import SparseRows, operational_space_of
 AUTO = "auto"  # stands for one of the others
 REFERENCE: Reference = "world"  # of the frames' rows
 UNPUBLISHED = "its sources print an order, not a count"
+NOT_TREESIMS = "no kernel of treesim's: its operations are not counted"
 NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
 WITHOUT_FLOATING_BASE = "printed for a floating base only"
 
@@ -114,10 +115,12 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     tree, b = robot.topology, [body for body in bodies for _ in range(6)]
     rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
     blocks = f10.needed_blocks(tree, bodies)
+    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.needed_blocks(tree, bodies))
     formulas: Formulas = {
         "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, blocks), "F10 eq. 39, 40"),
+        "chang_khatib": (f10.articulated_inertias(tree) + one_at_a_time, "F10 eq. 39, Table 4, symmetry of Ω used"),
     }
     return _entries(
         "operational",
@@ -161,12 +164,28 @@ def _entries(
 ) -> list[Entry]:
     entries = []
     for name in plugins.available(kind):
-        if name != AUTO:
+        if name in plugins.BUILT_IN[kind] and name != AUTO:
             formula, source = formulas.get(name, (None, UNPUBLISHED))
             implementation = plugins.get(kind, name)
             counted, note = _counted(count, implementation)
             entries.append(Entry(name, kind, formula, source, counted, count_specialized(implementation), note))
+        elif name != AUTO:
+            entries.append(_foreign(kind, name, count))
     return entries
+
+
+def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) -> Entry:
+    """What is known of another package's implementation: what it declares, and the count if it is a kernel of treesim's
+    kind."""
+    try:
+        implementation = plugins.get(kind, name)
+    except PluginError as error:
+        return Entry(name, kind, None, "", None, None, f"not known: {error}")
+    declares = getattr(implementation, "capabilities", implementation)
+    told = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
+    source = f"of another package: {'; '.join(told)}" if told else "of another package, which declares no order"
+    counted, note = _counted(count, implementation)
+    return Entry(name, kind, None, source, counted, None, NOT_TREESIMS if note == NOT_OURS else note)
 
 
 def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple[Count | None, str]:

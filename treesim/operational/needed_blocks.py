@@ -4,11 +4,17 @@ Figure 15 looks at all pairs of bodies. But a block has one source (Figure 14): 
 ancestor of j, else Omega_λ(i)λ(j). So the blocks that two tasks need are one sequence: both bodies go to their parents
 until one is their nearest common ancestor and stays, while the other follows; from there on they are diagonal blocks.
 The order of every index pair is corrected: λ(i) > λ(j) may be although i < j, and then the mirror image is meant.
+
+Chang and Khatib's recursion hands on one body at a time: Omega_ij comes from Omega_iλ(j), where RJK takes
+Omega_λ(i)λ(j) for bodies on different branches; F10 describes it in a sentence, and leaves open whether the symmetry of
+Omega is used. Here it is: of two bodies the one with the larger number, which is no ancestor of the other, goes to its
+parent. That takes more blocks, each for one transform where RJK's may take two, and on most robots fewer transforms in
+all, since the blocks of several tasks with one body share their sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -25,14 +31,18 @@ class Blocks(NamedTuple):
     stays: np.ndarray
 
 
-def needed_table(parent: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
+Between = Callable[[np.ndarray, np.ndarray], Blocks]
+
+
+def needed_table(parent: Sequence[int], bodies: Sequence[int], between: Between | None = None) -> np.ndarray:
     """Return the blocks that tasks on `bodies` need, as the table that `kernels.rjk.needed_in` reads.
 
-    parent: λ of the bodies 1 ... N, in any regular numbering. Blocks are numbered by i, then by j, so that none comes
+    parent: λ of the bodies 1 ... N, in any regular numbering. between: gives the blocks beside the diagonal that two
+    paths need, `blocks_between` by default, for RJK. Blocks are numbered by i, then by j, so that none comes
     before its source, as in the loops of Figure 14. Cost O(N + k^2 d), and sorting the blocks, for k tasks at depth d.
     """
     up = np.array([0, *parent])
-    i, j, stays = needed_blocks(up, bodies)
+    i, j, stays = needed_blocks(up, bodies, between or blocks_between)
     p, q = np.where(stays, i, up[i]), up[j]  # the source is Omega_pq
     numbers = Numbers(i, j, up.size)
     blocks = Needed(i, j, numbers.of(p, q), p > q, stays, numbers.of(*np.meshgrid(bodies, bodies)))
@@ -42,13 +52,13 @@ def needed_table(parent: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
     return table
 
 
-def needed_blocks(up: np.ndarray, bodies: Sequence[int]) -> Blocks:
+def needed_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Blocks:
     """Return the needed blocks of tasks on `bodies`, each once, by i, then by j; up: λ, with the base's at index 0."""
     above = up.tolist()
     paths = {body: path(above, body) for body in sorted(set(bodies))}
     i = np.unique(np.concatenate([np.zeros(0, np.int64), *paths.values()]))
     diagonal = Blocks(i, i, np.zeros(i.size, bool))
-    several = [diagonal, *(blocks_between(paths[p], paths[q]) for p, q in combinations(paths, 2))]
+    several = [diagonal, *(between(paths[p], paths[q]) for p, q in combinations(paths, 2))]
     i, j, stays = (np.concatenate(column) for column in zip(*several, strict=True))
     _, first = np.unique(i * up.size + j, return_index=True)
     return Blocks(i[first], j[first], stays[first])
@@ -76,6 +86,18 @@ def blocks_between(p: np.ndarray, q: np.ndarray) -> Blocks:
 def _inward(along: np.ndarray, shared: int, steps: int) -> np.ndarray:
     """The bodies of a path from its end to the last of those shared, where it stays for the rest of the steps."""
     return along[np.maximum(along.size - 1 - np.arange(steps), shared - 1)]
+
+
+def blocks_one_at_a_time(p: np.ndarray, q: np.ndarray) -> Blocks:
+    """Return the blocks beside the diagonal that the last bodies of two paths need where the larger goes to its parent,
+    and the other stays: Chang and Khatib's; none if no joint moves both."""
+    common, pairs = np.intersect1d(p, q), []
+    one, other = p.tolist(), q.tolist()
+    while common.size and one[-1] != other[-1]:
+        pairs.append(sorted((one[-1], other[-1])))
+        (one if one[-1] > other[-1] else other).pop()
+    i, j = np.array(pairs, np.int64).reshape(-1, 2).T
+    return Blocks(i, j, i > 0)
 
 
 class Numbers:
