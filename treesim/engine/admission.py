@@ -7,11 +7,11 @@ machine code (`admitted`); code made for one robot looks at the same numbers whi
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+from ..kernels.entry import made_function
 from ..kernels.status import NOT_FINITE, quaternion_start, status_of, status_of_quaternions
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
@@ -56,19 +56,10 @@ def {entry.__name__}({names}):
         "status_of": status_of,
         "status_of_quaternions": status_of_quaternions,
     }
-    kernel = made_kernel(f"checks of {entry.__module__}.{entry.__name__}", text, entry.__name__, namespace)
+    kernel = made_function(f"<checks of {entry.__module__}.{entry.__name__}>", text, entry.__name__, namespace)
     kernel.__module__ = entry.__module__
     kernel.__annotations__ = entry.__annotations__
     return kernel
-
-
-def made_kernel(place: str, text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
-    """Return the function `name` of a text that was made, to be found under <place> by who asks for its source."""
-    filename = f"<{place}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), namespace)
-    function: FunctionType = namespace[name]
-    return function
 
 
 def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[int]) -> list[int]:

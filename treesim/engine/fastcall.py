@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.entry import Array, Signature
+from ..kernels.entry import Array, Signature, made_function
 from ..kernels.status import WRONG_SIZE
 from ..kernels.tables import NNZ, NQ, NV
-from .admission import made_kernel
 from .compiler.memory import reals_at, unchanged, words_at
 
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not such an array
@@ -139,7 +138,7 @@ def has_fast_entry(entry: Any) -> bool:
 def fast_kernel(entry: Any, whole: FunctionType) -> FunctionType:
     """Return the kernel fast(me, arguments, count) of an entry, for the compiler. whole: the entry with its checks."""
     place, namespace = f"fast entry of {entry.__module__}.{entry.__name__}", globals() | {"entry": whole}
-    return made_kernel(place, fast_text(entry.signature), "fast", namespace)
+    return made_function(f"<{place}>", fast_text(entry.signature), "fast", namespace)
 
 
 READ = {"TableOfIntegers": "table", "Integers": "row", "TableOfReals": "numbers"}

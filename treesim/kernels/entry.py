@@ -83,10 +83,15 @@ def entry(
 
 def _made(name: str, text: str, namespace: dict[str, Any]) -> Any:
     """The function of a name that a text defines."""
-    place = f"{MADE}{namespace['__name__']}.{name}>"
-    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)  # for inspect.getsource
+    return made_function(f"{MADE}{namespace['__name__']}.{name}>", text, name, namespace)
+
+
+def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
+    """The function `name` of a text that was made, which who asks for its source finds in the file `place`."""
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
-    return namespace[name]
+    function: FunctionType = namespace[name]
+    return function
 
 
 def _part_texts(

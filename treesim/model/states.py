@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.admission import CONFIGURATIONS, made_kernel
+from ..engine.admission import CONFIGURATIONS
 from ..engine.call.evaluate import Argument, evaluate
 from ..engine.call.fast_entry import FastEntry
-from ..kernels.entry import SYMBOLS, Signature
+from ..kernels.entry import SYMBOLS, Signature, made_function
 from ..kernels.status import FINE
 from .quaternions import configuration
 
@@ -78,7 +78,7 @@ def state_function(entry: Any) -> Callable[..., np.ndarray]:
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
     place = f"state function of {entry.__module__}.{entry.__name__}"
-    return made_kernel(place, "\n    ".join(lines) + "\n", "on_state", namespace)
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 
 
 def _mentions(text: str, word: str) -> bool:
@@ -104,4 +104,4 @@ def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
         f"return {shapes}",
     ]
     place = f"shapes of {entry.__module__}.{entry.__name__}"
-    return made_kernel(place, "\n    ".join(lines) + "\n", "shapes", {})
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "shapes", {})
