@@ -33,10 +33,14 @@ def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Countin
 
 
 def table_stages(
-    paths: Paths, solver: ModuleType, work: Callable[[int, int, int], Any], wanted: Callable[[int], bool] = bool
+    paths: Paths,
+    solver: ModuleType,
+    work: Callable[[int, int, int], Any],
+    wanted: Callable[[int], bool] = bool,
+    names: dict[int, str] = NAMES,
 ) -> Stages:
     """Yield the stages that the table of `paths` lists, with blocks that do `work(stage, place, place + 1)` on paths
-    whose first bodies are `wanted`."""
+    whose first bodies are `wanted`; names: what each kind of stage does."""
     for s, (what, turn) in enumerate(paths.stages[: int(paths.sizes[1]), :2].tolist()):
         sizes = block_sizes(paths, s, solver.elimination_block, solver.substitution_block)
         ranges = [(place, paths.order[place : place + size]) for place, size in sizes]
@@ -45,8 +49,8 @@ def table_stages(
             for place, bodies in ranges
             if wanted(int(paths.order[paths.start[place]]))
         ]
-        is_one_of_several = NAMES[what] in ("elimination", "substitution") or "sweep" in NAMES[what]
-        yield f"{NAMES[what]}, turn {turn + 1}" if is_one_of_several else NAMES[what], blocks
+        is_one_of_several = names[what] in ("elimination", "substitution") or "sweep" in names[what]
+        yield f"{names[what]}, turn {turn + 1}" if is_one_of_several else names[what], blocks
 
 
 class _Chains:

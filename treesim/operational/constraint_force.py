@@ -25,6 +25,7 @@ from ..kernels import (
 from ..kernels import operational_constraint_force as kernel
 from ..kernels.kinematics import zero_motion
 from ..kernels.tables import put_motion
+from ..model.heavy_paths import NAMES
 from ..model.schedule import Schedule, Stage
 from ..model.tree import Tree
 from ..types import Reference
@@ -58,7 +59,8 @@ def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> 
         kernel.place_at(tree, paths, w, stage, low, high, counting.q)
         constraint_force_stages.matrix_at_places(tree, paths, w, stage, low, high, solver.eliminate_matrix)
 
-    yield from counting.done(table_stages(paths, solver, matrices))
+    names = {what: name.replace("velocities", "placements") for what, name in NAMES.items()}
+    yield from counting.done(table_stages(paths, solver, matrices, names=names))
     bodies = tasks.bodies.tolist()
     rows = [Block((i,), partial(kernel.put_task_row, tree, tasks, w, K, f)) for f, i in enumerate(bodies)]
     yield from counting.done([("task rows", rows)])
