@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from treesim.engine.admission import made_kernel
 from treesim.engine.call import specialized
 from treesim.engine.generic import compiled, runs_compiled
 from treesim.engine.graph.graph import Graph
 from treesim.engine.graph.trace import Traced
 from treesim.engine.primitives import ARITY, COS, PRIMITIVES, SIN
 from treesim.kernels import numbers
+from treesim.kernels.entry import made_function
 
 OPERATIONS = [(k, primitive) for k, primitive in enumerate(PRIMITIVES) if primitive.arity]
 names = [primitive.name for _, primitive in OPERATIONS]
@@ -68,7 +68,7 @@ def test_the_generic_engine_agrees(primitive):
     x, row = operands(primitive), ", ".join(f"x[{primitive.arity} * k + {i}]" for i in range(primitive.arity))
     set_one = f"y[k] = {primitive.python.__name__}({row})"
     lines = "def once(x: Reals, y: Reals):", "for k in range(y.size):", f"    {set_one}", "return 0\n"
-    kernel = made_kernel(set_one, "\n    ".join(lines), "once", {**vars(numbers), "__name__": __name__})
+    kernel = made_function(set_one, "\n    ".join(lines), "once", {**vars(numbers), "__name__": __name__})
     y = np.empty(len(x))
     assert compiled(kernel)(x.ravel(), y) == 0
     np.testing.assert_allclose(y, primitive.numpy(*x.T), rtol=1e-15)
