@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import plugins
 from .errors import UnsupportedError
-from .model.given import checked_robot
+from .model.given import checked_frames, checked_robot
 from .model.schedule import Schedule
 from .model.tree import Tree
 from .operational.frames import frame_codes
@@ -17,7 +17,7 @@ from .types import Reference
 def schedule(
     robot: Tree,
     method: str = "tree_contraction",
-    frames: Sequence[str] | None = None,
+    frames: str | Sequence[str] | None = None,
     reference: Reference = "world",
 ) -> Schedule:
     """Return the stages of `method` on `robot`, each of blocks that are independent.
@@ -46,11 +46,12 @@ def schedule(
         raise UnsupportedError(f"{method} has no schedule for {_what(frames)}; {known} have one")
     if frames is None:
         return chosen.schedule(robot)
-    frame_codes(robot, tuple(frames), reference)  # raises, if a name is unknown
-    return chosen.schedule(robot, tuple(frames), reference)
+    names = (frames,) if isinstance(frames, str) else checked_frames(frames)
+    frame_codes(robot, names, reference)  # raises, if a name is unknown
+    return chosen.schedule(robot, names, reference)
 
 
-def scheduled_methods(frames: Sequence[str] | None = None) -> tuple[str, ...]:
+def scheduled_methods(frames: str | Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the names of the methods that have a schedule: of forward dynamics, or of Λ^-1 if frames are named.
 
     Cost: imports every method once.
@@ -66,11 +67,11 @@ def scheduled_methods(frames: Sequence[str] | None = None) -> tuple[str, ...]:
     return tuple(name for name in plugins.available(family) if _has_schedule(plugins.get(family, name)))
 
 
-def _family(frames: Sequence[str] | None) -> Literal["dynamics", "operational"]:
+def _family(frames: str | Sequence[str] | None) -> Literal["dynamics", "operational"]:
     return "dynamics" if frames is None else "operational"
 
 
-def _what(frames: Sequence[str] | None) -> str:
+def _what(frames: str | Sequence[str] | None) -> str:
     return "forward dynamics" if frames is None else "the inverse operational-space inertia"
 
 

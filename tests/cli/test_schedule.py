@@ -108,6 +108,19 @@ def test_every_schedule_of_inverse_inertia_is_what_the_kernel_does(method):
     assert schedule.depth <= schedule.critical_path <= schedule.operations
 
 
+def test_frames_are_one_many_or_none():
+    robot = make.chain(3)
+    one, listed, none = (
+        package.schedule(robot, "constraint_force_cr", frames) for frames in ("body_3", ["body_3"], [])
+    )
+    assert one == listed and 0 < none.operations < one.operations
+    assert package.schedule(package.Tree("nothing", []), "constraint_force_cr").operations == 0
+    with pytest.raises(package.UnknownNameError, match="body_4"):
+        package.schedule(robot, "constraint_force_cr", "body_4")
+    with pytest.raises(package.UnsupportedError, match="pv_osim has no schedule for the inverse"):
+        package.schedule(robot, "pv_osim", "body_3")
+
+
 @pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
 @pytest.mark.parametrize("family", ["chain", "side branches"])
 def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):

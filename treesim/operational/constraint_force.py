@@ -64,7 +64,7 @@ def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> 
     bodies = tasks.bodies.tolist()
     rows = [Block((i,), partial(kernel.put_task_row, tree, tasks, w, K, f)) for f, i in enumerate(bodies)]
     yield from counting.done([("task rows", rows)])
-    out = counting.numbers(K.shape[0] ** 2).reshape(K.shape[0], -1)
+    out = counting.numbers(K.shape[0] ** 2).reshape(K.shape[0], K.shape[0])
     columns = range(K.shape[0])
     yield from side_by_side(counting.done(_column(counting, tasks, memory, solver, s, out)) for s in columns)
 
