@@ -25,7 +25,7 @@ def beyond(phi):
 
 
 IDENTITIES = {
-    "M = H phi I phi* H* (eq. 22)": lambda o: (o.M, o.Hb @ o.phi @ o.Ib @ o.phi.T @ o.Hb.T + o.rotors),
+    "M = H phi I phi* H* (eq. 21)": lambda o: (o.M, o.Hb @ o.phi @ o.Ib @ o.phi.T @ o.Hb.T + o.rotors),
     "I = R - E R E* (eq. 26)": lambda o: (o.Ib, o.R - o.E_phi @ o.R @ o.E_phi.T),
     "phi I phi* = R + (phi - 1) R + R (phi - 1)* (eq. 27)": lambda o: (
         o.phi @ o.Ib @ o.phi.T,

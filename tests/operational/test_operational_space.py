@@ -110,7 +110,7 @@ def test_jbar_gives_the_motion_of_least_kinetic_energy(name):
 @settings(max_examples=20)
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000))
 def test_equation_of_motion_on_random_trees(robot, seed):
-    """Forward dynamics under tau = J'F + N'tau0 accelerate the tasks by Λ^-1 F + β: F10 eq. 1."""
+    """Forward dynamics under tau = J'F + N'tau0 accelerate the tasks by Λ^-1 F + β: F10 eq. 3."""
     state = random_state(robot, seed)
     space = treesim.operational_space(robot, state.q, state.v, [robot.frame_names[-1], CenterOfMassTask()])
     F = np.random.default_rng(seed).normal(size=len(space.bias))
