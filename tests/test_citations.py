@@ -26,7 +26,7 @@ class Paper(NamedTuple):
 PAPERS = {
     "F05": Paper(equations=21, figures=7, tables=2, sections=7),
     "F10": Paper(equations=40, figures=15, tables=4, sections=10),
-    "J91": Paper(equations=60, figures=1, tables=5, sections=7, lemmas=(
+    "J91": Paper(equations=60, figures=1, tables=1, sections=7, lemmas=(
         "3.1", "3.2", "6.1", "6.2", "6.3", "6.4", "6.5",
     )),
 }  # fmt: skip

@@ -9,6 +9,8 @@ from treesim import plugins
 from treesim.cost import counting, robot
 from treesim.cost import featherstone_2005 as f05
 from treesim.dynamics.base import CompiledBackend
+from treesim.engine.python import Tally
+from treesim.kernels import ltdl, ltl
 from treesim.model import generators as make
 from treesim.operational.base import CompiledMethod
 
@@ -28,6 +30,27 @@ def test_factors_cost_what_the_formulas_say(name):
     assert ltdl.solve.operations == f05.ltdl_back_substitution(tree.topology)
     assert ltl.factorize.operations == f05.ltl_factorization(tree.topology)
     assert ltl.solve.operations == f05.ltl_back_substitution(tree.topology)
+
+
+@every_tree
+@pytest.mark.parametrize(
+    "kernel, product, solve",
+    [(ltdl, f05.ltdl_product, f05.ltdl_triangular_solve), (ltl, f05.ltl_product, f05.ltl_triangular_solve)],
+    ids=["ltdl", "ltl"],
+)
+def test_products_and_solves_cost_what_table_1_says(name, kernel, product, solve):
+    tree = trees.tree(name).topology
+    depth, start = tree.dof_depth - 1, np.cumsum(tree.dof_depth) - tree.dof_depth
+    for operation, formula in (
+        (kernel.multiply, product),
+        (kernel.multiply_transposed, product),
+        (kernel.solve_lower, solve),
+        (kernel.solve_lower_transposed, solve),
+    ):
+        tally = Tally()
+        L, x = (tally.variables(np.ones(size)) for size in (tree.D1 + tree.n_dofs, tree.n_dofs))
+        operation(tree.dof_parent - 1, depth, start, L, x)
+        assert {kind: count for kind, count in tally.operations.items() if count} == formula(tree).as_dict()
 
 
 @every_tree

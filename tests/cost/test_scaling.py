@@ -88,6 +88,14 @@ def test_backends_count_as_they_declare(name):
         assert DECLARED[name] - 0.75 < exponent < DECLARED[name] + 0.1
 
 
+def test_inverse_inertia_from_constraint_forces_counts_linearly():
+    method = plugins.get("operational", "constraint_force")
+    found = growth(
+        CHAIN, (16, 32), lambda robot: counting.inverse_inertia(robot, method, robot.body_names[-1:], "world")
+    )
+    assert found == pytest.approx(1, abs=0.1)
+
+
 def test_most_backends_are_counted():
     assert list(DECLARED.values()).count(1) >= 8 and {2, 3} <= set(DECLARED.values())
 

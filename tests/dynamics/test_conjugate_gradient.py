@@ -269,6 +269,23 @@ def test_operations_are_counted_over_all_steps(backend):
     assert tally.operations["mul"] > robot.nv * one_product.operations["mul"] / 2
 
 
+@both
+def test_a_step_takes_operations_in_proportion_to_the_bodies(preconditioned):
+    """J91 section 4: M p by inverse dynamics, so that a step is O(N)."""
+
+    def operations(n, most):
+        robot, tally = make.chain(n), Tally()
+        q, v, _, tau, _ = random_state(robot)
+        constants = (robot.ints, robot.reals, np.array([TOLERANCE, most]), int(preconditioned))
+        arguments = (*(tally.variables(x) for x in (q, v, tau)), np.empty(0))
+        with pytest.raises(ConvergenceError):
+            run(forward_dynamics_within_states, constants, arguments, [(n,), (2,)], tally.number)
+        return tally.operations.total()
+
+    steps = [operations(n, 3) - operations(n, 2) for n in (8, 16, 24)]
+    assert steps[2] - steps[1] == steps[1] - steps[0] > 0
+
+
 def test_a_robot_that_cannot_move():
     robot = treesim.Tree("bench", [])
     assert solve(robot, *np.zeros((3, 0))).qdd.shape == (0,)

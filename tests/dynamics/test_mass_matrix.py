@@ -1,5 +1,7 @@
 """The mass matrix by the three methods of Jain 1991, section 3: one matrix, at three prices."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,6 +85,28 @@ def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than
     q = random_state(robot).q
     crba, symmetry, direct = (operations(method, robot, q) for method in ("crba", "symmetry", "direct"))
     assert 2.5 * crba < symmetry and 1.1 * symmetry < direct  # products with a unit acceleration's zeros are free
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("name", ["tree_1", "binary_4"])
+def test_composite_bodies_transform_as_often_as_is_printed(name, monkeypatch):
+    """F05 eq. 14: D0 inertias are transformed and added, D1 vectors transformed, of joints of one degree of freedom."""
+    robot = trees.tree(name)
+    calls = Counter()
+
+    def counted(function):
+        def counting(*arguments):
+            calls[function.__name__] += 1
+            return function(*arguments)
+
+        return counting
+
+    for function in (crba.rigid_add, crba.rigid_to_parent, crba.force_to_parent):
+        monkeypatch.setattr(crba, function.__name__, counted(function))
+    n = robot.nv
+    run(crba.mass_matrix_full_states, (robot.ints, robot.reals), (random_state(robot).q,), [(n, n)], float)
+    D0 = np.count_nonzero(robot.parent)
+    assert calls == {"rigid_add": D0, "rigid_to_parent": D0, "force_to_parent": robot.topology.D1}
 
 
 @every_method

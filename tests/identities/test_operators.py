@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import trees
-from tests.operators import Operators, cross_motion
+from tests.operators import ANGULAR_FIRST, Operators, cross_motion
 from tests.trees import random_state, relative_error
 from treesim.kernels import aba
 from treesim.kernels.tables import tree_tables
@@ -25,7 +25,7 @@ def beyond(phi):
 
 
 IDENTITIES = {
-    "M = H phi I phi* H* (eq. 22)": lambda o: (o.M, o.Hb @ o.phi @ o.Ib @ o.phi.T @ o.Hb.T + o.rotors),
+    "M = H phi I phi* H* (eq. 21)": lambda o: (o.M, o.Hb @ o.phi @ o.Ib @ o.phi.T @ o.Hb.T + o.rotors),
     "I = R - E R E* (eq. 26)": lambda o: (o.Ib, o.R - o.E_phi @ o.R @ o.E_phi.T),
     "phi I phi* = R + (phi - 1) R + R (phi - 1)* (eq. 27)": lambda o: (
         o.phi @ o.Ib @ o.phi.T,
@@ -56,6 +56,74 @@ IDENTITIES = {
 def test_identity_holds_on_random_trees(identity, robot, seed):
     left, right = identity(Operators(robot, random_state(robot, seed).q))
     assert relative_error(left, right) < ROUND_OFF
+
+
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_inverses_are_sums_of_powers_that_end(robot, seed):
+    """phi = 1 + E + E² + ... of E_phi, and psi of E_psi, as their powers vanish (eq. 20, 54)."""
+    o = Operators(robot, random_state(robot, seed).q)
+    through = o.one - o.articulated[2] @ o.Hb
+    for inverse, E in ((o.phi, o.E_phi), (o.psi, o.E_phi @ through)):
+        powers = [np.linalg.matrix_power(E, k) for k in range(robot.n_bodies + 1)]
+        assert relative_error(sum(powers), inverse) < ROUND_OFF and not powers[-1].any()
+
+
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_joints_let_through_what_projects(robot, seed):
+    """tau = 1 - G H projects: tau* H* = 0, H P tau* = 0 (eq. 38, 39); P tau* = tau P = tau P tau* (eq. 41); P = psi's
+    recursion (eq. 40, 42), symmetric and positive definite. Without rotors."""
+    o = Operators(robot, random_state(robot, seed).q)
+    tau = o.one - o.articulated[2] @ o.Hb
+    E_psi, scale = o.E_phi @ tau, np.abs(o.P).max()
+    assert relative_error(tau @ tau, tau) < ROUND_OFF and np.abs(o.Hb @ tau).max() < ROUND_OFF
+    assert np.abs(o.Hb @ o.P @ tau.T).max() < ROUND_OFF * scale
+    for P_plus in (tau @ o.P, tau @ o.P @ tau.T):
+        assert relative_error(P_plus, o.P @ tau.T) < ROUND_OFF
+    for P in (o.Ib + o.E_phi @ o.P @ tau.T @ o.E_phi.T, o.Ib + E_psi @ o.P @ E_psi.T):
+        assert relative_error(P, o.P) < ROUND_OFF
+    assert relative_error(o.P.T, o.P) < ROUND_OFF and np.linalg.eigvalsh(o.P)[0] > 0
+
+
+@given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
+def test_corrections_and_accelerations_by_either_recursion(robot, seed):
+    """At rest: z = psi K T = E_phi (z + G eps) (eq. 43, 44), eps = T - H z, nu = D^-1 eps (eq. 32, 33), alpha =
+    psi* H* nu, qdd = nu - K* alpha (eq. 32) and alpha = E_phi* alpha + H* qdd (eq. 34, 35)."""
+    state = random_state(robot, seed)
+    o = Operators(robot, state.q)
+    _, D, G = o.articulated
+    z = o.psi @ o.K @ state.tau
+    eps = state.tau - o.Hb @ z
+    nu = np.linalg.solve(D, eps)
+    alpha = o.psi.T @ o.Hb.T @ nu
+    qdd = nu - o.K.T @ alpha
+    assert relative_error(o.E_phi @ (z + G @ eps), z) < ROUND_OFF
+    assert relative_error(o.E_phi.T @ alpha + o.Hb.T @ qdd, alpha) < ROUND_OFF
+    at_rest = treesim.forward_dynamics(robot, state.q, 0 * state.v, state.tau, backend="rjk", gravity=(0, 0, 0))
+    assert relative_error(qdd, at_rest) < ROUND_OFF
+
+
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_forces_on_the_links_say_the_same_as_those_through_the_joints(robot, seed):
+    """Q = (1 - E_phi) f = I alpha at rest, and H phi Q = H f = M qdd (eq. 50, 51): Bae and Haug's equations."""
+    state = random_state(robot, seed)
+    o = Operators(robot, state.q)
+    alpha = o.phi.T @ o.Hb.T @ state.a
+    f = o.phi @ o.Ib @ alpha
+    Q = (o.one - o.E_phi) @ f
+    tau = treesim.inverse_dynamics(robot, state.q, 0 * state.v, state.a, gravity=(0, 0, 0))
+    assert relative_error(Q, o.Ib @ alpha) < ROUND_OFF and relative_error(o.Hb @ o.phi @ Q, tau) < ROUND_OFF
+
+
+@given(trees.random_trees(6, joint_types=("revolute", "prismatic")), st.integers(0, 1000))
+def test_rows_divided_by_the_sparse_factors_are_those_of_the_articulated_operators(robot, seed):
+    """F10 eq. 28, 29, for joints of one degree of freedom: Y_d = psi* H*, Y = psi* H* D^-1/2, of all bodies."""
+    o = Operators(robot, random_state(robot, seed).q)
+    J = treesim.sparse_jacobian(robot, o.q, robot.body_names, reference="local")
+    rows = [6 * i + k for i in range(robot.n_bodies) for k in ANGULAR_FIRST]
+    Y_d = o.psi.T @ o.Hb.T
+    for factors, expected in ((treesim.ltdl, Y_d), (treesim.ltl, Y_d @ np.diag(np.diag(o.D) ** -0.5))):
+        _, Y = J.divide(factors(robot.dof_parent, o.M))
+        assert relative_error(Y.dense()[rows], expected) < ROUND_OFF
 
 
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))

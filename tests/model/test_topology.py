@@ -71,6 +71,7 @@ def test_support_and_subtree_are_one_relation(tree):
     bodies = range(1, tree.n_bodies + 1)
     for i in bodies:
         assert all((j in tree.support(i)) == (i in tree.subtree(j)) for j in bodies)
+        assert all((j in tree.support(i)) != set(tree.support(i)).isdisjoint(tree.subtree(j)) for j in bodies)
         assert tree.support(i)[-1] == i and len(tree.support(i)) == tree.body_depth[i - 1]
         assert all(tree.parent[j - 1] == i for j in tree.children(i))
     assert sum(tree.body_depth) == sum(len(tree.subtree(i)) for i in bodies)
@@ -93,6 +94,34 @@ def test_pattern_counts_and_expansion_agree(tree):
     assert (pattern == pattern.T).all()
     rows = np.tril(pattern).sum(axis=1)
     assert sum(int(d) * (int(d) - 1) // 2 for d in rows) == tree.D2
+
+
+def depth_first_and_reversed(tree):
+    """The pattern of the mass matrix with degrees of freedom numbered depth first, then from the last to the first."""
+    expanded, order = Topology(tree.dof_parent), []
+
+    def visit(i):
+        order.append(i - 1)
+        for child in expanded.children(i):
+            visit(child)
+
+    for root in expanded.children(0):
+        visit(root)
+    return tree.sparsity()[np.ix_(order[::-1], order[::-1])]
+
+
+def test_depth_first_and_reversed_tree_1_is_the_printed_pattern():
+    """F05 eq. 7: nested, doubly bordered, block diagonal."""
+    pattern = np.tril(depth_first_and_reversed(Topology(golden.TREE_1)))
+    rows = [(np.flatnonzero(row) + 1).tolist() for row in pattern]
+    assert rows == [[1], [2], [1, 2, 3], [4], [5], [4, 5, 6], [1, 2, 3, 4, 5, 6, 7]]
+
+
+@given(topologies())
+def test_depth_first_and_reversed_no_zero_is_inside_the_envelope(tree):
+    """F05 section 3: nothing but zeros up to a row's first non-zero, and no zero from there to the diagonal."""
+    for k, row in enumerate(depth_first_and_reversed(tree)):
+        assert row[np.argmax(row) : k + 1].all()
 
 
 @given(topologies(), st.integers(0, 1000))

@@ -92,10 +92,25 @@ def test_acceleration_is_the_derivative_of_the_tasks_velocity(name):
     assert relative_error(space.acceleration(tau), numeric) < 1e-8
 
 
+@pytest.mark.parametrize("name", ["chain_mixed", "asimo"])
+def test_jbar_gives_the_motion_of_least_kinetic_energy(name):
+    """Of all motions that move the tasks alike (F10 section 4): H J̄ is orthogonal to what moves no task."""
+    robot = trees.tree(name)
+    state = random_state(robot, 2)
+    H = treesim.mass_matrix(robot, state.q)
+    space = treesim.operational_space(robot, state.q, state.v, mixed_tasks(robot))
+    least = space.jbar @ space.jacobian @ state.v
+    beside = space.nullspace @ state.v
+    assert np.abs(beside).max() > 0.1, "there are other motions"
+    assert relative_error(least + beside, state.v) < 1e-13
+    assert abs(least @ H @ beside) < 1e-10 * (state.v @ H @ state.v)
+    assert least @ H @ least < state.v @ H @ state.v
+
+
 @settings(max_examples=20)
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000))
 def test_equation_of_motion_on_random_trees(robot, seed):
-    """Forward dynamics under tau = J'F + N'tau0 accelerate the tasks by Λ^-1 F + β: F10 eq. 1."""
+    """Forward dynamics under tau = J'F + N'tau0 accelerate the tasks by Λ^-1 F + β: F10 eq. 3."""
     state = random_state(robot, seed)
     space = treesim.operational_space(robot, state.q, state.v, [robot.frame_names[-1], CenterOfMassTask()])
     F = np.random.default_rng(seed).normal(size=len(space.bias))

@@ -83,7 +83,7 @@ def square_grid_counts(k: int) -> tuple[int, int]:
 
 # ---- the frames that make transforms cheap
 
-# Cost of transforming a rigid-body inertia (RX) or a spatial vector (VX), and of adding two inertias (section 6)
+# Cost of transforming a rigid-body inertia (RX) or a spatial vector (VX), and of adding two inertias (section 5)
 RX_DH, VX_DH = Operations(32, 33), Operations(20, 12)
 RX_GENERAL, VX_GENERAL = Operations(47, 48), Operations(24, 18)
 RX_FLOATING_SAVING, VX_FLOATING_SAVING = Operations(18, 21), Operations(12, 8)
@@ -125,7 +125,7 @@ def floating_base(tree: Topology) -> int:
 
 
 class BranchCounts(NamedTuple):
-    """D0 and D1 of the original graph, split as in section 6.
+    """D0 and D1 of the original graph, split as in section 5 (eq. 19, 21).
 
     a: bodies with a DH frame; b: with a general one; c: those of a whose parent is a floating base.
     D0 counts bodies that do not sit on the base, D1 sums |ν(i)| over them.
@@ -140,7 +140,7 @@ class BranchCounts(NamedTuple):
 
 
 def branch_counts(tree: Topology) -> BranchCounts:
-    """Return D0 and D1 of the original graph (section 6). Cost O(N)."""
+    """Return D0 and D1 of the original graph (section 5). Cost O(N)."""
     size, dh, root = subtree_sizes(tree), dh_children(tree), floating_base(tree)
     inner = [(i, p) for i, p in enumerate(tree.parent.tolist(), start=1) if p != 0]
     a = [size[i] for i, _ in inner if i in dh]
