@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.functions import mass_matrix
-from ..engine.generic import compiled
+from ..engine.generic import bound_call
 from ..errors import unknown_name
 from ..kernels.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..kernels.tables import tree_tables
@@ -32,20 +32,21 @@ def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
     """
     if name not in KERNELS:
         raise unknown_name("factorization", name, KERNELS)
-    factorize, apply = (compiled(kernel) for kernel in KERNELS[name])
+    factorize, apply = KERNELS[name]
     tree: Any = tree_tables(robot.ints, robot.reals)  # type: ignore[no-untyped-call]
     pattern = [np.array(table) for table in (tree.dof_parent, tree.dof_depth, tree.row_start)]
     H = mass_matrix(robot, q, packed=True)
     L, x, right = H.copy(), np.empty(robot.nv), np.ones(robot.nv)
+    factorize_L, solve_x = bound_call(factorize, *pattern, L), bound_call(apply, *pattern, L, SOLVE, x)
 
     def factor() -> np.ndarray:
         L[:] = H
-        factorize(*pattern, L)
+        factorize_L()
         return L
 
     def solve() -> np.ndarray:
         x[:] = right
-        apply(*pattern, L, SOLVE, x)
+        solve_x()
         return x
 
     factor()
