@@ -18,12 +18,13 @@ from treesim.kernels import (
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
+    path_velocities,
 )
 from treesim.kernels import constraint_force_grouped as grouped
 from treesim.kernels.aba import eliminate_screw, forward_dynamics_states
 from treesim.kernels.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.constraint_force_branches_first import main_chains
-from treesim.kernels.heavy_paths import ELIMINATION, EQUATIONS, HEADS, paths_in, table_size
+from treesim.kernels.heavy_paths import DOWN_SWEEP, ELIMINATION, EQUATIONS, HEADS, UP_SWEEP, paths_in, table_size
 from treesim.kernels.kinematics import body_transform
 from treesim.kernels.rjk import articulated_quantities
 from treesim.kernels.spatial import articulated, articulated_to_parent
@@ -37,6 +38,7 @@ from treesim.kernels.tables import (
     tree_tables,
 )
 from treesim.model import generators as make
+from treesim.model.heavy_paths import block_sizes
 
 pytestmark = pytest.mark.nojit
 SOLVERS = {"serial": path_elimination, "cr": cyclic_reduction, "pcr": parallel_cyclic_reduction}
@@ -348,3 +350,19 @@ def test_work_grows_in_proportion_and_the_critical_path_by_the_logarithm_where_b
         assert longer[2] / longer[1] == pytest.approx(2, abs=0.1)
     else:
         assert np.ptp(longer) <= 2 and longer[2] < depth[0]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 13])
+def test_blocks_of_the_sweeps_are_what_they_touch(length):
+    """Each place of a sweep, alone, changes the map of its own body, and only where a block is listed."""
+    robot = make.chain(length)
+    _, paths, w, _ = worked(robot, random_state(robot), until=UP_SWEEP)
+    for s, (what, turn) in enumerate(paths.stages[: paths.sizes[1], :2].tolist()):
+        if what in (UP_SWEEP, DOWN_SWEEP):
+            sweep = path_velocities.up_sweep if what == UP_SWEEP else path_velocities.down_sweep
+            listed = {place for place, _ in block_sizes(paths, s, None, None)}
+            for place in range(length):
+                before = w.P.copy()
+                sweep(paths, w, turn, place, place + 1, path_velocities.append_map)
+                changed = set(np.flatnonzero((before != w.P).any(axis=1)).tolist())
+                assert changed == ({int(paths.order[place])} if place in listed else set())

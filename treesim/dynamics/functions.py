@@ -73,8 +73,8 @@ def forward_dynamics(
     Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
     or a result too large for its numbers), SingularInertiaError (naming the joint),
     UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
-    ConvergenceError, AccuracyError, or UnsupportedError for bodies without inertia. After an error, the contents of out
-    are undefined. Cost: the backend's; `aba` is O(N).
+    ConvergenceError or AccuracyError. After an error, the contents of out are undefined. Cost: the backend's; `aba` is
+    O(N).
 
     Example:
         >>> robot = treesim.load("ur5")

@@ -28,11 +28,18 @@ NAMES = {
 Block = Callable[[kernel.Paths, int, int], int]
 
 
+def takes_part(sweep: int, h: int, number: int) -> bool:
+    """Whether the body of a number on its path, from 1, takes in the one h before it in a sweep of velocities."""
+    return number % (2 * h) == 0 if sweep == kernel.UP_SWEEP else number > 2 * h and number % (2 * h) == h
+
+
 def block_sizes(paths: kernel.Paths, stage: int, elimination: Block, substitution: Block) -> Iterator[tuple[int, int]]:
     """The place where each independent block of a stage begins, and how many bodies it works on."""
     what, turn, first, end = paths.stages[stage].tolist()
     for place in range(first, end):
-        if what in (kernel.HEADS, kernel.STARTS):
+        if what in (kernel.UP_SWEEP, kernel.DOWN_SWEEP):
+            size = int(takes_part(what, 1 << turn, place - int(paths.start[place]) + 1))
+        elif what in (kernel.HEADS, kernel.STARTS):
             size = int(paths.start[place] == place)
         elif what in (kernel.ELIMINATION, kernel.SUBSTITUTION):
             size = (elimination if what == kernel.ELIMINATION else substitution)(paths, turn, place)

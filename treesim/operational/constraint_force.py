@@ -37,7 +37,7 @@ class HeavyPathMethod(CompiledMethod):
     """Λ^-1 by the constraint-force method."""
 
     source = "Fijany and Featherstone 2013; heavy paths on trees"
-    kernel: ClassVar[ModuleType]  # lays out memory
+    text: ClassVar[ModuleType]  # of the method's kernel, which lays out memory
     solver: ClassVar[ModuleType]  # solves along paths
 
     def schedule(self, robot: Tree, frames: tuple[str, ...], reference: Reference) -> Schedule:
@@ -45,7 +45,7 @@ class HeavyPathMethod(CompiledMethod):
         counting = Counting(robot)
         codes, offsets = frame_codes(robot, frames, reference)
         converted_offsets = converted(offsets, counting.tally.number)
-        tasks, memory = type(self).kernel.scratch_for(counting.tree, codes, converted_offsets, counting.q)
+        tasks, memory = type(self).text.scratch_for(counting.tree, codes, converted_offsets, counting.q)
         return counting.schedule_of(self.name, _stages(counting, tasks, memory, type(self).solver))
 
 
@@ -87,7 +87,7 @@ class ConstraintForce(HeavyPathMethod):
     """Elimination along each path, O(N + k N') for k frames on paths of N' bodies."""
 
     name = "constraint_force"
-    kernel: ClassVar[ModuleType] = operational_constraint_force_serial
+    text: ClassVar[ModuleType] = operational_constraint_force_serial
     entry = operational_constraint_force_serial.inverse_inertia_constraint_force_states
     solver: ClassVar[ModuleType] = path_elimination
 
@@ -96,7 +96,7 @@ class ConstraintForceCr(HeavyPathMethod):
     """Cyclic reduction along each path, O(N + k N') work, O(log^2 N) stages, O(log N) on a chain."""
 
     name = "constraint_force_cr"
-    kernel: ClassVar[ModuleType] = operational_constraint_force_cr
+    text: ClassVar[ModuleType] = operational_constraint_force_cr
     entry = operational_constraint_force_cr.inverse_inertia_constraint_force_cr_states
     solver: ClassVar[ModuleType] = cyclic_reduction
 
@@ -105,6 +105,6 @@ class ConstraintForcePcr(HeavyPathMethod):
     """Parallel cyclic reduction along each path, O((N + k N') log N) work and memory, O(log^2 N) stages."""
 
     name = "constraint_force_pcr"
-    kernel: ClassVar[ModuleType] = operational_constraint_force_pcr
+    text: ClassVar[ModuleType] = operational_constraint_force_pcr
     entry = operational_constraint_force_pcr.inverse_inertia_constraint_force_pcr_states
     solver: ClassVar[ModuleType] = parallel_cyclic_reduction
