@@ -213,7 +213,7 @@ def equation_vector(tree, paths, w, i):
 
 
 # ---- a body without inertia of its own, which is eliminated as in articulated bodies; U of its screws is kept in the
-# rows of L, D^-1 and nu in the first two rows of Z, and in T what the joint lets through of its inertia
+# rows of L, D^-1, nu and qdd in the first three rows of Z, and in T what the joint lets through of its inertia
 
 
 def articulate(tree, paths, w, i):
@@ -244,7 +244,7 @@ def move(tree, w, i):
     a = motion_add(motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])), motion_at(w.c, i))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         s = tree.screw[k]
-        _, a = release_screw(a, force_at(w.L[i], s), w.Z[i, 0, s], w.Z[i, 1, s], s, tree.armature[k])
+        w.Z[i, 2, s], a = release_screw(a, force_at(w.L[i], s), w.Z[i, 0, s], w.Z[i, 1, s], s, tree.armature[k])
     put_motion(w.a, i, a)
 
 

@@ -72,7 +72,8 @@ def yield_to_branch(tree, paths, w, i):
 def move_branch(tree, w, i, qdd):
     """Body i of a branch moves with its parent, and joint i."""
     move(tree, w, i)
-    joint_acceleration(tree, w, i, qdd)
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        qdd[k] = w.Z[i, 2, tree.screw[k]]
 
 
 def solve_equations(tree, paths, w, head):
