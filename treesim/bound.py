@@ -74,7 +74,7 @@ class Dynamics(Shown):
         self._constants = constants_of(robot, gravity, armature)
         self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
         self._solver = chosen_backend(backend)
-        check_supported(self._solver, robot)
+        check_supported(self._solver, robot, self._armature)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
         self._q = configuration(robot, None)  # arguments without a value: each call puts in its own
         v, x, a = (Argument(label, None, self._vector) for label in ("v", "x", "a"))

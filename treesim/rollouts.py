@@ -29,7 +29,7 @@ from .model.tree import Tree
 from .rollout_arguments import check_clock, refuse_non_finite_controls, state_arrays
 from .rollout_files import ResultFiles, read_record
 from .rollout_slices import Done, Pace, Slice, slices
-from .step_code import check_rows, compiled_rule, forward_kernel
+from .step_code import check_diagonal, check_rows, compiled_rule, forward_kernel
 from .step_settings import StepSettings, substeps_of
 from .stepper import warn_of_friction, warn_of_limits
 from .types import Engine
@@ -150,7 +150,9 @@ def rollout(
     rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
     warn_of_friction(robot, integrator, stacklevel=3)
     substeps = substeps_of(robot, rule, dt, substeps)
-    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd).table
+    made = StepSettings.of(robot, rule, dt / substeps, kp, kd)
+    check_diagonal(dynamics, robot, made)
+    settings = made.table
     law = controls if callable(controls) else None
     if law is not None:
         controls = None

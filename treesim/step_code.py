@@ -44,6 +44,7 @@ class StepCode:
         self.robot = robot = world.robot
         self.rule, self.solver, self.gravity = rule, solver, gravity
         self.settings = settings
+        check_diagonal(solver, robot, settings)
         self.constants = (*constants_of(robot, gravity), settings.table)
         self.call: Callable[..., int] = self._tried
         self.bound: BoundEntry | None = None
@@ -138,6 +139,16 @@ class StepCode:
         if not np.isfinite(diagonal).all():
             joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
+    """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
+    damping or friction, columns 2 to 5 of its settings."""
+    if not solver.capabilities.armature and settings.table[1 : 1 + 4 * robot.nv].any():
+        raise UnsupportedError(
+            f"backend {solver.name!r} does not support armature, as which steps take damping, friction and gains of "
+            f"{robot.name!r}; backend 'aba' supports it"
+        )
 
 
 def compiled_rule(integrator: str) -> str:

@@ -101,3 +101,34 @@ def test_what_it_does_not_serve_is_refused():
     light = [treesim.Body("b", 0, treesim.Joint("light", "spherical"), treesim.Inertia(2.0))]
     with pytest.raises(SingularInertiaError, match="light"):
         backend.forward_dynamics(treesim.Tree("point", light), [0, 0, 0, 1], zero[:3], zero[:3])
+
+
+def with_joints(robot, **options):
+    """The robot with armature or damping, the same of all degrees of freedom."""
+    given, bodies = {label: [value] * 3 for label, value in options.items()}, []
+    for body in robot.bodies:
+        joint = treesim.Joint(body.joint.name, body.joint.type, body.joint.placement, **given)
+        bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
+    return treesim.Tree("changed", bodies)
+
+
+def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_refused():
+    robot, armstrong = make.chain(2, ("spherical",)), Armstrong()
+    geared, damped = with_joints(robot, armature=0.3), with_joints(robot, damping=5.0)
+    q, v = robot.neutral(), np.zeros(6)
+    assert np.isfinite(treesim.Dynamics(robot, armstrong).forward_dynamics(q, v, v)).all()
+    assert np.isfinite(treesim.rollout(robot, q, v, steps=2, backend=armstrong).q).all()
+    for call in (
+        lambda: treesim.forward_dynamics(geared, q, v, v, backend=armstrong),
+        lambda: treesim.forward_dynamics(robot, q, v, v, armature=0.3, backend=armstrong),
+        lambda: treesim.Dynamics(geared, armstrong),
+        lambda: treesim.Dynamics(robot, armstrong, armature=np.full(6, 0.3)),
+        lambda: treesim.Stepper(geared, 1e-3, backend=armstrong),
+        lambda: treesim.Stepper(damped, 1e-3, backend=armstrong),
+        lambda: treesim.Simulation(geared, armstrong),
+        lambda: treesim.Simulation(damped, armstrong).run(0.01),
+        lambda: treesim.rollout(damped, q, v, steps=2, backend=armstrong),
+        lambda: treesim.rollout(geared, q, v, steps=2, backend=armstrong),
+    ):
+        with pytest.raises(treesim.UnsupportedError, match="'armstrong' does not support armature"):
+            call()

@@ -165,10 +165,10 @@ def light(inertia, armature=0.0):
 @pytest.mark.parametrize("armature", [0.0, 0.3])
 def test_a_moving_body_without_inertia_is_eliminated_as_an_articulated_body(backend, armature):
     robot = light(treesim.Inertia(), armature)
-    q = np.array([0.2, 0.3, 0.4])
-    expected = treesim.forward_dynamics(robot, q, q, q, f_ext=np.ones((3, 6)))
-    found = treesim.forward_dynamics(robot, q, q, q, f_ext=np.ones((3, 6)), backend=backend)
-    assert distance(found, expected) < 1e-12
+    q, f_ext = np.array([0.2, 0.3, 0.4]), np.ones((3, 6))
+    tau = treesim.inverse_dynamics(robot, q, q, q, f_ext)
+    found = treesim.forward_dynamics(robot, q, q, tau, f_ext, backend=backend)
+    assert sensitivity.farthest(found, q) < sensitivity.of_forward_dynamics(robot, q, q, tau, q, backend, f_ext=f_ext)
 
 
 def without_inertia(robot, bodies):
@@ -200,9 +200,10 @@ def test_inverse_inertia_takes_them_too_and_still_names_a_joint_that_moves_nothi
     robot = without_inertia(rods(9), {1, 2, 4, 5, 7})
     q = random_state(robot).q
     frames = [robot.body_names[8], robot.body_names[4]]
-    expected = treesim.inverse_operational_inertia(robot, q, frames, method="efpa")
     found = treesim.inverse_operational_inertia(robot, q, frames, method=backend)
-    assert distance(found, expected) < 1e-10
+    H, J = treesim.mass_matrix(robot, q), np.concatenate([treesim.frame_jacobian(robot, q, frame) for frame in frames])
+    bound = (1 + plugins.get("dynamics", backend).capabilities.error_factor) * sensitivity.of_inverse_inertia(H, J)
+    assert sensitivity.farthest(found, J @ np.linalg.solve(H, J.T)) < bound
     q = np.array([0.2, 0.3, 0.4])
     bodies = light(treesim.Inertia(1.0, rotational=np.eye(3))).bodies[:2]
     bare = treesim.Body("tip", 2, treesim.Joint("massless", "revolute"))

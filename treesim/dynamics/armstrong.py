@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UnsupportedError
 from ..kernels.armstrong import forward_dynamics_armstrong_states
 from ..model.tree import Tree
 from ..types import Engine
@@ -46,11 +45,5 @@ class Armstrong(CompiledBackend):
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        check_supported(self, robot)
-        rotors = robot.armature if armature is None else armature
-        if np.any(rotors):
-            raise UnsupportedError(
-                f"backend {self.name!r} does not support armature, which {robot.name!r} has: a rotor would transmit "
-                "moments that the recursion has no terms for; backend 'aba' supports it"
-            )
+        check_supported(self, robot, armature)
         return super().forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, engine, out)

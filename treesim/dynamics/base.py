@@ -158,14 +158,21 @@ def chosen_backend(backend: str | DynamicsBackend) -> Any:
     return backend
 
 
-def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree) -> None:
-    """Raise UnsupportedError naming the first joint whose type the backend does not support."""
+def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree, armature: ArrayLike | None = None) -> None:
+    """Raise UnsupportedError naming the first joint whose type the backend does not support, or whose rotor, of
+    `armature` or the robot's own."""
     for body in robot.bodies:
         if body.joint.type not in backend.capabilities.joint_types:
             raise UnsupportedError(
                 f"backend {backend.name!r} does not support the {body.joint.type} joint {body.joint.name!r}; "
                 f"it supports {', '.join(backend.capabilities.joint_types)}"
             )
+    rotors = np.broadcast_to(robot.armature if armature is None else np.asarray(armature, float), (robot.nv,))
+    if rotors.any() and not backend.capabilities.armature:
+        raise UnsupportedError(
+            f"backend {backend.name!r} does not support armature, which joint "
+            f"{robot.dof_name(int(np.flatnonzero(rotors)[0]))!r} of {robot.name!r} has; backend 'aba' supports it"
+        )
 
 
 def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: ArrayLike | None = None) -> Exception:
