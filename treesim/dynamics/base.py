@@ -167,8 +167,10 @@ def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree, arm
                 f"backend {backend.name!r} does not support the {body.joint.type} joint {body.joint.name!r}; "
                 f"it supports {', '.join(backend.capabilities.joint_types)}"
             )
+    if backend.capabilities.armature:
+        return
     rotors = np.broadcast_to(robot.armature if armature is None else np.asarray(armature, float), (robot.nv,))
-    if rotors.any() and not backend.capabilities.armature:
+    if rotors.any():
         raise UnsupportedError(
             f"backend {backend.name!r} does not support armature, which joint "
             f"{robot.dof_name(int(np.flatnonzero(rotors)[0]))!r} of {robot.name!r} has; backend 'aba' supports it"
