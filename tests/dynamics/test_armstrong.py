@@ -120,7 +120,7 @@ def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_re
     assert np.isfinite(treesim.rollout(robot, q, v, steps=2, backend=armstrong).q).all()
     for call in (
         lambda: treesim.forward_dynamics(geared, q, v, v, backend=armstrong),
-        lambda: treesim.forward_dynamics(robot, q, v, v, armature=0.3, backend=armstrong),
+        lambda: treesim.forward_dynamics(robot, q, v, v, armature=np.full(6, 0.3), backend=armstrong),
         lambda: treesim.Dynamics(geared, armstrong),
         lambda: treesim.Dynamics(robot, armstrong, armature=np.full(6, 0.3)),
         lambda: treesim.Stepper(geared, 1e-3, backend=armstrong),
@@ -132,3 +132,12 @@ def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_re
     ):
         with pytest.raises(treesim.UnsupportedError, match="'armstrong' does not support armature"):
             call()
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(5), "heavy", np.nan])
+def test_what_is_no_armature_is_told_as_everywhere(wrong):
+    robot = make.chain(2, ("spherical",))
+    q, v = robot.neutral(), np.zeros(6)
+    for backend in (Armstrong(), "aba"):
+        with pytest.raises(treesim.TreesimError, match="armature"):
+            treesim.forward_dynamics(robot, q, v, v, armature=wrong, backend=backend)

@@ -9,6 +9,7 @@ from ..kernels.armstrong import forward_dynamics_armstrong_states
 from ..model.tree import Tree
 from ..types import Engine
 from .base import Capabilities, CompiledBackend, check_supported
+from .tables import constants_of
 
 
 class Armstrong(CompiledBackend):
@@ -45,5 +46,6 @@ class Armstrong(CompiledBackend):
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        constants_of(robot, gravity, armature)  # raises for what is no armature
         check_supported(self, robot, armature)
         return super().forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, engine, out)
