@@ -14,4 +14,6 @@ TaskRows: TypeAlias = Literal["position", "orientation"]
 ConstraintRows: TypeAlias = Literal["linear", "angular"]
 ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
-PluginKind: TypeAlias = Literal["dynamics", "operational", "constrained", "integrators", "viewers", "engines"]
+PluginKind: TypeAlias = Literal[
+    "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines"
+]
