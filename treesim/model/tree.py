@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import index
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,10 @@ from .pack import pack
 from .quaternions import unit_quaternions
 from .states import state_function
 from .topology import Topology
+
+if TYPE_CHECKING:
+    from .shapes import CollisionShape
+    from .standing import Plane
 
 INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -49,7 +53,7 @@ class Body(Shown):
     inertia: Inertia = field(default_factory=Inertia)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
+        object.__setattr__(self, "parent", body_number(f"parent of body {self.name!r}", self.parent))
 
     def __repr__(self) -> str:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
@@ -73,7 +77,7 @@ class Frame(Shown):
     placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
+        object.__setattr__(self, "body", body_number(f"body of frame {self.name!r}", self.body))
 
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
@@ -101,7 +105,7 @@ class Visual(Shown):
     color: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
+        object.__setattr__(self, "body", body_number(f"body of a {self.kind}", self.body))
         object.__setattr__(self, "size", tuple(self.size))
         object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
 
@@ -118,6 +122,7 @@ class Tree(Immutable):
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
+    shapes: CollisionShapes, those that touch.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
@@ -137,7 +142,7 @@ class Tree(Immutable):
     __slots__ = (
         "armature", "bodies", "body_names", "body_rotations", "damping", "effort_limit", "frame_names", "frames",
         "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name", "nnz", "notes", "nq", "nv",
-        "q_index", "reals", "topology", "upper", "v_index", "velocity_limit", "visuals",
+        "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit", "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -148,11 +153,13 @@ class Tree(Immutable):
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
+        shapes: Sequence[CollisionShape] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
         self.visuals = tuple(visuals)
         self.notes = tuple(notes)
+        self.shapes = tuple(shapes)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = _unique("body", [body.name for body in self.bodies])
@@ -164,6 +171,9 @@ class Tree(Immutable):
         self.nnz = int(self.topology.dof_depth.sum())
         self.q_index = _slices(name, self.joint_names, q_ends)
         self.v_index = _slices(name, self.joint_names, v_ends)
+        for shape in self.shapes:
+            if not 0 <= shape.body <= self.n_bodies:
+                raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = _named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
@@ -208,7 +218,7 @@ class Tree(Immutable):
 
     def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes
+        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes
 
     @property
     def parent(self) -> np.ndarray:
@@ -307,6 +317,15 @@ class Tree(Immutable):
         """
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
+    def standing(self, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+        """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+
+        ground: see `treesim.standing`, which this is, and which tells the errors.
+        """
+        from .standing import standing
+
+        return standing(self, q, ground)
+
     def _all_frames(self, frames: Sequence[Frame]) -> dict[str, Frame]:
         table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}
         for frame in frames:
@@ -364,7 +383,8 @@ def _position(label: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
-def _body_number(label: str, value: Any) -> int:
+def body_number(label: str, value: Any) -> int:
+    """Return `value` as an int; raises ModelError naming `label` if it is no whole number."""
     try:
         return index(value)
     except TypeError:
