@@ -10,6 +10,9 @@ from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
+from .contact.ground import Ground, HeightField, StaticBox
+from .contact.report import ContactReport
+from .control import PD, Hold
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -31,6 +34,8 @@ from .errors import (
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
+from .model.shapes import CollisionShape
+from .model.standing import standing
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
@@ -56,20 +61,26 @@ __all__ = [
     "ArgumentError",
     "Body",
     "CenterOfMassTask",
+    "CollisionShape",
     "ConstrainedAcceleration",
     "ConstraintError",
+    "ContactReport",
     "ConvergenceError",
     "Dynamics",
     "Factorization",
     "Frame",
     "FrameConstraint",
     "FrameTask",
+    "Ground",
+    "HeightField",
+    "Hold",
     "Inertia",
     "Joint",
     "LoopConstraint",
     "ModelError",
     "NonFiniteError",
     "OperationalSpace",
+    "PD",
     "Placement",
     "Player",
     "PluginError",
@@ -80,6 +91,7 @@ __all__ = [
     "SingularInertiaError",
     "SparseJacobian",
     "State",
+    "StaticBox",
     "Stepper",
     "Topology",
     "Trajectory",
@@ -117,6 +129,7 @@ __all__ = [
     "schedule",
     "solve_mass_matrix",
     "sparse_jacobian",
+    "standing",
     "to_urdf",
     "unpack_mass_matrix",
     "use_threads",

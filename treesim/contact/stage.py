@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import plugins
 from ..dynamics.tables import constants_of
+from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
-from ..errors import UnsupportedError
+from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_step import TOLD, contact_step_entry
-from ..kernels.status import FINE
 from ..model.tree import Tree
 from .base import ContactSolver
 from .tables import Touching
@@ -33,27 +31,29 @@ class ContactStage:
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
     ) -> None:
-        if rule not in SHARE:
-            raise UnsupportedError(f"integrator {rule!r} knows no contact: take one of {', '.join(map(repr, SHARE))}")
         chosen = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
         self.robot, self.touching = robot, touching
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact)])
-        self.constants = (*constants_of(robot, gravity), touching.layout, touching.geometry, settings, scheme)
+        self.constants = (*constants_of(robot, gravity), touching.layout, touching.geometry, *touching.held, settings, scheme)
+        n = (robot.nv,), (touching.rows,)
+        inputs = ((robot.nq,), n[0], (robot.nq,), *n[:1], *n)
         self.shapes = ((robot.nq,), (robot.nv,), (touching.rows,), (robot.n_bodies + 1, 6), (TOLD,), (2,))
+        self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
 
-    def results(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for what the stage gives: q, v, impulses, wrenches, what is told, and changes of the work."""
-        return tuple(np.empty((*batch, *shape)) for shape in self.shapes)
+    def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+        """Return memory for the impulses of the step before, 0, and what the stage gives beside states and work:
+        impulses, the bodies' wrenches, and what is told."""
+        return np.zeros((*batch, *self.shapes[2])), *(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
 
-    def run(self, q: Any, v: Any, q_free: Any, v_free: Any, force: Any, before: Any) -> tuple[np.ndarray, ...]:
-        """Return `results` of one state or a batch, from its free step and the impulses of the step before."""
-        batch = q.shape[:-1]
-        out = self.results(batch)
-        many = max(1, int(np.prod(batch)))
-        given = [np.ascontiguousarray(x, float).reshape(many, -1) for x in (q, v, q_free, v_free, force, before)]
-        status = run_states(self.entry, self.constants, given, [x.reshape(many, -1) for x in out], "generic")
-        assert status == FINE
-        return out
+    def run(self, *arrays: np.ndarray) -> int:
+        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then
+        q_new, v_new, impulses, wrenches, told, change of the work; return the worst status."""
+        if arrays[0].ndim == 1:
+            status = self.bound.call(*arrays)
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+        count = len(arrays[0])
+        flat = [x.reshape(count, -1) for x in arrays]
+        return run_states(self.entry, self.constants, flat[:6], flat[6:], "generic")
 
 

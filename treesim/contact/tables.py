@@ -38,20 +38,32 @@ class Touching:
     links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
     bodies: tuple[int, ...]  # whose shapes may touch
 
+    held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
+    capacity: int
+    slots: int
+    limits: int
+    frictions: int
+
     @property
     def rows(self) -> int:
-        """Number of impulses that a state keeps: three a slot, one a limit, one a joint with friction."""
-        return int(3 * self.layout[5] + self.layout[2] + self.layout[3])
+        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, and row that holds."""
+        return 3 * self.slots + self.limits + self.frictions + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
     def active(self) -> bool:
         """Whether there is anything that may touch, be reached, or rub."""
-        return bool(self.layout[0] or self.layout[2] or self.layout[3])
+        return bool(self.slots or self.limits or self.frictions)
 
 
-def touching(robot: Tree, grounds: Sequence[Surface], limits: bool, friction: bool) -> Touching:
+def touching(
+    robot: Tree,
+    grounds: Sequence[Surface],
+    limits: bool,
+    friction: bool,
+    held: tuple[np.ndarray, np.ndarray],
+) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
-    joint friction."""
+    joint friction; held: layout and geometry of the rows that hold frames and loops."""
     shapes = sorted((s for s in robot.shapes if s.body > 0), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
@@ -65,7 +77,9 @@ def touching(robot: Tree, grounds: Sequence[Surface], limits: bool, friction: bo
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)
-    return Touching(layout, geometry, tuple(made.links), tuple(sorted({s.body for s in shapes})))
+    bodies = tuple(sorted({s.body for s in shapes}))
+    counts = [made.capacity, made.slots, len(bound), len(rough)]
+    return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
 
 
 def solid_of_surface(surface: Surface) -> Solid:

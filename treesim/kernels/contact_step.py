@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .configuration import advance, retrace
+from .constraints import constraint_rows, constraint_tables
 from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray
 from .contact_rows import (
@@ -52,6 +53,7 @@ class ContactMemory(NamedTuple):
     """Scratch memory of a step with contact."""
 
     touch: Touch
+    held: Any  # frames and loops of the world: rows that contact must leave at rest
     contacts: Contacts
     rows: Rows
     step: Any
@@ -83,14 +85,14 @@ class ContactMemory(NamedTuple):
     V: Any
 
 
-def contact_memory(tree, layout, geometry, q):
+def contact_memory(tree, layout, geometry, rows, frames, q):
     """The tables, and scratch memory, of the numbers in q."""
-    touch = touch_tables(layout, geometry)
-    M = 3 * touch.capacity + touch.limits + touch.frictions
+    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
+    M = 3 * touch.capacity + touch.limits + touch.frictions + held.R.shape[0]
     dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
     B = tree.n_bodies + 1
     return ContactMemory(
-        touch, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2], dof[3],
+        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2], dof[3],
         row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], by[0], by[1],
         np.empty(M, np.int64), np.empty((2, 8), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype),
     )  # fmt: skip
@@ -138,6 +140,32 @@ def put_frictions(m, n):
     return n
 
 
+def put_held(tree, m, n):
+    """Rows of held frames and closed loops, from row n on; returns the number of rows."""
+    held, r = m.held, m.rows
+    count = held.R.shape[0]
+    if count > 0:
+        constraint_rows(held, r.W, r.V, r.A[:, n : n + count], m.bias)
+        for c in range(held.reference.size):
+            for k in range(held.start[c], held.start[c + 1]):
+                r.body[0, n + k], r.body[1, n + k], r.dof[n + k] = held.body[c, 0], held.body[c, 1], -1
+                m.limit[n + k] = m.touch.limits + m.touch.frictions + k
+    return n + count
+
+
+def put_bounds(m, r, dt, share):
+    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end."""
+    j = m.limit[r] - m.touch.limits
+    if j < 0:
+        side = m.touch.limit[m.limit[r], 2]
+        m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
+    else:
+        m.high[r] = UNBOUNDED
+        if j < m.touch.frictions:
+            m.high[r] = share * dt * m.touch.rough[j]
+        m.low[r] = -m.high[r]
+
+
 def position_bias(m, gap, dt):
     """What the mean velocity along a row may lack of closing its gap: of an overlap a share is taken back."""
     bias = gap / dt
@@ -146,7 +174,7 @@ def position_bias(m, gap, dt):
     return bias
 
 
-def rebound_of(m, c, dt):
+def rebound_of(m, c, dt, share):
     """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not.
 
     It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
@@ -155,11 +183,13 @@ def rebound_of(m, c, dt):
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
     position, velocity = dt * 0, dt * 0
     if e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+        if share == 1:  # positions move with the end's velocity: so does the bounce
+            position, velocity = e * start, -e * start
         a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
         t = 2 * open_gap / (-start + sqrt(maximum(start * start - 2 * a * open_gap, 0)))
         left, speed = dt - t, -e * (start + a * t)
         height, rate = speed * left + a * left * left / 2, speed + a * left
-        if height > 0 and rate > 0:
+        if share < 1 and height > 0 and rate > 0:
             position, velocity = -(height - gap) / dt, rate
     return position, velocity
 
@@ -181,7 +211,7 @@ def position_problem(m, nc, n, q, dt, share):
     for c in range(nc):
         k, r = law_of(m, c), 3 * c + 2
         m.mu[c] = m.touch.law[k, 0]
-        bounce, m.rebound[c] = rebound_of(m, c, dt)
+        bounce, m.rebound[c] = rebound_of(m, c, dt, share)
         m.bias[r] = position_bias(m, m.contacts.gap[c], dt)
         if m.rebound[c] > 0:
             m.bias[r] = bounce
@@ -191,20 +221,13 @@ def position_problem(m, nc, n, q, dt, share):
             m.rows.G[r, r] += R / share
     for r in range(3 * nc, n):
         j = m.limit[r] - m.touch.limits
+        put_bounds(m, r, dt, share)
         if j < 0:
-            put_limit_bounds(m, r)
             m.bias[r] = m.touch.limit[m.limit[r], 2] * position_bias(m, limit_gap(m, m.limit[r], q), dt)
-        else:
-            m.high[r] = share * dt * m.touch.rough[j]
-            m.low[r] = -m.high[r]
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
     for r in range(n):
         m.g[r] = m.mean_rate[r] + m.bias[r]
-
-
-def put_limit_bounds(m, r):
-    """The bounds of the row of a limit: it pushes one way."""
-    side = m.touch.limit[m.limit[r], 2]
-    m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
 
 
 def velocity_problem(m, nc, n, q, dt, share):
@@ -220,15 +243,15 @@ def velocity_problem(m, nc, n, q, dt, share):
         elif m.push[r] <= 0 and m.contacts.gap[c] + dt * moved > 0:
             m.mu[c] = -1
     for r in range(3 * nc, n):
-        j = m.limit[r] - m.touch.limits
+        j, moved = m.limit[r] - m.touch.limits, m.sigma[r] - m.bias[r]
+        put_bounds(m, r, dt, 1)
+        m.bias[r] = dt * 0
         if j < 0:
-            side, moved = m.touch.limit[m.limit[r], 2], m.sigma[r] - m.bias[r]
-            m.bias[r] = dt * 0
+            side = m.touch.limit[m.limit[r], 2]
             if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * moved > 0:
                 m.low[r], m.high[r] = m.bias[r], m.bias[r]
-        else:
-            m.high[r] = dt * m.touch.rough[j]
-            m.low[r] = -m.high[r]
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.end_rate[r]
     for r in range(n):
         m.g[r] = m.end_rate[r] + m.bias[r]
 
@@ -323,7 +346,9 @@ def find_rows(tree, q, dt, m):
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
         put_contact(m, c)
-    n = put_frictions(m, put_limits(m, q, dt, 3 * nc))
+    n = put_limits(m, q, dt, 3 * nc)
+    if n > 0 or m.touch.frictions > 0:
+        n = put_held(tree, m, put_frictions(m, n))
     return nc, n, found - nc
 
 
@@ -444,19 +469,22 @@ def work_of_impulse(problem, m, impulse, n):
 
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory):
-    """The entry of a step with contact by a solver: (ints, reals, layout, geometry, settings, scheme, q, v, q_free,
-    v_free, force, before, q_new, v_new, after, wrench, told, work)."""
+    """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
+    v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work)."""
     step = make_contact_step(solver)
 
-    def memory_for(tree, layout, geometry, q):
-        m = contact_memory(tree, layout, geometry, q)
+    def memory_for(tree, layout, geometry, rows, frames, q):
+        m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q)
 
     step.__name__ = f"contact_step_by_{solver.__name__}"
     return entry(
         step, memory_for,
-        {"layout": "TableOfIntegers", "geometry": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals"},
-        {"R": "3 * layout[5] + layout[2] + layout[3]"}, tells=True, q="nq", v="nv", q_free="nq", v_free="nv",
+        {
+            "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
+            "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
+        },
+        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, q="nq", v="nv", q_free="nq", v_free="nv",
         force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", told="-> 6",
         work="-> 2",
     )  # fmt: skip
