@@ -42,7 +42,8 @@ def schedule(
     from ..plotting import require_matplotlib
     from ..schedules import schedule as schedule_of
     from ..schedules import scheduled_methods
-    from ..trajectory import PLOT_SUFFIXES, checked_output
+    from ..files import checked_output
+    from ..trajectory import PLOT_SUFFIXES
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)

@@ -58,8 +58,9 @@ class Outputs:
     @classmethod
     def checked(cls, out: Path | None, plot: Path | None, html: Path | None, viewer: str | None) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
+        from ..files import checked_output
         from ..plotting import require_matplotlib
-        from ..trajectory import PLOT_SUFFIXES, SUFFIXES, checked_output
+        from ..trajectory import PLOT_SUFFIXES, SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
