@@ -31,6 +31,9 @@ from .errors import (
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
+from .model.shapes import CollisionShape
+from .model.standing import standing
+from .model.support import ShapeWarning, lowest_point
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
@@ -56,6 +59,7 @@ __all__ = [
     "ArgumentError",
     "Body",
     "CenterOfMassTask",
+    "CollisionShape",
     "ConstrainedAcceleration",
     "ConstraintError",
     "ConvergenceError",
@@ -76,6 +80,7 @@ __all__ = [
     "RelativeTask",
     "Report",
     "Rollouts",
+    "ShapeWarning",
     "Simulation",
     "SingularInertiaError",
     "SparseJacobian",
@@ -107,6 +112,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "load",
+    "lowest_point",
     "ltdl",
     "ltl",
     "mass_matrix",
@@ -117,6 +123,7 @@ __all__ = [
     "schedule",
     "solve_mass_matrix",
     "sparse_jacobian",
+    "standing",
     "to_urdf",
     "unpack_mass_matrix",
     "use_threads",
