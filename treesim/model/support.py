@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..display import html_table, vector
 from ..errors import ArgumentError, ModelError, quoted, shortened
 from ..kernels.kinematics import body_poses_states
 from .given import checked_robot, told
@@ -49,6 +50,13 @@ class LowestPoint(NamedTuple):
     gap: float
     link: str
     point: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<LowestPoint: {self.gap:.6g} m over the plane, of link {self.link!r}, at {vector(self.point)}>"
+
+    def _repr_html_(self) -> str:
+        point = ("point [m]", vector(self.point))
+        return html_table(repr(self), [("gap [m]", self.gap), ("link", self.link), point])
 
 
 _KEPT: WeakKeyDictionary[Tree, Candidates] = WeakKeyDictionary()
@@ -135,9 +143,8 @@ def lowest_point(robot: Tree, q: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0),
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> gap, link, point = treesim.lowest_point(robot, robot.neutral())
-        >>> round(gap, 3), link
-        (-0.792, 'left_ankle_roll_link')
+        >>> treesim.lowest_point(robot, robot.neutral())
+        <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
     """
     n, d = checked_plane(normal, height)
     if np.ndim(q) > 1:  # type: ignore[arg-type]
