@@ -36,6 +36,7 @@ from .model.inertia import Inertia, Placement
 from .model.joints import Joint
 from .model.shapes import CollisionShape
 from .model.standing import standing
+from .model.support import ShapeWarning, lowest_point
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
@@ -87,6 +88,7 @@ __all__ = [
     "RelativeTask",
     "Report",
     "Rollouts",
+    "ShapeWarning",
     "Simulation",
     "SingularInertiaError",
     "SparseJacobian",
@@ -119,6 +121,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "load",
+    "lowest_point",
     "ltdl",
     "ltl",
     "mass_matrix",

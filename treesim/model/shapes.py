@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 KINDS = get_args(CollisionKind)
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "hull": 0}  # how many numbers a kind's size has
-MISSING_MESH = "U506"  # code of the finding on collision meshes that were not found
+MOST_NOTES = 3  # told in a message of collisions that were left out; robot.notes has all
+NO_VERTICES = frozen(np.zeros((0, 3)))
+UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings on collisions that were left out
 
 
 class CollisionShape(Immutable, Shown):
@@ -74,7 +76,7 @@ class CollisionShape(Immutable, Shown):
         """(n, 3) vertices of a hull in the shape's own axes [m], read-only; none for other kinds."""
         if self._vertices is not None:
             return self._vertices
-        return np.zeros((0, 3)) if self.file is None else hull_of_file(self.file, self.scale)
+        return NO_VERTICES if self.file is None else hull_of_file(self.file, self.scale)
 
     def __repr__(self) -> str:
         of = f" of link {self.link!r}" if self.link else ""
@@ -113,7 +115,7 @@ def supports(robot: Tree) -> str:
         '2 collision shapes (1 capsule, 1 hull) on ...'
     """
     notes: tuple[Any, ...] = robot.notes
-    lost = [note.message for note in notes if getattr(note, "code", "") == MISSING_MESH]
+    lost = [note.message for note in notes if getattr(note, "code", "") in (UNUSABLE, MISSING_MESH)][:MOST_NOTES]
     if not robot.shapes:
         return "; ".join(["no collision shapes", *lost])
     kinds = ", ".join(f"{count} {kind}" for kind, count in shape_counts(robot).items())

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..display import html_table, vector
 from ..errors import ArgumentError, ModelError, quoted, shortened
 from ..kernels.kinematics import body_poses_states
 from .given import checked_robot, told
@@ -30,8 +31,8 @@ class Candidates(NamedTuple):
     """The k points of a robot's collision shapes, at least one of which is lowest on any plane.
 
     shapes: those that the points belong to. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
-    balls (k,): radius of a ball about each point, of spheres and capsules; rims (k,): radius of a disc about it, across
-    axes (k, 3), of cylinders [m]. Boxes and hulls have their vertices, with neither.
+    balls (k,): radius of a ball about each point, of spheres and capsules; rims (k,): radius of a disc about it, of
+    cylinders [m], which the two columns of planes (k, 3, 2) span. Boxes and hulls have their vertices, with neither.
     """
 
     shapes: tuple[CollisionShape, ...]
@@ -39,7 +40,7 @@ class Candidates(NamedTuple):
     points: np.ndarray
     balls: np.ndarray
     rims: np.ndarray
-    axes: np.ndarray
+    planes: np.ndarray
 
 
 class LowestPoint(NamedTuple):
@@ -49,6 +50,13 @@ class LowestPoint(NamedTuple):
     gap: float
     link: str
     point: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<LowestPoint: {self.gap:.6g} m over the plane, of link {self.link!r}, at {vector(self.point)}>"
+
+    def _repr_html_(self) -> str:
+        point = ("point [m]", vector(self.point))
+        return html_table(repr(self), [("gap [m]", self.gap), ("link", self.link), point])
 
 
 _KEPT: WeakKeyDictionary[Tree, Candidates] = WeakKeyDictionary()
@@ -83,7 +91,7 @@ def _stacked(robot: Tree) -> Candidates:
         np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found]),
         np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes]),
         np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes]),
-        np.array([shape.placement.rotation[:, 2] for shape in shapes]),
+        np.array([shape.placement.rotation[:, :2] for shape in shapes]),
     )
 
 
@@ -109,18 +117,19 @@ def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> tuple[
     """Return how far the lowest point about each candidate is from the plane normal . x = height, (..., k) [m], and
     these points (..., k, 3) in world axes [m].
 
-    q (..., nq): configuration. normal (3,): of length 1. With n the normal and a the axis of a disc of radius R about
-    p, the lowest point of its rim is p - R a_p / |a_p|, where a_p = n - (n . a) a. Raises ArgumentError,
-    NonFiniteError. O(N + k).
+    q (..., nq): configuration. normal (3,): of length 1. With n the normal and n_p its projection on the plane of a
+    disc of radius r about p, the lowest point of its rim is p - r n_p / |n_p|. Raises ArgumentError, NonFiniteError.
+    O(N + k).
     """
     touching = candidates(robot)
     poses = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
-    R, x = poses[..., touching.bodies, :3, :3], poses[..., touching.bodies, :3, 3]
+    placed = poses[..., touching.bodies, :, :]
+    R, x = placed[..., :3, :3], placed[..., :3, 3]
     points = (R @ touching.points[:, :, None])[..., 0] + x
-    a = (R @ touching.axes[:, :, None])[..., 0]
-    a_p = normal - (a @ normal)[..., None] * a
-    tilt = np.linalg.norm(a_p, axis=-1)
-    downward = a_p / np.where(tilt > 0, tilt, 1.0)[..., None]  # a disc that lies flat is lowest at its centre, too
+    plane = R @ touching.planes
+    along = normal @ plane  # (..., k, 2) coordinates of n_p in the disc's plane
+    steepness = np.linalg.norm(along, axis=-1, keepdims=True)
+    downward = (plane @ (along / np.where(steepness > 0, steepness, 1.0))[..., None])[..., 0]
     points = points - touching.balls[:, None] * normal - touching.rims[:, None] * downward
     return points @ normal - height, points
 
@@ -134,9 +143,8 @@ def lowest_point(robot: Tree, q: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0),
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> gap, link, point = treesim.lowest_point(robot, robot.neutral())
-        >>> round(gap, 3), link
-        (-0.792, 'left_ankle_roll_link')
+        >>> treesim.lowest_point(robot, robot.neutral())
+        <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
     """
     n, d = checked_plane(normal, height)
     if np.ndim(q) > 1:  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import listed, quoted
 from ..model.inertia import Placement
-from ..model.shapes import MISSING_MESH, CollisionShape
+from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
 from .findings import Findings, title
 from .geometry import BadGeometryError, Geometry, read_geometry
 from .numbers import BadNumberError
@@ -66,5 +66,5 @@ def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, int 
         try:
             yield read_geometry(element), element.sourceline
         except (BadGeometryError, BadNumberError) as problem:
-            findings.add("U505", f"{title(link)}: {problem}; left out", element)
+            findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
             link.remove(element)
