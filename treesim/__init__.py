@@ -58,6 +58,7 @@ from .world import World
 __version__ = "0.1.0"
 
 __all__ = [
+    "PD",
     "AccuracyError",
     "ArgumentError",
     "Body",
@@ -81,7 +82,6 @@ __all__ = [
     "ModelError",
     "NonFiniteError",
     "OperationalSpace",
-    "PD",
     "Placement",
     "Player",
     "PluginError",

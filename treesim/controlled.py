@@ -142,9 +142,8 @@ class ControlledRobot:
             held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
             rows = code.row_results()
-            if code.stage is not None:
-                if self._kept is not None and self._kept.shape == rows[-4].shape:
-                    rows[-4][:] = self._kept
+            if self._kept is not None:
+                rows[-4][:] = self._kept
             results = q_new, v_new, force, work, *rows
             if code.call(*now, held, *results) != FINE:
                 self._explained_call(code, *now, held, *results)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
-from .contact.base import ContactSolver
+from .contact.base import ContactSolver, chosen_solver
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -39,13 +39,13 @@ Progress = Callable[[int, int], None]
 class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
-    robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own, with
-    its joints' position limits and Coulomb friction. contact_solver: of `available("contact_solvers")`. backend, integrator: names of
+    robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own,
+    with its joints' position limits and Coulomb friction. backend, integrator: names of
     `available("dynamics")`, or a backend itself, and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
-    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Velocity limits
-    are not enforced. A pickle holds these arguments, the controller with
+    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
+    `available("contact_solvers")`. Velocity limits are not enforced. A pickle holds these arguments, the controller with
     the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
     the robot has Coulomb friction that the integrator leaves out.
 
@@ -96,6 +96,7 @@ class Simulation(Shown):
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot)
         self.substeps, self.contact_solver = substeps, contact_solver
+        chosen_solver(contact_solver)
         self.touches = touches(self.world, getattr(self._method, "rule", ""))
         how = self.gravity, engine, substeps, contact_solver
         self.system = ControlledRobot(self.world, backend, controller, *how)

@@ -42,8 +42,8 @@ class StepSettings(NamedTuple):
     ) -> StepSettings:
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
         gains are those of a controller that gives forces; rough: whether the free step has the joints' friction, which
-        it only approaches where they stick, else contact has it. Numbers for gains are remembered: a rollout of one step is
-        then not longer than its dynamics."""
+        it only approaches where they stick, else contact has it. Numbers for gains are remembered: a rollout of one
+        step is then not longer than its dynamics."""
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             return cls(_remembered(robot, rule, h, float(kp), float(kd), rough))
         return cls(cls._table(robot, rule, h, kp, kd, driven, rough))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
-from .contact.base import ContactSolver
+from .contact.base import ContactSolver, chosen_solver
 from .contact.report import ContactReport
 from .display import Shown, arrays, vector
 from .dynamics.base import DynamicsBackend
@@ -172,6 +172,7 @@ class Stepper(Shown):
         rough = not touches(self.world, self.rule)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd, rough=rough)
         self.contact_solver = contact_solver
+        chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)

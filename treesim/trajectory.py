@@ -16,10 +16,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
-from .contact.history import ContactHistory, no_contact
 from .files import check_suffix, checked_output, write_whole
 from .model.given import checked_robot
 
@@ -73,9 +73,9 @@ class Trajectory(Shown):
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
     during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
-    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping and friction, up to each
-    state [J], contacts, joint limits included; NaN where it is not known. joint_names, joint_types: the robot's joints in the order of their
-    coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
+    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping, friction, joint limits
+    and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
+    order of their coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
     energy_in_play [J], and `stopped`, the reason for an early end, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.

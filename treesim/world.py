@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.ground import Surface
-from .contact.tables import Touching, touching
 from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .contact.ground import Ground, Surface
+from .contact.tables import Touching, touching
 from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
@@ -20,11 +20,13 @@ from .kernels.rows import row_gaps_states
 from .model.given import checked_robot
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
+from .model.support import candidates, gaps
 from .model.tree import Tree
 from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
+DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
 PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
@@ -180,7 +182,9 @@ class World(Shown):
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one."""
+        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one, or the
+        link that is more than 2 cm inside a plane of the ground."""
+        self._refuse_overlaps(q)
         if not self.m:
             return q
         gap, _, cosine = self._look(q)
@@ -198,6 +202,18 @@ class World(Shown):
             q = q.copy()
             q[inexact] = [self.close(one) for one in np.atleast_2d(q[inexact])]
         return q
+
+    def _refuse_overlaps(self, q: np.ndarray) -> None:
+        for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
+            found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+            if found.size and found.min() < -DEEPEST:
+                *state, k = np.unravel_index(int(found.argmin()), found.shape)
+                label = f"q0[{state[0]}]" if state else "q0"
+                link = candidates(self.robot).shapes[int(k)].link
+                raise ArgumentError(
+                    f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
+                    f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
+                )
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .. import plugins
 from ..display import Implementation
+from ..errors import ArgumentError
+from ..model.given import told
 
 
 class ContactSolver(Implementation):
@@ -26,3 +29,11 @@ class ContactSolver(Implementation):
 
     def _about(self) -> list[str]:
         return [self.about, "" if self.exact else "convex relaxation"]
+
+
+def chosen_solver(solver: str | ContactSolver) -> ContactSolver:
+    """Return a contact solver of a name, or the one given; raises UnknownNameError, ArgumentError for none."""
+    found = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
+    if not (hasattr(type(found), "kernel") and hasattr(type(found), "memory")):
+        raise ArgumentError(f"contact_solver must be a name or a ContactSolver, got {told(solver)}")
+    return found

@@ -1,4 +1,4 @@
-"""The convex relaxation of contact, as engines with soft contact solve it: unique velocities, and sliding that lifts."""
+"""The convex relaxation of contact, as engines with soft contact solve it: its velocities are unique."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import plugins
 from ..dynamics.tables import constants_of
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_step import TOLD, contact_step_entry
 from ..model.tree import Tree
-from .base import ContactSolver
+from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
@@ -31,11 +30,18 @@ class ContactStage:
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
     ) -> None:
-        chosen = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
+        chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact)])
-        self.constants = (*constants_of(robot, gravity), touching.layout, touching.geometry, *touching.held, settings, scheme)
+        self.constants = (
+            *constants_of(robot, gravity),
+            touching.layout,
+            touching.geometry,
+            *touching.held,
+            settings,
+            scheme,
+        )
         n = (robot.nv,), (touching.rows,)
         inputs = ((robot.nq,), n[0], (robot.nq,), *n[:1], *n)
         self.shapes = ((robot.nq,), (robot.nv,), (touching.rows,), (robot.n_bodies + 1, 6), (TOLD,), (2,))
@@ -55,5 +61,3 @@ class ContactStage:
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in arrays]
         return run_states(self.entry, self.constants, flat[:6], flat[6:], "generic")
-
-

@@ -1,16 +1,17 @@
-"""From shapes, surfaces and joints to the flat tables of what may touch, as `treesim.kernels.contact_points` reads them."""
+"""From shapes, surfaces and joints to the flat tables of what may touch (see `treesim.kernels.contact_points`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.contact_points import BOX, COLUMNS, GRID, PER_PAIR, PLANE, REALS, RIM
 from ..model.inertia import Placement
+from ..model.shapes import CollisionShape
+from ..model.support import candidate_points, candidates
 from ..model.tree import Tree
 from .ground import Ground, HeightField, StaticBox, Surface
 
@@ -64,7 +65,7 @@ def touching(
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
     joint friction; held: layout and geometry of the rows that hold frames and loops."""
-    shapes = sorted((s for s in robot.shapes if s.body > 0), key=lambda s: s.body) if grounds else []
+    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
         for surface in grounds:
@@ -112,7 +113,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[int, np.ndarray]] = {}
 
-    def add(self, shape: Any, solid: Solid, surface: Surface) -> None:
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface) -> None:
         """One shape's points against one solid."""
         first, points = self._points(shape)
         cylinder = int(shape.kind == "cylinder")
@@ -135,7 +136,7 @@ class _Pairs:
         self.most = max(self.most, slots)
         self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
 
-    def _points(self, shape: Any) -> tuple[int, np.ndarray]:
+    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray]:
         """The place of a shape's points in the table, and the points (n, 4)."""
         if id(shape) not in self._first:
             turn = self.robot.body_rotations[shape.body].T
@@ -146,17 +147,10 @@ class _Pairs:
         return self._first[id(shape)]
 
 
-def points_of(shape: Any) -> np.ndarray:
+def points_of(shape: CollisionShape) -> np.ndarray:
     """Return a shape's points, and their radius, (n, 4) in its own axes; of a cylinder the centres of its rims."""
-    if shape.kind == "sphere":
-        return np.array([[0, 0, 0, shape.size[0]]], float)
-    if shape.kind in ("capsule", "cylinder"):
-        radius, half = shape.size[0], shape.size[1] / 2
-        return np.array([[0, 0, -half, radius], [0, 0, half, radius]], float)
-    if shape.kind == "box":
-        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-        return np.column_stack([signs * np.asarray(shape.size) / 2, np.zeros(8)])
-    return np.column_stack([shape.vertices, np.zeros(len(shape.vertices))])
+    points = candidate_points(shape)
+    return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
 
 
 def bounding_ball(points: np.ndarray) -> np.ndarray:
@@ -189,5 +183,3 @@ def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
     )
     pairs = list(found)
     return [row for row, _ in pairs], [bound for _, bound in pairs]
-
-

@@ -76,7 +76,7 @@ def iterate(problem, rho, eta, impulse, memory):
 
 
 def solve_admm(problem, impulse, sigma, tolerance, most, memory):
-    """Impulses by at most `most` iterations, from those given on. sigma = G lambda + g. Returns the iterations taken."""
+    """Impulses by at most `most` iterations, from those given on; sigma = G lambda + g. Returns how many."""
     largest = sigma[0] * 0
     for r in range(problem.rows):
         largest = maximum(largest, problem.G[r, r])

@@ -116,19 +116,15 @@ def cone_projection(x, mu):
 
 def block_at(G, r):
     """The 3x3 block of G on its diagonal at row r."""
-    return Symmetric(
-        G[r, r], G[r + 1, r + 1], G[r + 2, r + 2], G[r, r + 1], G[r, r + 2], G[r + 1, r + 2]
-    )
+    return Symmetric(G[r, r], G[r + 1, r + 1], G[r + 2, r + 2], G[r, r + 1], G[r, r + 2], G[r + 1, r + 2])
 
 
 def violation(A, sigma, impulse, mu, exact):
     """How far a contact is from its law, as a velocity: w |lambda - P(lambda - (sigma + (0, 0, mu |sigma_t|)) / w)|,
-    the natural map, with w = tr(A) / 3 (Le Lidec et al. 2023); exact: 0 leaves the shift out, as the relaxation does."""
+    the natural map, with w = tr(A) / 3 (Le Lidec et al. 2023); exact: 0 leaves the shift out (the relaxation)."""
     w = (A.xx + A.yy + A.zz) / 3
     shift = exact * mu * sqrt(sigma.x * sigma.x + sigma.y * sigma.y)
     moved = Vector(impulse.x - sigma.x / w, impulse.y - sigma.y / w, impulse.z - (sigma.z + shift) / w)
     P = cone_projection(moved, mu)
     x, y, z = impulse.x - P.x, impulse.y - P.y, impulse.z - P.z
     return w * maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z))
-
-

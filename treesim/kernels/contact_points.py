@@ -256,14 +256,9 @@ def rim_point(touch, k, j, S, W):
     a = scale(a, 1 / sqrt(dot(a, a)))
     down = sub(scale(a, dot(n, a)), n)
     size = sqrt(dot(down, down))
-    if size > UPRIGHT:
-        down = scale(down, 1 / size)
-    else:
-        down = rotate(W.R, across(rotate_back(W.R, a)))
+    down = scale(down, 1 / size) if size > UPRIGHT else rotate(W.R, across(rotate_back(W.R, a)))
     side = cross(a, down)
-    center = one
-    if j >= 4:
-        center = other
+    center = other if j >= 4 else one
     turn = down
     if j % 4 == 1:
         turn = side

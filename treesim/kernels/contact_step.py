@@ -38,8 +38,8 @@ from .contact_rows import (
 )
 from .entry import entry
 from .kinematics import energy_and_momentum
-from .linear import Vector, add, cross, scale, sub
-from .numbers import absolute, maximum, minimum, sqrt
+from .linear import add, cross, scale, sub
+from .numbers import maximum, minimum, sqrt
 from .status import FINE
 from .step import resist, settings_of, step_memory
 from .tables import transform_at, with_armature
@@ -62,8 +62,8 @@ class ContactMemory(NamedTuple):
     end: Any
     mean_change: Any
     end_change: Any
-    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without restitution
-    # and what restitution adds; sigma; g; its bias; bounds
+    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
+    # restitution and what restitution adds; sigma; g; its bias; bounds
     start_rate: Any
     mean_rate: Any
     end_rate: Any
@@ -92,8 +92,8 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
     dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
     B = tree.n_bodies + 1
     return ContactMemory(
-        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2], dof[3],
-        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], by[0], by[1],
+        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
+        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], by[0], by[1],
         np.empty(M, np.int64), np.empty((2, 8), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype),
     )  # fmt: skip
 
@@ -195,7 +195,7 @@ def rebound_of(m, c, dt, share):
 
 
 def compliance(m, c, dt):
-    """R of the normal of contact c, by (contact.md 8): 0 where it is rigid."""
+    """R of the normal of contact c, 1 / (h (h + t_d) k) of an implicit spring and damper: 0 where it is rigid."""
     law = m.touch.law
     k = law_of(m, c)
     found = dt * 0
@@ -257,7 +257,7 @@ def velocity_problem(m, nc, n, q, dt, share):
 
 
 def work_of(m, impulse, n):
-    """T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 with velocities without bias: the certificate (contact.md 6.3)."""
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias."""
     total = impulse[0] * 0
     for r in range(n):
         total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
@@ -290,7 +290,9 @@ def put_wrenches(tree, m, nc, dt, wrench):
         k = law_of(m, c)
         x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
         t = across(n)
-        f = add(scale(t, m.impulse[3 * c]), add(scale(cross(n, t), m.impulse[3 * c + 1]), scale(n, m.impulse[3 * c + 2])))
+        f = add(
+            scale(t, m.impulse[3 * c]), add(scale(cross(n, t), m.impulse[3 * c + 1]), scale(n, m.impulse[3 * c + 2]))
+        )
         for side in range(2):
             i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
             moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
@@ -484,7 +486,7 @@ def contact_step_entry(solver, solver_memory):
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, q="nq", v="nv", q_free="nq", v_free="nv",
-        force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", told="-> 6",
+        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, q="nq", v="nv", q_free="nq",
+        v_free="nv", force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", told="-> 6",
         work="-> 2",
     )  # fmt: skip
