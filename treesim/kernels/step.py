@@ -109,8 +109,8 @@ def resist(tree, s, v, force, m):
 
 
 def put_work(tree, s, v, force, mean, m, work):
-    """work = that of the control, force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd, and of damping and friction,
-    both at the mean velocity of the step [J]."""
+    """work = that of the control, force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd, and of damping and
+    friction, both at the mean velocity of the step [J]."""
     done, lost = s.dt * 0, s.dt * 0
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
