@@ -41,7 +41,7 @@ from .kinematics import energy_and_momentum
 from .linear import add, cross, scale, sub
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
-from .step import resist, settings_of, step_memory
+from .step import put_work, resist, settings_of, step_memory
 from .tables import transform_at, with_armature
 
 MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
@@ -330,6 +330,25 @@ def deepest(m, nc, dt):
     return found
 
 
+def work_at(tree, s, v, force, m, work):
+    """The work of the control (and of damping) in a step that ends with the velocity m.end, along the axes at its
+    start."""
+    for k in range(tree.nv):
+        m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
+        m.step.mean[k] = (m.end[k] + v[k]) / 2
+    put_work(tree, s, v, force, m.step.mean, m.step, work)
+
+
+def change_work(tree, s, v, force, m, work):
+    """m.end += m.end_change, and work[0] = by how much that changes the work of the control."""
+    work_at(tree, s, v, force, m, work)
+    free = work[0]
+    for k in range(tree.nv):
+        m.end[k] += m.end_change[k]
+    work_at(tree, s, v, force, m, work)
+    work[0] -= free
+
+
 def changed_energy(tree, q_free, v_free, q_new, v_new, m):
     """By how much the energy at the end of the step differs from that of the free one."""
     energy_and_momentum(tree, q_free, v_free, m.energy[0], m.W, m.V)
@@ -433,8 +452,7 @@ def make_contact_step(solver):
         response(moved, m.rows, n, m.impulse, m.end_change)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
-            m.end[k] += m.end_change[k]
-            work[0] += s.dt * force[k] * m.mean_change[k]
+        change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(tree, m, nc, s.dt, wrench)
         work[1] = changed_energy(tree, q_free, v_free, q_new, v_new, m) - work[0]
