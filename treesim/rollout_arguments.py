@@ -77,7 +77,9 @@ def method_of(
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), bool(work)]
     constants = (*dynamics.constants(robot), *world.held, settings.table)
-    code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver) if touching else None
+    code = None
+    if touching:
+        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, bool(work))
     entry = step_entry(rule, type(dynamics).entry)
     return Method(world, dt, integrator, substeps, entry, constants, bool(work), code)
 

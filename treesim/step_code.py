@@ -42,6 +42,7 @@ class StepCode:
         settings: StepSettings,
         engine: Engine,
         contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
     ) -> None:
         self.world = world
         self.robot = robot = world.robot
@@ -63,7 +64,7 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactStage | None = None
         if touches(world, rule):
-            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver)
+            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
             self._free, self.call = self.call, self._call_with_contact
 
     def _call_with_contact(self, *arrays: Any) -> int:
