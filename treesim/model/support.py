@@ -24,7 +24,12 @@ ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
 
 
 class ShapeWarning(UserWarning):
-    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why."""
+    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why.
+
+    Example:
+        >>> issubclass(treesim.ShapeWarning, UserWarning)
+        True
+    """
 
 
 class Candidates(NamedTuple):
