@@ -49,9 +49,9 @@ class ContactStage:
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for the impulses of the step before, 0, and what the stage gives beside states and work:
-        impulses, the bodies' wrenches, and what is told."""
-        return np.zeros((*batch, *self.shapes[2])), *(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
+        """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
+        told."""
+        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
 
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then
