@@ -38,11 +38,11 @@ class ContactReport(Shown):
         return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)))
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> ContactReport:
+    def of(cls, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
         """Return that of a step whose equal parts have these wrenches, and this told of them."""
         wrench, told = parts[-1]
         if len(parts) > 1:
-            wrench = sum(each for each, _ in parts) / len(parts)
+            wrench = np.stack([each for each, _ in parts]).mean(axis=0)
             every = np.stack([each for _, each in parts])
             told = every.max(axis=0)
             told[..., SUMS] = every[..., SUMS].sum(axis=0)
