@@ -16,7 +16,7 @@ def ring_on_nothing():
 
 
 def test_robots_whose_motion_is_not_determined_are_notes():
-    with pytest.raises(treesim.SingularInertiaError, match="joint 'root.*' moves no inertia"):
+    with pytest.raises(treesim.SingularInertiaError, match=r"joint 'root.*' moves no inertia"):
         stability(ring_on_nothing(), duration=0.01, dts=(1e-3,))
     rows, notes = of_robots(["ring"], lambda name, base: ring_on_nothing(), lambda base, robot: [], ["floating"])
     assert rows == [] and len(notes) == 1 and notes[0].startswith("ring, floating base: the mass matrix")
