@@ -1,4 +1,4 @@
-"""What is told of robots whose energy is looked at: those that have no motion to look at are refused, with the reason."""
+"""Energies of passive motion: robots whose motion is not determined are refused, with the reason."""
 
 import numpy as np
 import pytest

@@ -81,7 +81,7 @@ def stability(
     rng = np.random.default_rng(seed)
     q0 = np.array([robot.neutral(), *(robot.random(rng) for _ in range(STARTS - 1))])
     v0 = np.array([np.zeros(robot.nv), *(rng.normal(size=robot.nv) for _ in range(STARTS - 1))])
-    singular = singular_inertia(robot, q0)
+    singular = singular_inertia(robot, q0, robot.armature + min(dts, default=0.0) * (robot.damping + robot.friction))
     if singular is not None:
         raise singular
     rows = []
@@ -109,7 +109,13 @@ def _ours(
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
             warnings.simplefilter("ignore", EnergyWarning)
-            how = {"dt": dt, "every": every, "integrator": name, "substeps": substeps, "work": _has_losses(robot)}
+            how: dict[str, Any] = {
+                "dt": dt,
+                "every": every,
+                "integrator": name,
+                "substeps": substeps,
+                "work": _has_losses(robot),
+            }
             runs = rollout(robot, q0, v0, steps=steps // every * every, **how)
         work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
         return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
