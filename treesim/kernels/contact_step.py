@@ -175,14 +175,16 @@ def position_bias(m, gap, dt):
 
 
 def rebound_of(m, c, dt, share):
-    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not.
+    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
+    on soft surfaces, whose stiffness and damping tell how they bounce.
 
     It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
     """
     e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
     position, velocity = dt * 0, dt * 0
-    if e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+    rigid = m.touch.law[law_of(m, c), 2] == 0
+    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
         if share == 1:  # positions move with the end's velocity: so does the bounce
             position, velocity = e * start, -e * start
         a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
@@ -256,11 +258,13 @@ def velocity_problem(m, nc, n, q, dt, share):
         m.g[r] = m.end_rate[r] + m.bias[r]
 
 
-def work_of(m, impulse, n):
-    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias."""
+def work_of(m, impulse, nc, n, dt):
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
     total = impulse[0] * 0
     for r in range(n):
         total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
+    for c in range(nc):
+        total -= compliance(m, c, dt) * impulse[3 * c + 2] * impulse[3 * c + 2] / 2
     return total
 
 
@@ -321,12 +325,13 @@ def acts(impulse, n):
     return found
 
 
-def deepest(m, nc, dt):
+def deepest(m, nc, dt, share):
     """The largest overlap of a contact at the end of the step, as its row tells; m.sigma: of the positions."""
     found = dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        found = maximum(found, -(m.contacts.gap[c] + dt * (m.sigma[r] - m.bias[r])))
+        rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
+        found = maximum(found, -(m.contacts.gap[c] + dt * rate))
     return found
 
 
@@ -386,21 +391,21 @@ def rates(tree, v, m, n):
 def make_contact_step(solver):
     """The kernel of a step with contact by a solver (see `treesim.contact.solvers`)."""
 
-    def solve_within_energy(problem, m, n, tolerance, most, memory):
+    def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
         it is taken as adds none, on the way from the impulses without restitution."""
         taken = solver(problem, m.impulse, m.sigma, tolerance, most, memory)
         bounces = False
         for c in range(problem.contacts):
             bounces = bounces or m.rebound[c] > 0
-        if bounces and work_of(m, m.impulse, n) > 0:
+        if bounces and work_of(m, m.impulse, problem.contacts, n, dt) > 0:
             for r in range(n):
                 m.inelastic[r] = m.impulse[r]
             for c in range(problem.contacts):
-                m.g[3 * c + 2] -= m.bias[3 * c + 2]
+                m.g[3 * c + 2] += m.rebound[c]
             taken += solver(problem, m.inelastic, m.sigma, tolerance, most, memory)
             for c in range(problem.contacts):
-                m.g[3 * c + 2] += m.bias[3 * c + 2]
+                m.g[3 * c + 2] -= m.rebound[c]
             take_part(problem, m, n)
         return taken
 
@@ -435,15 +440,15 @@ def make_contact_step(solver):
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
         left = residual(problem, m.push, m.sigma)
-        told[0] = deepest(m, nc, s.dt)
+        told[0] = deepest(m, nc, s.dt, share)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
         scale_along_ray(problem, m.impulse, m.sigma)
-        taken += solve_within_energy(problem, m, n, tolerance, most, memory)
+        taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
         told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3], told[4] = work_of(m, m.impulse, n), nc, taken
+        told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
         remember(m, nc, n, s.dt, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
