@@ -42,6 +42,7 @@ class StepCode:
         settings: StepSettings,
         engine: Engine,
         contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
     ) -> None:
         self.world = world
         self.robot = robot = world.robot
@@ -63,30 +64,43 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactStage | None = None
         if touches(world, rule):
-            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver)
+            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
             self._free, self.call = self.call, self._call_with_contact
 
     def _call_with_contact(self, *arrays: Any) -> int:
         """One state: the free step, then what contact makes of it."""
-        return self._with_contact(self._free, self.stage.run, *arrays)  # type: ignore[union-attr]
+        return self.with_contact(self._free, *arrays)
 
-    def _with_contact(self, free: Callable[..., int], touch: Callable[..., int], *arrays: Any) -> int:
-        """The free step by `free`, into memory of its own, and what `touch` makes of it."""
+    def with_contact(self, free: Callable[..., int], *arrays: Any) -> int:
+        """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
+        are not finite stay as they are. Returns the worst status, or BAD_LAYOUT, having done nothing."""
+        assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-4], rows[-4:]
-        q_free, v_free, change = np.empty_like(q_new), np.empty_like(v_new), np.empty_like(work)
+        q_free, v_free, change = np.empty_like(q_new), np.empty_like(v_new), np.zeros_like(work)
         status = free(q, v, control, q_free, v_free, force, work, *held)
         if status == BAD_LAYOUT:
             return status
-        finite = status == FINE or (np.isfinite(q_free).all() and np.isfinite(v_free).all())
-        if not finite:
+        inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
+        good = True if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        if np.all(good):
+            status = max(status, self.stage.run(*inputs, *results))
+        else:
             q_new[...], v_new[...] = q_free, v_free
             for x in given:
                 x[...] = 0.0
-            return status
-        touched = touch(q, v, q_free, v_free, force, before, q_new, v_new, *given, change)
+            self._touch_some(good, inputs, results)
         work += change
-        return max(status, touched)
+        return status
+
+    def _touch_some(self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...]) -> None:
+        """What contact makes of those states of a batch that are `good`."""
+        assert self.stage is not None
+        if np.any(good):
+            part = [x[good] for x in results]
+            self.stage.run(*(x[good] for x in inputs), *part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
 
     def _first_call(self, *arrays: Any) -> int:
         """Let the code be found, and call it without a detour from then on."""
@@ -113,7 +127,7 @@ class StepCode:
             # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
         if self.stage is not None:
-            return self._with_contact(self._run_batch, self.stage.run, *arrays)
+            return self.with_contact(self._run_batch, *arrays)
         return self._run_batch(*arrays)
 
     def _run_batch(self, *arrays: np.ndarray) -> int:

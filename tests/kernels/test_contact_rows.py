@@ -45,8 +45,9 @@ def point_rows(robot, q, body, x):
     return J[:3] + np.cross(J[3:].T, r).T
 
 
-def case(name, seed=0, points=3, pairs=3, joints=3):
-    """Random rows on a random state: points against the world, pairs of bodies, single degrees of freedom."""
+def case(name, seed=0, points=3, pairs=3, joints=3, body=None):
+    """Random rows on a random state: points against the world, pairs of bodies, single degrees of freedom; body: the
+    one that all points and pairs push."""
     robot, rng = trees.tree(name), np.random.default_rng(seed)
     q, added = robot.random(rng), rng.uniform(0, 0.5, robot.nv)
     tree = tree_tables(robot.ints, robot.reals)
@@ -56,6 +57,7 @@ def case(name, seed=0, points=3, pairs=3, joints=3):
     place(tree, q, r)
     for row in range(points + pairs):
         bodies = rng.permutation(robot.n_bodies + 1)[:2] if row >= points else (rng.integers(1, robot.n_bodies + 1), 0)
+        bodies = bodies if body is None else (body, bodies[1] if bodies[1] != body else 0)
         x, direction = rng.normal(size=3), rng.normal(size=3)
         put_pair(r, row, *map(int, bodies), Vector(*x), Vector(*direction))
         J[row] = direction @ (point_rows(robot, q, bodies[0], x) - point_rows(robot, q, bodies[1], x))
@@ -78,6 +80,13 @@ def test_g_is_that_of_dense_algebra(name, kinds):
     n = found.n
     np.testing.assert_allclose(found.rows.G[:n, :n], G, rtol=0, atol=1e-11 * np.abs(G).max())
     np.testing.assert_allclose(found.rows.G[:n, :n], found.rows.G[:n, :n].T, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_many_rows_of_one_body_are_those_of_six_unit_forces(name):
+    found = case(name, 4, 9, 3, 2, body=trees.tree(name).n_bodies)
+    G = found.J @ np.linalg.solve(found.M, found.J.T)
+    np.testing.assert_allclose(found.rows.G[:14, :14], G, rtol=0, atol=1e-11 * np.abs(G).max())
 
 
 @pytest.mark.parametrize("name", TREES)

@@ -68,4 +68,4 @@ def test_a_shape_on_a_body_that_is_not_there_is_refused():
 def test_what_a_robot_touches_with_is_told():
     assert shape_counts(ARM) == {"sphere": 2, "hull": 2} and shape_links(ARM) == ("hand", "floor", "tip")
     assert supports(ARM) == "4 collision shapes (2 sphere, 2 hull) on 'hand', 'floor', 'tip'"
-    assert supports(treesim.Tree("bare", ARM.bodies)) == "no collision shapes"
+    assert supports(treesim.Tree("bare", ARM.bodies)) == "no collision shapes (no link has a usable <collision>)"

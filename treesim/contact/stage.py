@@ -29,11 +29,12 @@ class ContactStage:
         settings: np.ndarray,
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
+        work: bool = True,
     ) -> None:
         chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory)
-        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact)])
+        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])
         self.constants = (
             *constants_of(robot, gravity),
             touching.layout,

@@ -25,6 +25,7 @@ PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bo
 EDGE = 1e-6  # m: a vertex so far beside a face still stands on it
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
 FAR = 1e30
+ROUND = 1e-9  # m: what has a radius is round, and meets edges and corners of a box too
 
 
 class Touch(NamedTuple):
@@ -282,35 +283,41 @@ def velocity_along(V, W, point, n):
     return dot(rotate(W.R, u), n)
 
 
+def solid_in_world(touch, k, B):
+    """The placement of pair k's solid; B: that of its body, which is the world's for most."""
+    S = transform_at(touch.solid, k)
+    return S if touch.pair[k, 1] == 0 else compose(B, S)
+
+
+def near_enough(touch, k, r, S, dt, margin):
+    """How far points of pair k may be from the solid to be looked at: the margin, and what the two move in the step; a
+    negative number where the ball around the shape is farther away."""
+    a, b = touch.pair[k, 0], touch.pair[k, 1]
+    W = transform_at(r.W, a)
+    ball, radius = add(W.p, rotate(W.R, vector_of(touch.ball, k))), touch.ball[k, 3]
+    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(radius, ROUND), 0)
+    reach = margin + dt * speed_within(motion_at(r.V, a), W, ball, radius)
+    if b > 0:
+        reach += dt * speed_within(motion_at(r.V, b), transform_at(r.W, b), ball, radius)
+    return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
+
+
 def meet(touch, k, r, dt, margin, m):
     """What pair k finds within the margin, or closer than it moves in the step: how many points, in m."""
-    a, b = touch.pair[k, 0], touch.pair[k, 1]
+    a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
-    S = compose(B, transform_at(touch.solid, k))
-    count, face = 0, 0
-    ball = add(W.p, rotate(W.R, vector_of(touch.ball, k)))
-    radius = touch.ball[k, 3]
-    reach = speed_within(motion_at(r.V, a), W, ball, radius) + speed_within(motion_at(r.V, b), B, ball, radius)
-    solid = touch.pair[k, 2]
-    near, _ = from_solid(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(radius, 1e-9), 0)
-    if near < margin + dt * reach or solid == GRID:
-        cylinder = touch.pair[k, 6]
-        if solid == BOX:
-            face = box_on_which(touch, k, S, W)
-        points = touch.pair[k, 4]
-        if cylinder == 1:
-            points = RIM
-        for j in range(points):
-            if cylinder == 1:
-                p, rho = rim_point(touch, k, j, S, W), touch.ball[k, 3] * 0
-            else:
-                p, rho = world_point(touch, k, j, W), touch.point[touch.pair[k, 3] + j, 3]
+    S = solid_in_world(touch, k, B)
+    reach = near_enough(touch, k, r, S, dt, margin)
+    count = 0
+    if reach > 0:
+        face = box_on_which(touch, k, S, W) if touch.pair[k, 2] == BOX else 0
+        for j in range(RIM if cylinder else touch.pair[k, 4]):
+            p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
+            rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
             gap, n = from_solid(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
-            n = rotate(S.R, n)
-            if gap < margin + dt * reach:
-                x = sub(p, scale(n, rho))
-                if b > 0:
-                    x = sub(x, scale(n, gap / 2))
+            if gap < reach:
+                n = rotate(S.R, n)
+                x = sub(p, scale(n, rho + gap / 2)) if b > 0 else sub(p, scale(n, rho))
                 closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
                 if gap < margin + dt * maximum(closing, 0):
                     m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap

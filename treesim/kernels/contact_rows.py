@@ -52,6 +52,8 @@ class Rows(NamedTuple):
     first: Any  # (nv,) of each degree of freedom the first row that reaches it, and the one behind the last
     last: Any
     G: Any  # (M, M)
+    unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) those on their way
+    on_way: Any
 
 
 def rows_memory(tree, most, q):
@@ -62,6 +64,7 @@ def rows_memory(tree, most, q):
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:57], body[:, 57:63],
         dof[:, 0:6], dof[:, 6], dof[:, 7], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
+        np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),
     )  # fmt: skip
 
 
@@ -140,18 +143,73 @@ def body_of(tree, k):
     return i
 
 
+def spread_units(tree, r, body):
+    """r.unit = what six unit forces on a body leave at the joints on its way to the base."""
+    for j in range(6):
+        for c in range(6):
+            r.on_way[j, c] = 0.0
+        r.on_way[j, j] = 1.0
+    i = body
+    while i > 0:
+        for j in range(6):
+            f = force_at(r.on_way, j)
+            for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+                z = force_component(f, tree.screw[k])
+                r.unit[k, j] = z
+                f = force_sub(f, force_scale(force_at(r.U, k), z * r.D_inv[k]))
+            put_force(r.on_way, j, force_to_parent(body_transform_at(tree, r.X, i), f))
+        i = tree.parent[i]
+
+
+def combine_units(tree, r, row, body, A):
+    """Z[:, row] += A times what unit forces on the body leave."""
+    i = body
+    while i > 0:
+        reach(tree, r, row, i)
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            z = r.still[k]
+            for c in range(6):
+                z += A[row, c] * r.unit[k, c]
+            r.Z[k, row] += z
+        i = tree.parent[i]
+
+
+def run_of(r, row, n):
+    """The row behind those from `row` on that push the same body."""
+    end = row + 1
+    while end < n and r.dof[end] < 0 and r.body[0, end] == r.body[0, row]:
+        end += 1
+    return end
+
+
+def spread_pairs(tree, r, row, end):
+    """Z of the rows up to `end`, whose first body is the same: many are combined of six unit forces."""
+    a = r.body[0, row]
+    if end - row > 6:
+        spread_units(tree, r, a)
+    for s in range(row, end):
+        if end - row > 6:
+            combine_units(tree, r, s, a, r.A[0])
+        else:
+            spread_force(tree, r, s, a, force_at(r.A[0], s))
+        spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
+
+
 def spread_rows(tree, r, n):
     """Z of the first n rows."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
         for row in range(n):
             r.Z[k, row] = r.still[k]
-    for row in range(n):
+    row = 0
+    while row < n:
+        end = row + 1
         if r.dof[row] < 0:
-            spread_force(tree, r, row, r.body[0, row], force_at(r.A[0], row))
-            spread_force(tree, r, row, r.body[1, row], force_at(r.A[1], row))
+            end = run_of(r, row, n)
+            spread_pairs(tree, r, row, end)
         else:
             spread_joint(tree, r, row, body_of(tree, r.dof[row]), r.dof[row])
+        row = end
 
 
 def gather_rows(tree, r, n):

@@ -268,10 +268,29 @@ def work_of(m, impulse, nc, n, dt):
     return total
 
 
-def remember(m, nc, n, dt, after):
-    """Impulses by slot, limit and joint, for the next step to start from."""
+def clear(after, wrench, told, work):
+    """Nothing has happened yet."""
     for r in range(after.size):
-        after[r] = dt * 0
+        after[r] = 0.0
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            wrench[i, j] = 0.0
+    for k in range(told.size):
+        told[k] = 0.0
+    work[0], work[1] = 0.0, 0.0
+
+
+def moves_freely(m, q, q_free, dt):
+    """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
+    free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0
+    for j in range(m.touch.limits):
+        side, k = m.touch.limit[j, 2], m.touch.limit[j, 1]
+        free = free and limit_gap(m, j, q) >= MARGIN + 2 * maximum(side * (q[k] - q_free[k]), 0)
+    return free
+
+
+def remember(m, nc, n, after):
+    """Impulses by slot, limit and joint, for the next step to start from."""
     for c in range(nc):
         for j in range(3):
             after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
@@ -366,8 +385,9 @@ def find_rows(tree, q, dt, m):
     contacts for which there was no room."""
     place(tree, q, m.rows)
     found = 0
-    if m.touch.pair.shape[0] > 0:
+    if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
+    if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts)
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
@@ -378,14 +398,18 @@ def find_rows(tree, q, dt, m):
     return nc, n, found - nc
 
 
-def rates(tree, v, m, n):
-    """Velocities along the rows: at the start, in the free mean, and at the free end."""
-    move_bodies(tree, m.rows, v)
-    velocities_along(m.rows, n, v, m.start_rate)
-    move_bodies(tree, m.rows, m.mean)
+def rates(tree, v, m, nc, n):
+    """Velocities along the rows: in the free mean, of which m.rows.V are the bodies' velocities, at the free end, and,
+    where something bounces, at the start."""
     velocities_along(m.rows, n, m.mean, m.mean_rate)
     move_bodies(tree, m.rows, m.end)
     velocities_along(m.rows, n, m.end, m.end_rate)
+    bounces = False
+    for c in range(nc):
+        bounces = bounces or m.touch.law[law_of(m, c), 1] > 0
+    if bounces:
+        move_bodies(tree, m.rows, v)
+        velocities_along(m.rows, n, v, m.start_rate)
 
 
 def make_contact_step(solver):
@@ -416,24 +440,23 @@ def make_contact_step(solver):
         told of the step, and by how much the work of the control, and what is lost, change [J]."""
         s = settings_of(tree, settings)
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+        if moves_freely(m, q, q_free, s.dt):
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            clear(after, wrench, told, work)
+            return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, m)
-        for i in range(tree.n_bodies + 1):
-            for j in range(6):
-                wrench[i, j] = s.dt * 0
-        for k in range(TOLD):
-            told[k] = s.dt * 0
-        work[0], work[1], told[5] = s.dt * 0, s.dt * 0, left_out
+        clear(after, wrench, told, work)
+        told[5] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
-            remember(m, nc, n, s.dt, after)
             return FINE
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
+        rates(moved, v, m, nc, n)
         articulate(moved, q, m.rows)
         spread_rows(moved, m.rows, n)
         gather_rows(moved, m.rows, n)
-        rates(moved, v, m, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
         recall(m, nc, n, share, before)
@@ -449,7 +472,7 @@ def make_contact_step(solver):
         relative_velocities(problem, m.impulse, m.sigma)
         told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
         told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
-        remember(m, nc, n, s.dt, after)
+        remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
@@ -460,7 +483,8 @@ def make_contact_step(solver):
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(tree, m, nc, s.dt, wrench)
-        work[1] = changed_energy(tree, q_free, v_free, q_new, v_new, m) - work[0]
+        if scheme[4] > 0:
+            work[1] = changed_energy(tree, q_free, v_free, q_new, v_new, m) - work[0]
         return FINE
 
     return contact_step

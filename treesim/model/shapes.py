@@ -117,7 +117,7 @@ def supports(robot: Tree) -> str:
     notes: tuple[Any, ...] = robot.notes
     lost = [note.message for note in notes if getattr(note, "code", "") in (UNUSABLE, MISSING_MESH)][:MOST_NOTES]
     if not robot.shapes:
-        return "; ".join(["no collision shapes", *lost])
+        return "; ".join(["no collision shapes (no link has a usable <collision>)", *lost])
     kinds = ", ".join(f"{count} {kind}" for kind, count in shape_counts(robot).items())
     number = len(robot.shapes)
     found = f"{number} collision shape{'s' * (number > 1)} ({kinds}) on {listed(shape_links(robot))}"

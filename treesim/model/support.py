@@ -24,7 +24,12 @@ ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
 
 
 class ShapeWarning(UserWarning):
-    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why."""
+    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why.
+
+    Example:
+        >>> issubclass(treesim.ShapeWarning, UserWarning)
+        True
+    """
 
 
 class Candidates(NamedTuple):
@@ -99,8 +104,7 @@ def _what_there_is(robot: Tree) -> str:
     """Why no shape of a robot can be used."""
     if any(shape.body for shape in robot.shapes):
         return f"none of its meshes can be read; it has {supports(robot)}"
-    fixed = ", all on the fixed base" if robot.shapes else ": its links need <collision> elements"
-    return supports(robot) + fixed
+    return supports(robot) + (", all on the fixed base" if robot.shapes else "")
 
 
 def candidate_points(shape: CollisionShape) -> np.ndarray:
