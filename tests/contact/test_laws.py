@@ -202,9 +202,10 @@ def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
         state, report = stepper.step(state)
         kinetic = [float(treesim.energy(robot, s.q, s.v)[0]) for s in (state, unhindered)]
         certificate = float(report.contact.certificate)
-        assert certificate == pytest.approx(kinetic[0] - kinetic[1], abs=1e-11) and certificate <= 1e-12
+        assert certificate == pytest.approx(kinetic[0] - kinetic[1], abs=1e-11)
+        assert certificate <= 1e-12 or surface.stiffness is not None  # a spring gives back what it has taken
         seen += certificate < -1e-6
-    assert seen > 5
+    assert seen > 2
 
 
 def test_a_soft_surface_bounces_as_its_spring_does_whatever_its_restitution():
