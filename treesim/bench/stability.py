@@ -109,12 +109,6 @@ def _ours(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
-<<<<<<< HEAD
-            whole = steps // every * every
-            runs = rollout(passive(robot), q0, v0, steps=whole, dt=dt, every=every, integrator=name, substeps=substeps)
-        return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
-    runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))
-=======
             warnings.simplefilter("ignore", EnergyWarning)
             how: dict[str, Any] = {
                 "dt": dt,
@@ -123,12 +117,11 @@ def _ours(
                 "substeps": substeps,
                 "work": _has_losses(robot),
             }
-            runs = rollout(robot, q0, v0, steps=steps // every * every, **how)
+            runs = rollout(passive(robot), q0, v0, steps=steps // every * every, **how)
         work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
         return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
     shape = len(q0), steps // every
     runs_q, runs_v, work = (np.full((*shape, *n), np.nan) for n in ((robot.nq,), (robot.nv,), ()))
->>>>>>> energy
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
         warnings.simplefilter("ignore", EnergyWarning)
@@ -142,7 +135,7 @@ def _ours(
 
 
 def _has_losses(robot: Tree) -> bool:
-    return bool(robot.damping.any() or robot.friction.any())
+    return bool(robot.damping.any())
 
 
 def passive(robot: Tree) -> World:
@@ -185,10 +178,6 @@ def _judged(
 ) -> Stability:
     """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
     gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
-<<<<<<< HEAD
-    lossy = bool(robot.damping.any()) and engine == OURS
-=======
->>>>>>> energy
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
         if not finite.all():
