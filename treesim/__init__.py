@@ -31,6 +31,7 @@ from .errors import (
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
+from .model.mimic import Mimic
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
@@ -67,6 +68,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "LoopConstraint",
+    "Mimic",
     "ModelError",
     "NonFiniteError",
     "OperationalSpace",

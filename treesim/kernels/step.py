@@ -25,6 +25,7 @@ from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
+from .tied_entry import is_tied, tied_entry
 
 STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
@@ -165,11 +166,14 @@ def label(dynamics):
 @lru_cache(maxsize=64)
 def step_entry(name, dynamics):
     """The entry of one step by the rule of that name, with the forward dynamics of an entry:
-    (ints, reals, settings, q, v, control, q_new, v_new, force, work)."""
+    (ints, reals, settings, q, v, control, q_new, v_new, force, work); of a tied one, a tied one."""
     rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
 
     def memory_for(tree, ints, q):
         return step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        return step_memory(tree, q), forward_memory(tree, ints, followers, ratios, q)
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         """(q, v) at the end of a step, the force that was applied [N m, N], and the work of the control, and of damping
@@ -179,10 +183,12 @@ def step_entry(name, dynamics):
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
     step.__name__ = f"{name}_by_{label(dynamics)}"
-    return entry(
-        step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv", q_new="-> nq",
-        v_new="-> nv", force="-> nv", work="-> 2",
+    tied = is_tied(dynamics)
+    made = entry(
+        step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied, q="nq",
+        v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
@@ -193,14 +199,20 @@ def carried_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
+
     def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    return entry(
-        carried_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv",
-        q_new="-> nq", v_new="-> nv",
+    tied = is_tied(dynamics)
+    made = entry(
+        carried_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
