@@ -25,6 +25,7 @@ from .kernels.step import carried_step_entry, policy_step_entry
 from .kernels.world_step import carried_world_step_entry
 from .memory import check_memory
 from .model.given import checked_progress, positive_number, told, whole_number
+from .model.states import tied_constants
 from .model.tree import Tree
 from .rollout_arguments import check_clock, refuse_non_finite_controls, state_arrays
 from .rollout_files import ResultFiles, read_record
@@ -168,8 +169,9 @@ def rollout(
     count, steps = len(q), u.shape[1]
     every = whole_number("every", every, 1, max(steps, 1))
     shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
-    constants, sizes = (*dynamics.constants(robot), *world.held, settings), (robot.nq, robot.nv)
-    step = (carried_world_step_entry if world.m else carried_step_entry)(rule, type(dynamics).entry)
+    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings)
+    sizes = robot.nq, robot.nv
+    step = (carried_world_step_entry if world.m else carried_step_entry)(rule, dynamics.entry_for(robot))
     piece = None
     if law is not None:
         policy = Policy(law, robot.nq, robot.nv, p.shape[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -183,6 +183,13 @@ class CompiledBackend(Backend):
     ) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
+
+
+def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
+    """Return whether a backend's forward dynamics of a robot are one call of its entry, or of its twin for followers."""
+    if not isinstance(backend, CompiledBackend):
+        return False
+    return backend.runner(robot) is None if robot.coupling is None else backend.serves_followers
 
 
 def chosen_backend(backend: str | DynamicsBackend) -> Any:

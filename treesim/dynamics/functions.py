@@ -93,7 +93,7 @@ def forward_dynamics(
         refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if robot.coupling is not None:
-        solver = for_followers(solver, robot)
+        solver = held_backend(solver, robot)
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
@@ -107,7 +107,7 @@ def forward_dynamics(
     return _copied(qdd, out)
 
 
-def for_followers(solver: Any, robot: Tree) -> Any:
+def held_backend(solver: Any, robot: Tree) -> Any:
     """Return the backend, or where it takes no followers what holds them behind it; for "auto" the one it takes."""
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     return solver if takes_followers(solver) else HeldFollowers(solver)

@@ -80,6 +80,11 @@ class Coupling(NamedTuple):
         G[self.v, self.onto] = self.multiplier
         return G
 
+    def lines(self) -> dict[str, tuple[str, float, float]]:
+        """Return {follower: (leader, multiplier, offset)}."""
+        numbers = self.multiplier.tolist(), self.offset.tolist()
+        return dict(zip(self.names, zip(self.leaders, *numbers, strict=True), strict=True))
+
     def gathered(self, values: np.ndarray, powers: int) -> np.ndarray:
         """Return what acts on y of numbers (n,) that act on the spanning tree's degrees of freedom: |k|^powers times
         the followers', beside the leaders' own."""

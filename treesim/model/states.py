@@ -52,10 +52,17 @@ def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[An
         return entry, constants
     if not serves_followers(entry):
         raise no_followers(robot.name, robot.followers, f"entry {entry.__name__.removesuffix('_states')}")
+    return tied_entry(entry), tied_constants(robot, constants)
+
+
+def tied_constants(robot: Tree, constants: Sequence[Any]) -> Sequence[Any]:
+    """Return an entry's constants as its twin for followers takes them, where the robot has any; see `for_followers`."""
+    if robot.coupling is None:
+        return constants
     ints, reals, *tables = constants
     own = robot.tied_tables
     ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
-    return tied_entry(entry), (ints, reals, *own[2:], *tables)
+    return ints, reals, *own[2:], *tables
 
 
 def declared(
