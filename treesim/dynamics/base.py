@@ -21,7 +21,7 @@ from ..model.pivots import first_massless_dof
 from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Engine
-from .tables import constants_of, kernel_wrenches, on_leaders, rotors_on_leaders
+from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors
 
 NO_FORCES = np.empty(0)
 
@@ -157,7 +157,7 @@ class CompiledBackend(Backend):
             return self.explain(robot, named, gravity, armature)
         whole = {"q": robot.expand(named["q"]), "v": robot.expand_velocity(named["v"])}
         whole["tau"] = on_leaders(robot, named["tau"])
-        return self.explain(robot.spanning, {**named, **whole}, gravity, rotors_on_leaders(robot, armature))
+        return self.explain(robot.spanning, {**named, **whole}, gravity, shared_rotors(robot, armature))
 
     def entry_for(self, robot: Tree) -> Any:
         """Return the entry that serves a robot: its twin for followers, if the robot has any."""
@@ -234,7 +234,7 @@ def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = No
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
     whole = robot.spanning
-    constants = constants_of(whole, None, rotors_on_leaders(robot, armature))
+    constants = constants_of(whole, None, shared_rotors(robot, armature))
     D, H = on_states(pivots_states, whole, constants, {"q": robot.expand(q)}, accepted=NOT_FINITE)
     for pivots, diagonal in zip(D.reshape(-1, whole.nv), H.reshape(-1, whole.nv), strict=True):
         k = first_massless_dof(pivots, diagonal)

@@ -17,7 +17,7 @@ from ..model.quaternions import configuration
 from ..model.states import on_states
 from ..model.tree import Tree
 from .base import CompiledBackend, DynamicsBackend, explain_failure
-from .tables import constants_of, on_leaders, rotors_on_leaders
+from .tables import constants_of, on_leaders, shared_rotors
 
 
 def takes_followers(backend: DynamicsBackend | CompiledBackend) -> bool:
@@ -49,7 +49,7 @@ class HeldFollowers:
         refuse_non_finite(given, arrays)
         whole, state = robot.spanning, (robot.expand(arrays[0]), robot.expand_velocity(arrays[1]))
         forces = on_leaders(robot, arrays[2])
-        rotors = rotors_on_leaders(robot, armature)
+        rotors = shared_rotors(robot, armature)
         free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
         return held(robot, state[0], free, armature)
 
@@ -57,7 +57,7 @@ class HeldFollowers:
 def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None = None) -> np.ndarray:
     """Return the accelerations (..., nv) of a robot with followers at configurations q (..., spanning.nq), from those
     (..., spanning.nv) of its spanning tree; likewise M_y^-1 G' x from M^-1 x."""
-    tied, whole, rotors = robot.coupling, robot.spanning, rotors_on_leaders(robot, armature)
+    tied, whole, rotors = robot.coupling, robot.spanning, shared_rotors(robot, armature)
     assert tied is not None
     constants = (*constants_of(whole, None, rotors), tied.ints, tied.reals)
 

@@ -52,9 +52,11 @@ def _finite(label: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
-def rotors_on_leaders(robot: Tree, armature: ArrayLike | None) -> np.ndarray | None:
-    """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, or None."""
-    return None if armature is None else on_leaders(robot, _finite("armature", armature, robot.nv))
+def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
+    """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, the robot's
+    by default, spread over leaders and followers."""
+    rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
+    return rotors if robot.coupling is None else robot.coupling.shared(rotors)
 
 
 def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from .kinematics import zero_motion
 from .numbers import sqrt
 from .rjk import articulated_quantities, zero_force
 from .spatial import force_add, force_component, force_scale, force_sub, force_to_parent, motion_to_child
-from .tables import body_transform_at, force_at, motion_at, put_force, put_motion
+from .tables import body_transform_at, force_at, motion_at, put_force, put_motion, with_armature
 
 FOLLOWERS = {"followers": "TableOfIntegers", "ratios": "TableOfReals"}  # tables of an entry, behind the robot's
 
@@ -43,6 +43,7 @@ class Followers(NamedTuple):
     kept_v: Any  # (nv,)
     multiplier: Any  # (count,)
     offset: Any
+    share: Any  # (count,) 1 / (1 + number of followers of the same leader)
 
 
 def followers_of(followers, ratios):
@@ -53,6 +54,7 @@ def followers_of(followers, ratios):
         n, nq, nv, followers[3 : 3 + n], followers[3 + n : 3 + 2 * n], followers[3 + 2 * n : 3 + 3 * n],
         followers[3 + 3 * n : 3 + 4 * n], followers[3 + 4 * n : 3 + 5 * n], followers[3 + 5 * n : 3 + 6 * n],
         followers[3 + 6 * n : k], followers[k : k + nq], followers[k + nq : k + nq + nv], ratios[:n], ratios[n : 2 * n],
+        ratios[2 * n : 3 * n],
     )  # fmt: skip
 
 
@@ -138,6 +140,7 @@ class FollowerRows(NamedTuple):
     Z: Any  # (nv, m) what each degree of freedom feels of a row
     G: Any  # (m, m) A H^-1 A', and its factor
     force: Any  # (m,) across the rows
+    rotors: Any  # (nv,) rotor inertias, see `with_shared_rotors`
 
 
 def follower_rows(tree, tied, q):
@@ -147,8 +150,24 @@ def follower_rows(tree, tied, q):
     return FollowerRows(
         body[:, 0:12], body[:, 12:33], body[:, 33:39], dof[:, 0:6], dof[:, 6],
         np.empty((tree.n_bodies + 1, m, 6), q.dtype), np.empty((tree.n_bodies + 1, m), np.int64), dof[:, 7 : 7 + m],
-        np.empty((m, m), q.dtype), np.empty(m, q.dtype),
+        np.empty((m, m), q.dtype), np.empty(m, q.dtype), np.empty(tree.nv, q.dtype),
     )  # fmt: skip
+
+
+def with_shared_rotors(tree, tied, r):
+    """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
+    rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
+    what a step adds to it."""
+    for k in range(tree.nv):
+        r.rotors[k] = tree.armature[k]
+    for b in range(tied.count):
+        r.rotors[tied.leader_v[b]] += tied.multiplier[b] * tied.multiplier[b] * tree.armature[tied.v[b]]
+    for b in range(tied.count):
+        whole = tied.share[b] * r.rotors[tied.leader_v[b]]
+        r.rotors[tied.v[b]] = whole / (tied.multiplier[b] * tied.multiplier[b])
+    for b in range(tied.count):
+        r.rotors[tied.leader_v[b]] -= tied.multiplier[b] * tied.multiplier[b] * r.rotors[tied.v[b]]
+    return with_armature(tree, r.rotors)
 
 
 def start_rows(tree, tied, r):
@@ -247,7 +266,7 @@ def follow_free(tree, followers, ratios, q, free, qdd, rows):
 
 def rows_for(tree, followers, ratios, q):
     """Scratch memory for the rows of followers, of the numbers in q."""
-    return follower_rows(tree, followers_of(followers, ratios), q)
+    return (follower_rows(tree, followers_of(followers, ratios), q),)
 
 
 follow_states = entry(follow_free, rows_for, FOLLOWERS, q="nq", free="nv", qdd="-> nv")

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import followers as between
 from .entry import Array, Origin, Signature, entry, made_entry, memory_of, misfit, parameters_of, state_of
-from .followers import FOLLOWERS, follow, follower_rows, followers_of
+from .followers import FOLLOWERS, follow, follower_rows, followers_of, with_shared_rotors
 from .status import FINE, WRONG_SIZE
 from .tables import tree_tables
 
@@ -44,13 +44,13 @@ def tied_entry(states: Any) -> Callable[..., int]:
     if not serves_followers(states):
         raise TypeError(f"{states.__name__} serves no robots with followers")
     origin: Origin = states.origin
-    name = f"{states.__name__.removesuffix('_states')}_tied"
+    name = f"{states.__name__.removesuffix('_states').removesuffix('_tied')}_tied"  # steps are named after tied dynamics
     signature = origin.signature._replace(tables=FOLLOWERS | origin.signature.tables)
     namespace: dict[str, Any] = {
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "scratch_for": origin.scratch, "np": np,
         **{f"scratch_{k}": x for k, x in enumerate(origin.scratch if isinstance(origin.scratch, tuple) else ())},
         "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "followers_of": followers_of,
-        "follow": follow, "follower_rows": follower_rows, **_between(),
+        "follow": follow, "follower_rows": follower_rows, "with_shared_rotors": with_shared_rotors, **_between(),
     }  # fmt: skip
     made: Any = made_entry(f"{name}_states", _text(f"{name}_states", origin, signature), namespace)
     made.__doc__, made.signature, made.kernel, made.tied = states.__doc__, signature, origin.kernel, True
@@ -85,6 +85,7 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
         *([] if scratch is None else [f"scratch = {scratch}"]),
         *(f"whole_{x.name} = np.empty({_whole_shape(x)}, {number})" for x in changed),
         *([f"rows = follower_rows(tree, tied, {arrays[0].name})"] if origin.follows else []),
+        *(["moved = with_shared_rotors(tree, tied, rows)"] if origin.follows else []),
         "status = FINE",
         "for s in range(count):",
         *(f"    {_expansion(x)}" for x in changed if not x.result),
@@ -105,6 +106,7 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
         one: "\n    ".join([
             f"def {one}(tree, {', '.join(arrays)}, memory):",
             "scratch, tied, rows = memory",
+            "moved = with_shared_rotors(tree, tied, rows)",
             "status = FINE",
             *_work(origin, lambda x: x.name),
             "return status\n",
@@ -115,14 +117,15 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
 def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     """The lines that call the kernel on one state, and hold the followers to their leaders; array: what each one is."""
     wanted, arrays = parameters_of(origin.kernel), origin.signature.arrays
-    given = {"tree": "tree", "scratch": "scratch", **{table: table for table in FOLLOWERS | origin.signature.tables}}
+    tree = "moved" if origin.follows else "tree"
+    given = {"tree": tree, "scratch": "scratch", **{table: table for table in FOLLOWERS | origin.signature.tables}}
     given |= {x.name: array(x) for x in arrays}
     known = [given[parameter] for parameter in wanted if parameter in given]
     call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
     lines = [f"status = max(status, {call})" if origin.tells else call]
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)
-        lines.append(f"follow(tree, tied, {array(arrays[0])}, {followed}, rows)")
+        lines.append(f"follow(moved, tied, {array(arrays[0])}, {followed}, rows)")
     return lines
 
 

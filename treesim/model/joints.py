@@ -19,7 +19,7 @@ from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
 from .frozen import frozen, record
-from .inertia import Placement, unit_vector
+from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
 
 NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero
@@ -150,3 +150,12 @@ class Joint(Shown):
                 f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
             )
         return frozen(unit_vector(axis))
+
+
+def displacement(joint: Joint, position: float) -> Placement:
+    """Return where a revolute or prismatic joint's body is, in the joint's own frame, at a position [rad, m]."""
+    axis = np.asarray(joint.axis)
+    if joint.type == "prismatic":
+        return Placement(translation=position * axis)
+    across = cross_matrix(axis)
+    return Placement(np.eye(3) + np.sin(position) * across + (1 - np.cos(position)) * across @ across)

@@ -92,6 +92,16 @@ class Coupling(NamedTuple):
         np.add.at(total, self.onto, np.abs(self.multiplier) ** powers * values[self.v])
         return total
 
+    def shared(self, values: np.ndarray) -> np.ndarray:
+        """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader and
+        its followers (`kernels.followers.with_shared_rotors`)."""
+        share = self.reals[2 * len(self.names) :]
+        whole = np.empty(self.kept_v.size + self.v.size)
+        whole[self.kept_v] = values
+        whole[self.v] = share * values[self.onto] / self.multiplier**2
+        np.subtract.at(whole, self.kept_v[self.onto], share * values[self.onto])
+        return whole
+
     def limited(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position limits of y: those of the leaders that keep the followers within theirs, all (n_q,)."""
         low, high = lower[self.kept_q], upper[self.kept_q]
@@ -110,7 +120,7 @@ class Coupling(NamedTuple):
 def leader_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:
     """Return the limits of a leader's position that keep its follower within lower ... upper."""
     first, second = (lower - offset) / multiplier, (upper - offset) / multiplier
-    return min(first, second), max(first, second)
+    return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
 
 
 def coupling_of(joints: Sequence[Joint]) -> Coupling | None:
@@ -137,7 +147,7 @@ def coupling_of(joints: Sequence[Joint]) -> Coupling | None:
     return Coupling(
         tuple(lines), tuple(leader for leader, _, _ in lines.values()), frozen(multiplier), frozen(offset),
         frozen(v_start[own], np.int64), frozen(onto, np.int64), frozen(kept_q, np.int64), frozen(kept_v, np.int64),
-        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset])),
+        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, 1 / (1 + np.bincount(onto)[onto])])),
     )  # fmt: skip
 
 
