@@ -10,6 +10,7 @@ from .errors import UnsupportedError
 from .model.given import checked_frames, checked_robot
 from .model.schedule import Schedule
 from .model.tree import Tree
+from .operational.followers import refuse_followers
 from .operational.frames import frame_codes
 from .types import Reference
 
@@ -39,6 +40,7 @@ def schedule(
         161
     """
     robot = checked_robot(robot)
+    refuse_followers(robot, "schedule")
     family = _family(frames)
     chosen = plugins.get(family, method)
     if not _has_schedule(chosen):

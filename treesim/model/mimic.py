@@ -80,6 +80,14 @@ class Coupling(NamedTuple):
         G[self.v, self.onto] = self.multiplier
         return G
 
+    @property
+    def A(self) -> np.ndarray:
+        """(m, n): A v = 0 is v = G yd."""
+        A = np.zeros((self.v.size, self.kept_v.size + self.v.size))
+        A[np.arange(self.v.size), self.v] = 1.0
+        A[np.arange(self.v.size), self.kept_v[self.onto]] = -self.multiplier
+        return A
+
     def lines(self) -> dict[str, tuple[str, float, float]]:
         """Return {follower: (leader, multiplier, offset)}."""
         numbers = self.multiplier.tolist(), self.offset.tolist()

@@ -220,6 +220,18 @@ class Tree(Immutable):
         """The tree in which every joint moves on its own; the tree itself where none follows another."""
         return self if self._spanning is None else self._spanning
 
+    def as_felt(self) -> Tree:
+        """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
+        them (`kernels.followers.with_shared_rotors`); itself where there are none."""
+        if self.coupling is None or not self.armature.any():
+            return self.spanning
+        whole, rotors = self.spanning, self.coupling.shared(self.armature)
+        bodies = [
+            replace(body, joint=replace(body.joint, armature=rotors[whole.v_index[body.joint.name]]))
+            for body in whole.bodies
+        ]
+        return Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+
     @property
     def tied_tables(self) -> tuple[np.ndarray, ...]:
         """The tables that entries take first: the spanning tree's, and behind them those of followers, if any."""

@@ -19,6 +19,7 @@ from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import Reference
+from .followers import refuse_followers
 from .frames import frame_jacobian, frame_tables
 
 
@@ -167,6 +168,7 @@ def sparse_jacobian(
         <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
+    refuse_followers(robot, "sparse_jacobian")
     names = checked_frames(frames)
     bodies, _ = frame_tables(robot, names)
     last = [robot.topology.last_dof[body] for body in bodies for _ in range(6)]

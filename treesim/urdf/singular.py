@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,13 +45,7 @@ def _as_felt(bodies: Sequence[Body]) -> Sequence[Body]:
     """The bodies of the spanning tree, on whose mass matrix dynamics rest, with rotors as these spread them."""
     if not any(body.joint.mimic for body in bodies):
         return bodies
-    tree = Tree("", bodies)
-    assert tree.coupling is not None
-    rotors = tree.coupling.shared(tree.armature)
-    return [
-        replace(body, joint=replace(body.joint, armature=rotors[tree.spanning.v_index[body.joint.name]]))
-        for body in tree.spanning.bodies
-    ]
+    return Tree("", bodies).as_felt().bodies
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
