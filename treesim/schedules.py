@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from . import plugins
 from .errors import UnsupportedError
-from .model.given import checked_frames, checked_robot
+from .model.given import checked_frames, checked_robot, refuse_followers
 from .model.schedule import Schedule
 from .model.tree import Tree
-from .operational.followers import refuse_followers
 from .operational.frames import frame_codes
 from .types import Reference
 

@@ -130,8 +130,8 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
 def _lightest(robot: Tree) -> np.ndarray:
     """The least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
     1 / (M^-1)_kk; 0 where M cannot be inverted."""
-    rng, tables = np.random.default_rng(0), constants_of(robot)
-    entry = mass_matrix_full_states
+    rng, entry = np.random.default_rng(0), mass_matrix_full_states
+    tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.coupling is not None:
         entry, tables = for_followers(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))

@@ -75,8 +75,8 @@ class Trajectory(Shown):
     energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping and friction, up to each
     state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the order of their
     coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which have no
-    coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
-    energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as dt,
+    backend, integrator, base, seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
@@ -154,8 +154,8 @@ class Trajectory(Shown):
     def __getitem__(self, joint: str) -> JointStates:
         if joint in self.followers:
             leader, multiplier, offset = self.followers[joint]
-            q, v, tau = self[leader]
-            return JointStates(multiplier * q + offset, multiplier * v, np.zeros_like(tau))
+            led = self[leader]
+            return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
             raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
         k = self.joint_names.index(joint)
@@ -194,7 +194,8 @@ class Trajectory(Shown):
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
-        work, those of followers behind the other joints' q and v, in units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
+        work, those of followers behind the other joints' q and v, in units as here, with names as in `q_names` and
+        `v_names`. Its `attrs` hold the metadata.
 
         Raises ArgumentError, saying how to install it, if pandas is missing.
         """

@@ -186,7 +186,7 @@ class CompiledBackend(Backend):
 
 
 def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
-    """Return whether a backend's forward dynamics of a robot are one call of its entry, or of its twin for followers."""
+    """Return whether a backend's forward dynamics of a robot are one call of its entry, or its twin for followers."""
     if not isinstance(backend, CompiledBackend):
         return False
     return backend.runner(robot) is None if robot.coupling is None else backend.serves_followers

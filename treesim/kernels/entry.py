@@ -71,12 +71,14 @@ def entry(
 
     arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'"; "-> " before that of a result, " | none" behind that of
     an argument that may be empty, which then has no rows; nv is an axis of motions, nv' one of forces, as the columns
-    of a Jacobian are. sizes: further symbols. tables: what does not depend on the state, by name, with its kind of `annotations`. scratch lays out memory, of the numbers in the first array; it may
-    ask for tree, ints, the tables and the first array by name. The kernel gets it as `scratch`, or, if none of its
-    parameters is called so, as its last ones; of several functions, each gives one of these. tells: whether the kernel
-    returns a status; the worst of all states is returned. expands: whether the kernel is right on the spanning tree of
-    robots with followers where its arrays are expanded and contracted (`tied_entry`); follows: the result, motions
-    that answer forces there, which its rows then bring to those of the robot, "" for none. The entry's name is the kernel's with `_states` behind it.
+    of a Jacobian are. sizes: further symbols. tables: what does not depend on the state, by name, with its kind of
+    `annotations`. scratch lays out memory, of the numbers in the first array; it may ask for tree, ints, the tables and
+    the first array by name. The kernel gets it as `scratch`, or, if none of its parameters is called so, as its last
+    ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
+    states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
+    arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
+    followers' rows then bring to those of the robot; "" for none. The entry's name is the kernel's with `_states`
+    behind it.
     Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
     `entry.one(tree, *arrays, memory)`, which returns a status.
     """
@@ -147,9 +149,7 @@ def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
 def _array(name: str, text: str) -> Array:
     axes = [length.strip() for length in text.removeprefix("-> ").removesuffix(" | none").split(",")]
     dual = tuple(length.endswith("'") for length in axes)
-    return Array(
-        name, tuple(length.rstrip("'") for length in axes), text[:2] == "->", text.endswith("| none"), dual
-    )
+    return Array(name, tuple(length.rstrip("'") for length in axes), text[:2] == "->", text.endswith("| none"), dual)
 
 
 def parameters_of(function: Any) -> list[str]:

@@ -96,7 +96,9 @@ def placements_for(tree, q):
     return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
 
 
-body_poses_states = entry(body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4", expands=True)
+body_poses_states = entry(
+    body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4", expands=True
+)
 
 
 def path_placement(tree, transform, q, body):

@@ -1,4 +1,4 @@
-"""Entries for robots with followers, made from those of their spanning trees: arrays expanded and contracted around them.
+"""Entries for robots with followers, made from those of their spanning trees: arrays are changed around them.
 
 What an entry of `entry` declares, its kernel does on the spanning tree: of each state, q and motions are expanded to
 it, forces are taken to the leaders, and results are contracted or picked; see `followers`. Robots without followers
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import followers as between
-from .entry import Array, Origin, Signature, entry, made_entry, memory_of, misfit, parameters_of, state_of
+from .entry import Array, Origin, Signature, made_entry, memory_of, misfit, parameters_of, state_of
 from .followers import FOLLOWERS, follow, follower_rows, followers_of, with_shared_rotors
 from .status import FINE, WRONG_SIZE
 from .tables import tree_tables
@@ -44,7 +44,9 @@ def tied_entry(states: Any) -> Callable[..., int]:
     if not serves_followers(states):
         raise TypeError(f"{states.__name__} serves no robots with followers")
     origin: Origin = states.origin
-    name = f"{states.__name__.removesuffix('_states').removesuffix('_tied')}_tied"  # steps are named after tied dynamics
+    name = (
+        f"{states.__name__.removesuffix('_states').removesuffix('_tied')}_tied"  # steps are named after tied dynamics
+    )
     signature = origin.signature._replace(tables=FOLLOWERS | origin.signature.tables)
     namespace: dict[str, Any] = {
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "scratch_for": origin.scratch, "np": np,
@@ -70,7 +72,12 @@ def _between() -> dict[str, Any]:
 def _text(name: str, origin: Origin, signature: Signature) -> str:
     """The entry's own text."""
     arrays = signature.arrays
-    kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **signature.tables, **{x.name: "Reals" for x in arrays}}
+    kinds = {
+        "ints": "TableOfIntegers",
+        "reals": "TableOfReals",
+        **signature.tables,
+        **{x.name: "Reals" for x in arrays},
+    }
     count = f"count = {arrays[0].name}.size // ({arrays[0].size})"
     changed = [x for x in arrays if _is_expanded(x)]
     number = f"{arrays[0].name}.dtype"

@@ -101,8 +101,8 @@ class Coupling(NamedTuple):
         return total
 
     def shared(self, values: np.ndarray) -> np.ndarray:
-        """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader and
-        its followers (`kernels.followers.with_shared_rotors`)."""
+        """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader
+        and its followers (`kernels.followers.with_shared_rotors`)."""
         share = self.reals[2 * len(self.names) :]
         whole = np.empty(self.kept_v.size + self.v.size)
         whole[self.kept_v] = values
@@ -183,7 +183,7 @@ def no_followers(robot: str, names: Sequence[str], what: str) -> UnsupportedErro
     told = listed(list(names), limit=3)
     return UnsupportedError(
         f"{what} does not serve joints that follow others, as {told} of {quoted(robot)}: load the robot with "
-        f"mimic='free', or take `robot.spanning`, in which they move on their own"
+        f"mimic='free' (--mimic free), or take `robot.spanning`, in which they move on their own"
     )
 
 
@@ -204,4 +204,5 @@ class Withheld(np.ndarray):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise self.reason
 
-    __getitem__ = __iter__ = __array_function__ = __array_ufunc__ = copy = tobytes = tolist = _refuse  # type: ignore[assignment]
+    __getitem__ = __iter__ = __array_function__ = __array_ufunc__ = _refuse  # type: ignore[assignment]
+    copy = reshape = ravel = view = astype = tobytes = tolist = _refuse  # type: ignore[assignment]

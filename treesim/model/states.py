@@ -45,20 +45,20 @@ def on_states(
     return evaluate(entry, constants, arguments, results, explain, **options)
 
 
-def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Return the entry, and its constants, that do the same for a robot with followers: the spanning tree's tables in
-    the place of the robot's, and those of the followers behind them. Raises UnsupportedError where there is no such entry."""
+    the place of the robot's, and those of the followers behind them. Raises UnsupportedError where there is none."""
     if is_tied(entry):
-        return entry, constants
+        return entry, tuple(constants)
     if not serves_followers(entry):
         raise no_followers(robot.name, robot.followers, f"entry {entry.__name__.removesuffix('_states')}")
     return tied_entry(entry), tied_constants(robot, constants)
 
 
-def tied_constants(robot: Tree, constants: Sequence[Any]) -> Sequence[Any]:
-    """Return an entry's constants as its twin for followers takes them, where the robot has any; see `for_followers`."""
+def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an entry's constants as its twin for followers takes them, where there are any; see `for_followers`."""
     if robot.coupling is None:
-        return constants
+        return tuple(constants)
     ints, reals, *tables = constants
     own = robot.tied_tables
     ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from operator import index
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, html_table, vector
+from ..display import html_table
 from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
-from ..types import ShapeKind
-from .frozen import Immutable, frozen, record
-from .inertia import Inertia, Placement
+from .frozen import Immutable, frozen
 from .joints import Joint
 from .mimic import Coupling, Withheld, coupling_of, no_followers
 from .pack import pack
+from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
 from .states import state_function
 from .topology import Topology
+
+__all__ = ["Body", "Frame", "Tree", "Visual"]
 
 INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -31,86 +31,6 @@ T = TypeVar("T")
 # [rad, m] how far random configurations reach along the coordinates of joints without limits, 1 where nothing is said
 REACH = {"revolute": [np.pi], "continuous": [np.pi], "planar": [1.0, 1.0, np.pi]}
 FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
-
-
-@record(eq=False)
-class Body(Shown):
-    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
-    its own frame (the frame that the joint places).
-
-    Example:
-        >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
-        >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
-        <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
-    """
-
-    name: str
-    parent: int
-    joint: Joint
-    inertia: Inertia = field(default_factory=Inertia)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
-
-    def __repr__(self) -> str:
-        joint = f"{self.joint.type} joint {self.joint.name!r}"
-        return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
-
-
-@record(eq=False)
-class Frame(Shown):
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame.
-
-    Example:
-        >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
-        <Frame 'tip': on body 1 at (0, 0, -1)>
-    """
-
-    name: str
-    body: int
-    placement: Placement = field(default_factory=Placement)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
-
-    def __repr__(self) -> str:
-        return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement)]
-
-
-@record(eq=False)
-class Visual(Shown):
-    """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
-    "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given.
-
-    Example:
-        >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
-        <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
-    """
-
-    body: int
-    placement: Placement
-    kind: ShapeKind
-    size: tuple[float, ...]
-    file: str | None = None
-    color: tuple[float, float, float, float] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
-        object.__setattr__(self, "size", tuple(self.size))
-        object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
-
-    def __repr__(self) -> str:
-        return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
 
 
 class Tree(Immutable):
@@ -207,7 +127,7 @@ class Tree(Immutable):
             setattr(self, label, frozen(tied.gathered(getattr(whole, label), powers)))
         self.nnz = int(np.tril(self.sparsity()).sum())
         self.body_rotations = whole.body_rotations
-        reason = no_followers(self.name, tied.names, "what was called")
+        reason = no_followers(self.name, tied.names, "this")
         self.ints, self.reals = (Withheld.instead_of(table, reason) for table in (whole.ints, whole.reals))
 
     @property
@@ -432,9 +352,7 @@ def _unique(kind: str, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _slices(
-    robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: Coupling | None
-) -> Mapping[str, slice]:
+def _slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: Coupling | None) -> Mapping[str, slice]:
     edges = np.cumsum([0, *sizes]).tolist()
     table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
     led = {} if tied is None else dict(zip(tied.names, tied.leaders, strict=True))
@@ -475,10 +393,3 @@ def _position(label: str, value: Any, size: int) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ArgumentError(f"{label} is not finite: {array.tolist()}")
     return array
-
-
-def _body_number(label: str, value: Any) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise ModelError(f"{label} must be the number of a body, got {value!r}") from None

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.solve import solve_mass_matrix
 from ..engine.call.arguments import coerce, refuse_non_finite
-from ..errors import UnsupportedError
-from ..model.mimic import no_followers
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Reference
@@ -32,7 +30,7 @@ class Answer(NamedTuple):
 
 
 def answer_of(robot: Tree, q: ArrayLike) -> Answer:
-    """Return the answer of a robot with followers at configurations q (..., nq); raises what `solve_mass_matrix` does."""
+    """Return the answer of a robot with followers at configurations q (..., nq); raises as `solve_mass_matrix`."""
     given = configuration(robot, q)
     positions = coerce(given)
     refuse_non_finite([given], [positions])
@@ -56,10 +54,3 @@ def inverse_inertia_by(
     B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.followers)))
     lost = B @ answer.S_inv @ np.swapaxes(B, -1, -2)
     return np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2)
-
-
-def refuse_followers(robot: Tree, what: str) -> None:
-    """Raise UnsupportedError for a robot with followers: `what` does not serve them."""
-    error: UnsupportedError | None = None if robot.coupling is None else no_followers(robot.name, robot.followers, what)
-    if error is not None:
-        raise error

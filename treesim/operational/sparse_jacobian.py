@@ -15,11 +15,10 @@ from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels
-from ..model.given import checked_frames, checked_robot
+from ..model.given import checked_frames, checked_robot, refuse_followers
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import Reference
-from .followers import refuse_followers
 from .frames import frame_jacobian, frame_tables
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES
 from ..model.mimic import Mimic, leader_limits
@@ -109,7 +111,10 @@ def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], fin
     """Add an error for each joint that follows another whose limits, and those of others that follow it, leave no
     position within its own; elements: where joints stand, by name."""
     known = {joint.name: joint for joint in joints}
-    left = {joint.name: (float(joint.lower[0]), float(joint.upper[0])) for joint in joints if joint.nq == 1}  # type: ignore[index]
+    limits = [
+        (joint, *np.asarray([joint.lower, joint.upper], float).ravel().tolist()) for joint in joints if joint.nq == 1
+    ]
+    left = {joint.name: (lower, upper) for joint, lower, upper in limits}
     for joint in joints:
         leader, multiplier, offset = joint, 1.0, 0.0
         while leader.mimic is not None:
