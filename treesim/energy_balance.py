@@ -47,14 +47,28 @@ def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | No
             except NonFiniteError:
                 break
         return Energies(kinetic, potential, np.inf)
-    field = robot.gravity if gravity is None else gravity
-    span, weight = float(np.ptp(potential)), robot.mass * float(np.linalg.norm(field))
-    floor = max(LEAST_HEIGHT * weight, ROUNDING * float(kinetic.max()), np.finfo(float).tiny)
+    return Energies(kinetic, potential, float(in_play(robot, q, v, kinetic, potential, gravity)))
+
+
+def in_play(
+    robot: Tree,
+    q: np.ndarray,
+    v: np.ndarray,
+    kinetic: np.ndarray,
+    potential: np.ndarray,
+    gravity: np.ndarray | None = None,
+    rounding: float = ROUNDING,
+) -> np.ndarray:
+    """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
+    rounding: of kinetic energy."""
+    most = kinetic.max(axis=-1)
+    weight = robot.mass * float(np.linalg.norm(robot.gravity if gravity is None else gravity))
+    floor = np.maximum(max(LEAST_HEIGHT * weight, np.finfo(float).tiny), rounding * most)
     if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and robot.mass > 0:
         carried = specialized_first(momentum, robot, q, v)[..., :3]
         inner = kinetic - (carried * carried).sum(axis=-1) / (2 * robot.mass)
-        return Energies(kinetic, potential, max(float(inner.max()), floor))
-    return Energies(kinetic, potential, max(float(kinetic.max()) + span, floor))
+        return np.maximum(inner.max(axis=-1), floor)
+    return np.maximum(most + np.ptp(potential, axis=-1), floor)
 
 
 def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -75,14 +89,20 @@ def judged(trajectory: Trajectory) -> Trajectory:
     if not abs(error[worst]) > TOLERATED * in_play:
         return trajectory
     made: Any = trajectory.metadata
-    told = (
-        f"the energy is off by {error[worst]:+.3g} J at t = {trajectory.t[worst]:.6g} s, "
-        f"{abs(error[worst]) / in_play:.2g} of the {in_play:.3g} J in play"
-    )
-    remedy = f"take a smaller dt than {made['dt']:g} s" + (
-        "" if made["integrator"] == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
-    )
+    told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(made["dt"], made["integrator"])
     if abs(error[worst]) > NONSENSE * in_play:
         return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
     warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
     return trajectory
+
+
+def off_by(error: float, t: float, in_play: float) -> str:
+    """Return how large an error [J] at a time [s] is, in words."""
+    part = f"{abs(error) / in_play:.2g} of the {in_play:.3g} J in play"
+    return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
+
+
+def remedy_of(dt: float, integrator: str) -> str:
+    """Return what to do about a large error of a run, in words."""
+    other = "" if integrator == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
+    return f"take a smaller dt than {dt:g} s{other}"

@@ -2,19 +2,128 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .engine.call.arguments import Argument, coerce, refuse_non_finite
+from .contact.base import ContactSolver, chosen_solver
+from .dynamics.base import DynamicsBackend
+from .engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from .engine.call.steps import all_finite
-from .errors import ArgumentError
+from .errors import ArgumentError, UnsupportedError
+from .kernels.step import carried_step_entry, counted_step_entry
+from .kernels.world_step import carried_world_step_entry, counted_world_step_entry
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions
+from .model.states import tied_constants
 from .model.tree import Tree
+from .step_code import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
+from .step_settings import StepSettings, substeps_of
+from .stepper import warn_of_friction, warn_of_limits
+from .types import Engine
+from .world import World
 
+# by whether there are rows, and whether the work is counted
+ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
+    (False, False): carried_step_entry,
+    (False, True): counted_step_entry,
+    (True, False): carried_world_step_entry,
+    (True, True): counted_world_step_entry,
+}
 COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 holds no more whole numbers
+
+
+class Method(NamedTuple):
+    """How rollouts are stepped: work: whether it is counted."""
+
+    world: World
+    dt: float
+    integrator: str
+    substeps: int
+    entry: Any
+    constants: tuple[Any, ...]
+    work: bool
+    code: StepCode | None  # of steps with contact, which lanes take without it
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of what is carried from step to step: q, v, and the work, if it is counted."""
+        robot = self.world.robot
+        return (robot.nq, robot.nv, 2) if self.work else (robot.nq, robot.nv)
+
+
+def method_of(
+    world: World,
+    dt: float,
+    integrator: str,
+    backend: str | DynamicsBackend,
+    substeps: int | None,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    work: bool,
+    engine: Engine,
+    contact_solver: str | ContactSolver,
+) -> Method:
+    """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
+    robot = world.robot
+    check_rows(world, integrator)
+    rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
+    warn_of_friction(robot, integrator, stacklevel=4)
+    substeps = substeps_of(robot, rule, dt, substeps)
+    chosen_solver(contact_solver)
+    touching = touches(world, rule)
+    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd, rough=not touching)
+    check_diagonal(dynamics, robot, settings)
+    step_entry = ENTRIES[bool(world.m), bool(work)]
+    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
+    code = None
+    if touching:
+        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, bool(work))
+    entry = step_entry(rule, dynamics.entry_for(robot))
+    return Method(world, dt, integrator, substeps, entry, constants, bool(work), code)
+
+
+class Start(NamedTuple):
+    """Where rollouts start, and what drives them: q (B, nq), v (B, nv), controls u (B, steps, nv), 0 under a policy's
+    law with parameters p (B, k); all of one type of number."""
+
+    number: Any
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    p: np.ndarray
+    law: Callable[..., None] | None
+
+    @property
+    def steps(self) -> int:
+        """How many each of them is carried through."""
+        return self.u.shape[1]
+
+
+def start_of(
+    method: Method,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    controls: ArrayLike | Callable[..., None] | None,
+    parameters: ArrayLike | None,
+    steps: int | None,
+) -> Start:
+    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort."""
+    world = method.world
+    law = controls if callable(controls) else None
+    if law is not None:
+        controls = None
+    elif parameters is not None:
+        raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
+    if controls is not None or law is not None:
+        warn_of_limits(world.robot, stacklevel=4)
+    number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
+    if world.m and number == np.float32:
+        raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
+    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number)
+    return Start(number, world.start(q), v, u, p, law)
 
 
 def state_arrays(

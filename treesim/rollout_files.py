@@ -1,10 +1,11 @@
 """Results of rollouts in files: written under other names, with a record of how far they are, until they are whole.
 
-While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" hold the states, and "<out>_unfinished.json" tells how
-many of them are there: `complete` rollouts, and of the `partial` ones that follow, `records` each. At the end the two
-take their names, and the record goes. What a process that was killed leaves behind is read by
-`treesim.rollouts.read_unfinished`, or as np.load("<out>_q.npy.part", mmap_mode="r")[:complete]; the next run of that
-name replaces it. (When power fails, files hold what the system has written to the disk by then.)
+While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" hold the states, "<out>_work.npy.part" the work, if it is
+counted, and "<out>_unfinished.json" tells how many of them are there: `complete` rollouts, and of the `partial` ones
+that follow, `records` each. At the end they take their names, and the record goes. What a process that was killed
+leaves behind is read by `treesim.rollouts.read_unfinished`, or as
+np.load("<out>_q.npy.part", mmap_mode="r")[:complete]; the next run of that name replaces it. (When power fails, files
+hold what the system has written to the disk by then.)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .files import cannot_write, cleared_up, free_bytes, reserve
 from .rollout_slices import Done
 
 RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
-LABELS = "qv"
+LABELS = ("q", "v", "work")
 
 
 class ResultFiles:
@@ -34,13 +35,15 @@ class ResultFiles:
     def __init__(
         self, out: str | os.PathLike[str], shapes: Sequence[tuple[int, ...]], number: Any, facts: Mapping[str, Any]
     ) -> None:
-        """Make room for arrays of these shapes, q's and v's; facts: plain values for the record, of what they hold.
+        """Make room for arrays of these shapes, q's, v's, and those of the work, if it is counted; facts: plain values
+        for the record, of what they hold.
 
         Raises ArgumentError naming the file that cannot be written, with the bytes that it needs and those that are
         free, or that another run is writing.
         """
-        self.paths = result_paths(out)
-        for path in self.paths:
+        every = result_paths(out)
+        self.paths, self._others = every[: len(shapes)], every[len(shapes) :]
+        for path in every:
             _refuse_folder(path)
         self._parts = [_part(path) for path in self.paths]
         self._facts = {**facts, "dtype": np.dtype(number).name, "shapes": [list(shape) for shape in shapes]}
@@ -53,7 +56,7 @@ class ResultFiles:
 
     def _new_arrays(self, shapes: Sequence[tuple[int, ...]], number: Any) -> list[np.ndarray]:
         self._record.truncate(0)  # what it tells is of files that go
-        for part in self._parts:
+        for part in (*self._parts, *map(_part, self._others)):
             _removed(part)
         self.tell(Done())  # its room, too, is taken before anything is computed
         for path, part, shape in zip(self.paths, self._parts, shapes, strict=True):
@@ -73,7 +76,8 @@ class ResultFiles:
         """Give the files their names, and return them, mapped. Never leaves files of two runs side by side."""
         self.arrays = []  # some systems rename no file that is mapped
         try:
-            _removed(self.paths[1])
+            for path in (*self.paths[1:], *self._others):
+                _removed(path)
             for part, path in zip(self._parts, self.paths, strict=True):
                 os.replace(part, path)
         except OSError as error:
@@ -85,7 +89,7 @@ class ResultFiles:
         """Leave the files unfinished; return where they are and how to read them."""
         self._record.close()
         return (
-            f"what is done is in {self._parts[0]} and {self._parts[1]}, and {self._record.name} tells how far they "
+            f"what is done is in {' and '.join(map(str, self._parts))}, and {self._record.name} tells how far they "
             f"are: treesim.rollouts.read_unfinished reads them"
         )
 
@@ -104,7 +108,7 @@ class ResultFiles:
 
 
 def result_paths(out: str | os.PathLike[str]) -> list[Path]:
-    """Return the names of finished files: q's and v's."""
+    """Return the names of finished files: q's, v's, and the work's, which need not be there."""
     return [Path(f"{os.fspath(out)}_{label}.npy") for label in LABELS]
 
 
@@ -121,8 +125,8 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
     path = record_path(out)
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        arrays = [_mapped(_part(name), "r") for name in result_paths(out)]
         shapes = [tuple(shape) for shape in record["shapes"]]
+        arrays = [_mapped(_part(name), "r") for name in result_paths(out)[: len(shapes)]]
         if [x.shape for x in arrays] != shapes or not {"dt", "every", *Done._fields} <= record.keys():
             raise ValueError("it does not fit the files beside it")
     except OSError as error:

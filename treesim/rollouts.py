@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,27 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .contact.base import ContactSolver
 from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend
-from .engine.call.arguments import Shape, check_out, precision
-from .engine.call.buffer_pool import empty
 from .engine.call.evaluate import check_engine
 from .engine.call.steps import Piece, under_controls, under_policy
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, UnsupportedError, keep_with
-from .kernels.step import carried_step_entry, policy_step_entry
-from .kernels.world_step import carried_world_step_entry
-from .memory import check_memory
-from .model.given import checked_progress, positive_number, told, whole_number
-from .model.states import tied_constants
+from .errors import ArgumentError, keep_with
+from .kernels.step import policy_step_entry
+from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
-from .rollout_arguments import check_clock, refuse_non_finite_controls, state_arrays
-from .rollout_files import ResultFiles, read_record
+from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
+from .rollout_contact import under_contact
+from .rollout_energy import balance, total_energy, warn_of_errors
+from .rollout_files import read_record
+from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
-from .step_code import check_diagonal, check_rows, compiled_rule, forward_kernel
-from .step_settings import StepSettings, substeps_of
-from .stepper import warn_of_friction, warn_of_limits
 from .types import Engine
 from .world import World, as_world
 
@@ -56,13 +51,18 @@ class Rollouts(Shown):
     done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
     early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
     the last of them lack is NaN.
-    q and v are memory-mapped files, or the caller's arrays, when they were asked for.
+    work (B, K, 2): that of the controls, and of damping and friction, from the start to each recorded state [J]; None
+    if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None without work. robot: whose
+    states these are, None if they were read from files.
+    q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
 
     Example:
         >>> robot = treesim.load("ur5")
-        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), steps=20, every=5)
+        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), np.full((20, 6), 5.0), every=5, work=True)
         >>> runs.q.shape, runs.t
         ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
+        >>> bool(abs(runs.energy_error).max() < 1e-4 * runs.work[..., 0].max())
+        True
     """
 
     t: np.ndarray
@@ -71,6 +71,29 @@ class Rollouts(Shown):
     diverged: np.ndarray
     done: np.ndarray
     stopped: str | None = None
+    work: np.ndarray | None = None
+    robot: Tree | None = None
+    energy_at_start: np.ndarray | None = None
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy (B, K) of the recorded states, in double precision [J]; NaN where there is no
+        finite state. Raises ArgumentError for rollouts read from files without the robot. Cost O(N) each, when asked
+        for."""
+        if self.robot is None:
+            raise ArgumentError("energies need the robot: give it to read_unfinished")
+        return total_energy(self.robot, self.q, self.v)
+
+    @property
+    def energy_error(self) -> np.ndarray:
+        """The integrator's error (B, K): the change of energy since the start less the work that was done [J]; NaN
+        where there is no finite state. Raises ArgumentError where the work, or the energy at the start, is not known.
+        Cost O(N) each, when asked for."""
+        if self.work is None:
+            raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
+        if self.energy_at_start is None:
+            raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
+        return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
@@ -83,7 +106,8 @@ class Rollouts(Shown):
         diverged = np.flatnonzero(self.diverged >= 0)
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
-        return [*arrays(self, "t", "q", "v"), *endings]
+        work = [] if self.work is None else ["work"]
+        return [*arrays(self, "t", "q", "v", *work), *endings]
 
 
 def rollout(
@@ -96,7 +120,7 @@ def rollout(
     kp: ArrayLike = 0.0,
     kd: ArrayLike = 0.0,
     every: int = 1,
-    out: str | os.PathLike[str] | tuple[np.ndarray, np.ndarray] | None = None,
+    out: str | os.PathLike[str] | tuple[np.ndarray, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
     engine: Engine = "auto",
     parameters: ArrayLike | None = None,
@@ -104,10 +128,12 @@ def rollout(
     backend: str | DynamicsBackend = "aba",
     integrator: str = "implicit_midpoint",
     substeps: int | None = None,
+    work: bool = False,
+    contact_solver: str | ContactSolver = "pgs",
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
-    robot: a tree, or a World, which also holds frames and closes loops, in float64. q0 (B, nq) or (nq,), v0 (B, nv) or
+    robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq) or (nq,), v0 (B, nv) or
     (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv): forces of the degrees of
     freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their coordinates [rad, m], tracked
     by kp (target - q) - kd v within the effort limits; None is no
@@ -118,14 +144,19 @@ def rollout(
     treesim.kernels.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
     controls. dt: step [s]. out: arrays
     (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
-    written to "<out>_q.npy" and "<out>_v.npy", which may be larger than memory. Until they are complete they
-    have temporary names, then replace files of these names; `read_unfinished` reads those of a killed process.
+    written to "<out>_q.npy" and "<out>_v.npy", the work to "<out>_work.npy", which may be larger than memory. Until
+    they are complete they have temporary names, then replace files of these names; `read_unfinished` reads those of a
+    killed process.
     progress(done, total) is called with the numbers of rollouts done, and in all.
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
-    backend, integrator, substeps: as in `treesim.Stepper`, whose step it is. Joint damping, Coulomb friction
+    backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, Coulomb friction
     and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are the robot's.
+    work: whether to count the work of controls, and of damping and friction, inside the steps, and to hold the energy
+    of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
+    are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
+    three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
@@ -142,56 +173,50 @@ def rollout(
         <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     world = as_world(robot)
-    robot = world.robot
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
-    dt = positive_number("dt", dt)
-    check_rows(world, integrator)
-    rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
-    warn_of_friction(robot, integrator, stacklevel=3)
-    substeps = substeps_of(robot, rule, dt, substeps)
-    made = StepSettings.of(robot, rule, dt / substeps, kp, kd)
-    check_diagonal(dynamics, robot, made)
-    settings = made.table
-    law = controls if callable(controls) else None
-    if law is not None:
-        controls = None
-    elif parameters is not None:
-        raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
-    if controls is not None or law is not None:
-        warn_of_limits(robot, stacklevel=3)
-    number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
-    if world.m and number == np.float32:
-        raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
-    q, v, u, p = state_arrays(robot, q0, v0, controls, parameters, steps, number)
-    q = world.start(q)
-    count, steps = len(q), u.shape[1]
-    every = whole_number("every", every, 1, max(steps, 1))
-    shapes = [(count, steps // every, n) for n in (robot.nq, robot.nv)]
-    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings)
-    sizes = robot.nq, robot.nv
-    step = (carried_world_step_entry if world.m else carried_step_entry)(rule, dynamics.entry_for(robot))
-    piece = None
-    if law is not None:
-        policy = Policy(law, robot.nq, robot.nv, p.shape[1])
-        check_clock(steps, number)
-        if count and steps and robot.nv:
-            entries = step, policy_step_entry(step)
-            piece = under_policy(entries, constants, sizes, policy, p, dt, number, engine, substeps)
-    else:
-        refuse_non_finite_controls(u[:, steps - steps % every :], u)  # the last steps leave no record
-        if count and steps and robot.nv:
-            piece = under_controls(step, constants, sizes, u, number, engine, substeps)
-    results = _Results(out, shapes, number, (q, v, u, p), {"dt": dt, "every": every})
+    method = method_of(world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver)
+    start = start_of(method, q0, v0, controls, parameters, steps)
+    every = whole_number("every", every, 1, max(start.steps, 1))
+    piece = _piece(method, start, every, engine)
+    count, records = len(start.q), start.steps // every
+    shapes = [(count, records, n) for n in method.sizes]
+    results = Results(
+        out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
+    )
     with use_threads(threads):
-        return _run(robot, piece, (q, v), u, results, progress)
+        return _run(method, piece, start, results, progress)
 
 
-def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:
+def _piece(method: Method, start: Start, every: int, engine: str) -> Piece | None:
+    """What carries rollouts through steps; None where nothing moves."""
+    robot, number, u = method.world.robot, start.number, start.u
+    moves = bool(len(start.q) and start.steps and robot.nv)
+    if start.law is None:
+        refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
+        if not moves:
+            return None
+        if method.code is not None:
+            return under_contact(method, start, None, engine)
+        return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
+    policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
+    check_clock(start.steps, number)
+    if not moves:
+        return None
+    if method.code is not None:
+        return under_contact(method, start, policy, engine)
+    entries = method.entry, policy_step_entry(method.entry)
+    return under_policy(
+        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps
+    )
+
+
+def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> Rollouts:
     """Return what a run of `rollout(..., out=out)` has done that was killed or stopped, or is still at work.
 
-    q and v are mapped from the files, which cannot be written to through them; `diverged` is looked for in all of them.
+    q, v and the work, if it was counted, are mapped from the files, which cannot be written to through them; `diverged`
+    is looked for in all of them. robot: the tree whose states they are, for their energy.
     Raises ArgumentError where there are no unfinished files of that name.
 
     Example:
@@ -203,88 +228,26 @@ def read_unfinished(out: str | os.PathLike[str]) -> Rollouts:
     record, arrays = read_record(out)
     done = Done(*(record[label] for label in Done._fields))
     t = _times(record["dt"], record["every"], arrays[0].shape[1])
-    t, q, v, counts = _begun(done, arrays, t)
-    return Rollouts(t, q, v, _diverged(q, v, counts), counts, "unfinished")
-
-
-class _Results:
-    """Where q and v of all rollouts go: fresh memory, the caller's arrays, or files."""
-
-    def __init__(
-        self, out: Any, shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray], facts: dict[str, Any]
-    ) -> None:
-        self.facts = facts
-        self.files: ResultFiles | None = None
-        if out is None:
-            self.arrays = _fresh(shapes, number)
-        elif isinstance(out, str | os.PathLike):
-            self.files = ResultFiles(out, shapes, number, facts)
-            self.arrays = self.files.arrays
-        elif isinstance(out, tuple | list) and len(out) == 2:
-            self.arrays = _given(out, shapes, number, arguments)
-        else:
-            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {told(out)}")
-
-    def tell(self, done: Done) -> None:
-        """So much is done, and in its place."""
-        if self.files is not None:
-            self.files.tell(done)
-
-    def finish(self) -> None:
-        """All is done."""
-        if self.files is not None:
-            self.arrays = self.files.finish()
-
-    def leave(self, done: Done) -> str:
-        """No more will be done: return where what is done is found, where that is in files."""
-        if self.files is None:
-            return ""
-        if done == Done():
-            self.files.remove()
-            return ""
-        return f"; {self.files.leave()}"
-
-
-def _fresh(shapes: Sequence[Shape], number: Any) -> list[np.ndarray]:
-    needed = sum(math.prod(shape) for shape in shapes) * np.dtype(number).itemsize
-    count, records, _ = shapes[0]
-    check_memory(
-        needed + 8 * (count + records),
-        f"{count} rollouts of {records} recorded steps",
-        "record fewer with every=, or name files with out=",
-    )
-    return [empty(shape, number) for shape in shapes]
-
-
-def _given(
-    out: Sequence[Any], shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    """The caller's arrays, which nothing else may lie in."""
-    arrays = [check_out(x, shape, number) for x, shape in zip(out, shapes, strict=True)]
-    for k, x in enumerate(arrays):
-        others = [*arguments, *arrays[:k]]
-        if not x.flags.aligned or any(np.may_share_memory(x, other) for other in others):
-            raise ArgumentError(f"out[{k}] must be aligned in memory, and share none with another argument")
-    return arrays
+    t, (q, v, *work), counts = _begun(done, arrays, t)
+    return Rollouts(t, q, v, _diverged(q, v, counts), counts, "unfinished", next(iter(work), None), robot)
 
 
 def _run(
-    robot: Tree,
+    method: Method,
     piece: Piece | None,
-    states: tuple[np.ndarray, np.ndarray],
-    controls: np.ndarray,
-    results: _Results,
+    start: Start,
+    results: Results,
     progress: Callable[[int, int], None] | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
-    count, records, _ = results.arrays[0].shape
+    count, records = results.arrays[0].shape[:2]
     t = _times(**results.facts, records=records)
     done, finite = Done(), True
     try:
-        for part in _slices(piece, states, results, robot.nv):
+        for part in _slices(piece, start, results):
             if not part.finite:
                 finite = False
-                refuse_non_finite_controls(controls[part.rows, part.steps], controls)
+                refuse_non_finite_controls(start.u[part.rows, part.steps], start.u)
             before, done = done, part.done
             results.tell(done)
             if progress is not None and done.complete > before.complete:
@@ -292,63 +255,73 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        outcome = _outcome(robot, *_begun(done, results.arrays, t), stopped="interrupted")
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), stopped="interrupted")
         _warn_of_stop(outcome, done, count, ending)
         return outcome
     except Exception as error:
         ending = results.leave(done)
-        outcome = _outcome(robot, *_begun(done, results.arrays, t), stopped=f"{type(error).__name__}: {error}")
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), stopped=f"{type(error).__name__}: {error}")
         keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    counts = np.full(count, records)
-    q, v = results.arrays
-    if finite:
-        return Rollouts(t, q, v, np.full(count, -1), counts)
-    return _outcome(robot, t, q, v, counts)
+    return _outcome(method, start, t, results.arrays, np.full(count, records), finite=finite)
 
 
-def _slices(piece: Piece | None, states: Sequence[np.ndarray], results: _Results, nv: int) -> Iterator[Slice]:
-    q, v = results.arrays
-    count, records, _ = q.shape
+def _slices(piece: Piece | None, start: Start, results: Results) -> Iterator[Slice]:
+    arrays = results.arrays
+    count, records = arrays[0].shape[:2]
     if piece is None or not records:  # nothing that moves, or nothing to record
+        for done in arrays[2:]:
+            done[...] = 0
         if count:
             yield Slice(slice(0, count), slice(0, 0), True, Done(count))
         return
-    most = max(1, CHUNK_BYTES // (records * (q.shape[2] + v.shape[2]) * q.itemsize))
-    yield from slices(piece, states, results.arrays, results.facts["every"], most, Pace(nv))
+    most = max(1, CHUNK_BYTES // (records * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
+    none_done = [np.broadcast_to(np.zeros((1, x.shape[2]), x.dtype), (count, x.shape[2])) for x in arrays[2:]]
+    states = [start.q, start.v, *none_done]
+    yield from slices(piece, states, arrays, results.facts["every"], most, Pace(start.v.shape[1]))
 
 
 def _times(dt: float, every: int, records: int) -> np.ndarray:
     return dt * every * np.arange(1, records + 1)
 
 
-def _begun(
-    done: Done, arrays: Sequence[np.ndarray], t: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """t, q, v and how many records there are, of the rollouts that were begun."""
+def _begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """t, q, v, the work, if it is counted, and how many records there are, of the rollouts that were begun."""
     records = len(t)
     if not done.records:
         done = Done(done.complete)
     if not done.complete and done.partial:
         records = done.records
     end = done.complete + done.partial
-    q, v = (x[:end, :records] for x in arrays)
-    for x in (q, v):
+    begun = [x[:end, :records] for x in arrays]
+    for x in begun:
         if done.partial and done.records < records and x.flags.writeable:
             x[done.complete :, done.records :] = np.nan
     counts = np.full(end, records)
     counts[done.complete :] = min(done.records, records)
-    return t[:records], q, v, counts
+    return t[:records], begun, counts
 
 
 def _outcome(
-    robot: Tree, t: np.ndarray, q: np.ndarray, v: np.ndarray, done: np.ndarray, stopped: str | None = None
+    method: Method,
+    start: Start,
+    t: np.ndarray,
+    arrays: Sequence[np.ndarray],
+    done: np.ndarray,
+    stopped: str | None = None,
+    finite: bool = False,
 ) -> Rollouts:
-    """Looks for states that are not finite, and warns of them."""
-    diverged = _diverged(q, v, done)
+    """The rollouts; looks for states that are not finite, unless there are none, and warns of them, and of energies
+    that the work does not account for."""
+    robot, (q, v, *work) = method.world.robot, arrays
+    diverged = np.full(len(q), -1) if finite else _diverged(q, v, done)
     if (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
-    return Rollouts(t, q, v, diverged, done, stopped)
+    if not work:
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot)
+    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
+    warn_of_errors(found, t, method.dt, method.integrator, stacklevel=5)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start)
 
 
 def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from . import plugins
+from .contact.base import ContactSolver
+from .contact.stage import SHARE, ContactStage
 from .dynamics.auto import Auto
 from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
 from .dynamics.functions import held_backend
@@ -41,6 +43,8 @@ class StepCode:
         gravity: np.ndarray | None,
         settings: StepSettings,
         engine: Engine,
+        contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
     ) -> None:
         self.world = world
         self.robot = robot = world.robot
@@ -61,18 +65,62 @@ class StepCode:
             self.call = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+        self.stage: ContactStage | None = None
+        if touches(world, rule):
+            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            self._free, self.call = self.call, self._call_with_contact
+
+    def _call_with_contact(self, *arrays: Any) -> int:
+        """One state: the free step, then what contact makes of it."""
+        return self.with_contact(self._free, *arrays)
+
+    def with_contact(self, free: Callable[..., int], *arrays: Any) -> int:
+        """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
+        are not finite stay as they are. Returns the worst status, or BAD_LAYOUT, having done nothing."""
+        assert self.stage is not None
+        q, v, control, q_new, v_new, force, work, *rows = arrays
+        held, (before, *given) = rows[:-4], rows[-4:]
+        q_free, v_free, change = np.empty_like(q_new), np.empty_like(v_new), np.zeros_like(work)
+        status = free(q, v, control, q_free, v_free, force, work, *held)
+        if status == BAD_LAYOUT:
+            return status
+        inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
+        good = True if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        if np.all(good):
+            status = max(status, self.stage.run(*inputs, *results))
+        else:
+            q_new[...], v_new[...] = q_free, v_free
+            for x in given:
+                x[...] = 0.0
+            self._touch_some(good, inputs, results)
+        work += change
+        return status
+
+    def _touch_some(self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...]) -> None:
+        """What contact makes of those states of a batch that are `good`."""
+        assert self.stage is not None
+        if np.any(good):
+            part = [x[good] for x in results]
+            self.stage.run(*(x[good] for x in inputs), *part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
 
     def _first_call(self, *arrays: Any) -> int:
         """Let the code be found, and call it without a detour from then on."""
         assert self.bound is not None
         status = self.bound.call(*arrays)
-        self.call = self.bound.call
+        if self.stage is None:
+            self.call = self.bound.call
+        else:
+            self._free = self.bound.call
         return status
 
     def row_results(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot."""
+        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot. Behind it,
+        where there is contact: the impulses of the step before, 0, and what the stage of contact gives."""
         m = self.world.m
-        return (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+        held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+        return held if self.stage is None else (*held, *self.stage.memory(batch))
 
     def run(self, *arrays: np.ndarray) -> int:
         """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
@@ -81,8 +129,14 @@ class StepCode:
             status = self.call(*arrays)
             # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+        if self.stage is not None:
+            return self.with_contact(self._run_batch, *arrays)
+        return self._run_batch(*arrays)
+
+    def _run_batch(self, *arrays: np.ndarray) -> int:
+        """The free step of a batch."""
         if self.bound is None:
-            return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
+            return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
         status = self.bound.batch(*arrays)
         if status != BAD_LAYOUT:
             return status
@@ -91,7 +145,9 @@ class StepCode:
     def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
         robot = self.robot
-        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *self.row_results()
+        m = self.world.m
+        rows = (np.empty(m), np.empty(m)) if m else ()
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *rows
         try:
             with np.errstate(all="ignore"):
                 self._interpreted(q, v, control, *results)
@@ -164,6 +220,16 @@ class StepCode:
         if not np.isfinite(diagonal).all():
             joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def touches(world: World, rule: str) -> bool:
+    """Return whether steps by a rule have a stage of contact. Raises UnsupportedError for a rule that knows none, where
+    the world has a ground; joint limits and friction are then left out."""
+    if rule in SHARE:
+        return world.touching.active
+    if world.ground:
+        raise UnsupportedError(f"integrator {rule!r} knows no contact: take {' or '.join(map(repr, SHARE))}")
+    return False
 
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:

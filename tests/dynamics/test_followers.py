@@ -128,7 +128,7 @@ def test_joints_without_inertia_are_named():
 
 def test_states_of_the_spanning_tree_are_refused():
     robot = coupled(1)
-    q, v, tau, _ = state(robot)
+    q, v, _, _ = state(robot)
     Q, V = robot.expand(q), robot.expand_velocity(v)
     for call in (
         lambda: treesim.forward_dynamics(robot, Q, V, V),
@@ -149,7 +149,7 @@ def test_quaternions_behind_followers_are_checked():
     assert residual(robot, treesim.forward_dynamics(robot, q, v, tau), q, v, tau) < EXACT
     q[robot.q_index["ball"]] *= 1.1
     for states in (q, np.tile(q, (100, 1))):
-        with pytest.raises(treesim.ArgumentError, match="quaternion of joint 'ball' has length 1.1"):
+        with pytest.raises(treesim.ArgumentError, match=r"quaternion of joint 'ball' has length 1.1"):
             treesim.forward_dynamics(robot, states, v, tau)
 
 

@@ -104,7 +104,7 @@ def test_rotors_are_shared_without_a_change_of_the_whole():
 def test_the_mass_matrix_may_differ_from_zero_where_the_pattern_says():
     for seed in range(8):
         robot = coupled(seed)
-        q, v, _, _ = state(robot)
+        q = state(robot)[0]
         M = treesim.mass_matrix(robot, q)
         assert not M[~robot.sparsity()].any() and robot.nnz == np.tril(robot.sparsity()).sum()
         packed = treesim.mass_matrix(robot, q, packed=True)
@@ -121,7 +121,7 @@ def test_copies_and_pickles_follow():
 def test_tables_are_withheld_from_what_does_not_know_of_followers():
     for table in (HAND.ints, HAND.reals):
         for read in (lambda x: x[0], np.sum, list, lambda x: x + 1, lambda x: x.copy()):
-            with pytest.raises(UnsupportedError, match="'b', 'c' of 'hand'.*mimic='free'"):
+            with pytest.raises(UnsupportedError, match=r"'b', 'c' of 'hand'.*mimic='free'"):
                 read(table)
     with pytest.raises(UnsupportedError, match="dof_parent"):
         _ = HAND.dof_parent

@@ -28,7 +28,9 @@ def test_jacobians_are_those_of_the_spanning_tree(reference):
     expected = treesim.frame_acceleration(whole, Q, V, ROBOT.expand_velocity(a), FRAMES[0], reference)
     np.testing.assert_allclose(treesim.frame_acceleration(ROBOT, q, v, a, FRAMES[0], reference), expected, atol=1e-12)
     np.testing.assert_allclose(treesim.body_poses(ROBOT, q), treesim.body_poses(whole, Q), atol=1e-15)
-    np.testing.assert_allclose(treesim.frame_pose(ROBOT, q, "body_3"), treesim.frame_pose(whole, Q, "body_3"), atol=1e-15)
+    np.testing.assert_allclose(
+        treesim.frame_pose(ROBOT, q, "body_3"), treesim.frame_pose(whole, Q, "body_3"), atol=1e-15
+    )
     momentum = ROBOT.mass * treesim.center_of_mass_jacobian(ROBOT, q) @ v
     np.testing.assert_allclose(momentum, treesim.momentum(ROBOT, q, v)[:3], atol=1e-12)
 

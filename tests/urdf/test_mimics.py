@@ -47,7 +47,9 @@ def test_followers_follow(with_followers, noted):
 
 def test_what_comes_out_comes_back(with_followers):
     limits = '<limit lower="-0.9" upper="3" effort="4" velocity="1"/>'
-    tree = load(with_followers(b=[mimic(multiplier=-0.1, offset=0.1) + limits, "revolute"], c=[mimic("b", multiplier=3)]))
+    tree = load(
+        with_followers(b=[mimic(multiplier=-0.1, offset=0.1) + limits, "revolute"], c=[mimic("b", multiplier=3)])
+    )
     again = load(to_urdf(tree))
     assert again.coupling.lines() == tree.coupling.lines()
     for x, y in zip(again.tied_tables, tree.tied_tables, strict=True):

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError
+from ..model.shapes import shape_counts, shape_links, supports
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
 from .sparsity import picture
 
@@ -64,6 +65,8 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "mass_matrix_nonzeros": int(robot.sparsity().sum()),
         "body_names": robot.body_names,
         "frame_names": robot.frame_names,
+        "shapes": shape_counts(robot),
+        "shape_links": shape_links(robot),
         "joints": [_joint_facts(robot, name) for name in robot.q_index],
         "followers": [_follower_facts(robot, name) for name in robot.followers],
         "notes": [str(note) for note in robot.notes],
@@ -105,6 +108,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("bodies N, joints", f"{robot.n_bodies}"),
         ("nq, nv", f"{robot.nq}, {robot.nv}"),
         ("frames", f"{len(robot.frame_names)}"),
+        ("touches with", supports(robot)),
         ("mass", _mass_text(robot.mass, facts["fixed_mass"])),
         ("depth", f"{facts['depth']} joints from the base to the farthest body"),
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),

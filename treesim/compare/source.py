@@ -48,7 +48,7 @@ def canonical(robot: Tree) -> str:
     """Return the robot's bodies as a URDF with principal inertias and unit axes: no engine has to round anything."""
     from ..urdf import to_urdf
 
-    return to_urdf(robot, principal=True)
+    return to_urdf(robot, principal=True, shapes=False)
 
 
 def without_losses(robot: Tree) -> Tree:

@@ -87,6 +87,12 @@ def actuate(tree, s, q, v, control, force):
             force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort[k])
 
 
+def gains(s, force, k):
+    """kp and kd of a joint, 0 where its force is saturated."""
+    unsaturated = less(absolute(force[k]), s.effort[k])
+    return s.kp[k] * unsaturated, s.kd[k] * unsaturated
+
+
 def resist(tree, s, v, force, m):
     """The right-hand side and the diagonal of a step's equation: the force less what resists motion at v, and what
     that, and the gains, add to M.
@@ -95,21 +101,23 @@ def resist(tree, s, v, force, m):
     not take inertia away.
     """
     for k in range(tree.nv):
-        lead, unsaturated = s.dt * s.theta[k], less(absolute(force[k]), s.effort[k])
-        kp, kd = s.kp[k] * unsaturated, s.kd[k] * unsaturated
+        lead = s.dt * s.theta[k]
+        kp, kd = gains(s, force, k)
         m.resistance[k] = s.damping[k] + s.friction[k] / maximum(absolute(v[k]), STICKING_SPEED)
         m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
         m.diagonal[k] = m.added[k] + tree.armature[k]
         m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
 
 
-def put_work(tree, s, v, mean, m, work):
-    """work = that of the control, and that of damping and friction, at the mean velocity of the step [J]."""
+def put_work(tree, s, v, force, mean, m, work):
+    """work = that of the control, force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd, and of damping and
+    friction, both at the mean velocity of the step [J]."""
     done, lost = s.dt * 0, s.dt * 0
     for k in range(tree.nv):
-        resisting = m.resistance[k] * v[k] + s.dt * s.theta[k] * maximum(m.resistance[k], 0) * m.qdd[k]
-        done += (m.tau[k] - m.added[k] * m.qdd[k] + resisting) * mean[k]
-        lost -= resisting * mean[k]
+        lead = s.dt * s.theta[k]
+        kp, kd = gains(s, force, k)
+        done += (force[k] - lead * (kp * v[k] + (kd + lead * kp) * m.qdd[k])) * mean[k]
+        lost -= m.resistance[k] * (v[k] * mean[k]) + lead * maximum(m.resistance[k], 0) * (m.qdd[k] * mean[k])
     work[0], work[1] = s.dt * done, s.dt * lost
 
 
@@ -121,7 +129,7 @@ def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, me
     semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
     for k in range(tree.nv):
         m.mean[k] = v[k] + s.dt / 2 * m.qdd[k]
-    put_work(tree, s, v, m.mean, m, work)
+    put_work(tree, s, v, force, m.mean, m, work)
     return status
 
 
@@ -142,10 +150,10 @@ def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memo
         into_start_axes(tree, m.mean, half, m.v_mid, m.qdd, m.a)
         for k in range(tree.nv):
             m.mean[k] = v[k] + half * m.a[k]
-    put_work(tree, s, v, m.v_mid, m, work)
     for k in range(tree.nv):
         m.a[k] = v[k] + s.dt * m.a[k]
     advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
+    put_work(tree, s, v, force, m.v_mid, m, work)
     return status
 
 
@@ -216,22 +224,61 @@ def carried_step_entry(name, dynamics):
 
 
 @lru_cache(maxsize=64)
+def counted_step_entry(name, dynamics):
+    """The entry of the same step that adds its work to that of the steps before, and reports nothing else:
+    (ints, reals, settings, q, v, work, control, q_new, v_new, work_new)."""
+    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
+
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
+        status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
+        add_work(work, work_new)
+        return status
+
+    counted_step.__name__ = f"counted_{one_step.__name__}"
+    tied = is_tied(dynamics)
+    made = entry(
+        counted_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    )  # fmt: skip
+    return tied_entry(made) if tied else made
+
+
+def add_work(before, work):
+    """work += that of the steps before."""
+    for k in range(2):
+        work[k] += before[k]
+
+
+@lru_cache(maxsize=64)
 def policy_step_entry(one_step):
-    """The step of an entry (*constants, q, v, control, q_new, v_new), whose last constant is `settings`, under the
-    control u that a policy takes at the k-th step, from parameters p, and holds for so many substeps, of which this is
-    the j-th; for traces: (*constants, policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new)."""
+    """The step of an entry (*constants, *states, control, *next states), whose last constant is `settings` and whose
+    first states are q and v, under the control u that a policy takes at the k-th step, from parameters p, and holds for
+    so many substeps, of which this is the j-th; for traces: (*constants, policy, substeps, k, j, u, *states, p, k_new,
+    j_new, u_new, *next states)."""
     count = 2 + len(one_step.signature.tables)
+    carried = sum(array.result for array in one_step.signature.arrays)
 
     def policy_step_states(*given):
         constants, settings = given[:count], given[count - 1]
-        policy, substeps, k, j, u, q, v, p, k_new, j_new, u_new, q_new, v_new = given[count:]
-        wanted = policy(substeps * settings[0] * k[0], q, v, p)
+        policy, substeps, k, j, u = given[count : count + 5]
+        states, (p, k_new, j_new, u_new), news = (
+            given[count + 5 : count + 5 + carried], given[count + 5 + carried : count + 9 + carried],
+            given[count + 9 + carried :],
+        )  # fmt: skip
+        wanted = policy(substeps * settings[0] * k[0], *states[:2], p)
         for i in range(len(wanted)):
             u_new[i] = select(less(j[0], 0.5), wanted[i], u[i])
         last = less(substeps - 1.5, j[0])
         k_new[0] = k[0] + last
         j_new[0] = (j[0] + 1) * (1 - last)
-        return one_step(*constants, q, v, u_new, q_new, v_new)
+        return one_step(*constants, *states, u_new, *news)
 
     policy_step_states.__name__ = f"policy_{one_step.__name__}"
     return policy_step_states

@@ -19,7 +19,7 @@ from .numbers import maximum, minimum, sqrt
 from .rows import TINY, WORLD, add_solution, apply_impulses, gaps, held_tables, respond, row_memory, row_velocities
 from .spatial import force_dot, rigid_apply
 from .status import FINE
-from .step import PASSES, actuate, label, put_work, resist, settings_of, step_memory
+from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 from .tables import body_inertia, motion_at, with_armature
 
 CLOSURES = 2  # corrections behind those of the passes, each leaving about h times its change of the rows
@@ -117,7 +117,7 @@ def implicit_midpoint_with_rows(
     for k in range(tree.nv):
         m.qdd[k] += r.pushed[k] / half
         m.a[k] = m.mean[k] + half * m.a[k]
-    put_work(tree, s, v, m.v_mid, m, work)
+    put_work(tree, s, v, force, m.v_mid, m, work)
     advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
     end_at_rest(moved, held, q_new, v_new, r)
     tell(moved, held, q_new, v_new, r, impulses, residual)
@@ -175,4 +175,34 @@ def carried_world_step_entry(name, dynamics):
     return entry(
         carried_step, memory_for, {**WORLD, "settings": "TableOfReals"}, ROWS, tells=True, q="nq", v="nv",
         control="nv", q_new="-> nq", v_new="-> nv",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def counted_world_step_entry(name, dynamics):
+    """The entry of the same step that adds its work to that of the steps before, and reports nothing else: (ints,
+    reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new)."""
+    one_step, forward_memory = world_step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, layout, geometry, closure, q):
+        held = held_tables(layout, geometry, closure)
+        told = np.empty((2, held.closed.size), q.dtype)
+        return (
+            np.empty(tree.nv, q.dtype), told[0], told[1], held, row_memory(tree, held, q), step_memory(tree, q),
+            forward_memory(tree, ints, q),
+        )  # fmt: skip
+
+    def counted_step(
+        tree, settings, q, v, work, control, q_new, v_new, work_new, force, impulses, residual, held, rows, m, memory
+    ):
+        status = one_step(
+            tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
+        )
+        add_work(work, work_new)
+        return status
+
+    counted_step.__name__ = f"counted_{one_step.__name__}"
+    return entry(
+        counted_step, memory_for, {**WORLD, "settings": "TableOfReals"}, ROWS, tells=True, q="nq", v="nv", work="2",
+        control="nv", q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip

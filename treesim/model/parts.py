@@ -31,7 +31,7 @@ class Body(Shown):
     inertia: Inertia = field(default_factory=Inertia)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
+        object.__setattr__(self, "parent", body_number(f"parent of body {self.name!r}", self.parent))
 
     def __repr__(self) -> str:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
@@ -55,7 +55,7 @@ class Frame(Shown):
     placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
+        object.__setattr__(self, "body", body_number(f"body of frame {self.name!r}", self.body))
 
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
@@ -83,7 +83,7 @@ class Visual(Shown):
     color: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
+        object.__setattr__(self, "body", body_number(f"body of a {self.kind}", self.body))
         object.__setattr__(self, "size", tuple(self.size))
         object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
 
@@ -94,7 +94,8 @@ class Visual(Shown):
         return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
 
 
-def _body_number(label: str, value: Any) -> int:
+def body_number(label: str, value: Any) -> int:
+    """Return `value` as an int; raises ModelError naming `label` if it is no whole number."""
     try:
         return index(value)
     except TypeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,10 @@ from .quaternions import unit_quaternions
 from .states import state_function
 from .topology import Topology
 
+if TYPE_CHECKING:
+    from .shapes import CollisionShape
+    from .standing import Plane
+
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
 INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
@@ -39,6 +43,7 @@ class Tree(Immutable):
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
+    shapes: CollisionShapes, those that touch.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
@@ -65,7 +70,8 @@ class Tree(Immutable):
     __slots__ = (
         "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping", "effort_limit",
         "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name",
-        "nnz", "notes", "nq", "nv", "q_index", "reals", "topology", "upper", "v_index", "velocity_limit", "visuals",
+        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
+        "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -76,11 +82,13 @@ class Tree(Immutable):
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
+        shapes: Sequence[CollisionShape] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
         self.visuals = tuple(visuals)
         self.notes = tuple(notes)
+        self.shapes = tuple(shapes)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = _unique("body", [body.name for body in self.bodies])
@@ -91,6 +99,9 @@ class Tree(Immutable):
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
         self.q_index = _slices(name, moving, [joint.nq for joint in moving], self.coupling)
         self.v_index = _slices(name, moving, [joint.nv for joint in moving], self.coupling)
+        for shape in self.shapes:
+            if not 0 <= shape.body <= self.n_bodies:
+                raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = _named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
@@ -115,7 +126,7 @@ class Tree(Immutable):
         """Give the independent coordinates what the joints together have, and keep the spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
-        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity)
+        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, shapes=self.shapes)
         lower, upper = tied.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
@@ -151,6 +162,12 @@ class Tree(Immutable):
             for body in whole.bodies
         ]
         return Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
+        if self.coupling is None:
+            return np.arange(self.nq), np.arange(self.nv)
+        return self.coupling.kept_q, self.coupling.kept_v
 
     @property
     def tied_tables(self) -> tuple[np.ndarray, ...]:
@@ -228,7 +245,7 @@ class Tree(Immutable):
 
     def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes
+        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes
 
     @property
     def parent(self) -> np.ndarray:
@@ -329,6 +346,15 @@ class Tree(Immutable):
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
         """
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
+
+    def standing(self, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+        """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+
+        ground: see `treesim.standing`, which this is, and which tells the errors.
+        """
+        from .standing import standing
+
+        return standing(self, q, ground)
 
     def _all_frames(self, frames: Sequence[Frame]) -> dict[str, Frame]:
         table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}

@@ -119,6 +119,8 @@ CODES: dict[str, Code] = {
     "U502": Code("warning", "mesh not found"),
     "U503": Code("warning", "unusable colour or material"),
     "U504": Code("info", "no visuals: collision shapes are drawn"),
+    "U505": Code("warning", "collision without usable geometry: left out"),
+    "U506": Code("warning", "collision mesh not found: left out"),
 }
 
 

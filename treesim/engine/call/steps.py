@@ -83,8 +83,9 @@ def under_policy(
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
     (count, k), and holds for so many substeps.
 
-    entries: as in `under_controls`, and (*constants, policy, held, number of the step, number of the substep, control,
-    *states, parameters, then the next of all but the parameters), the same with the policy.
+    entries: as in `under_controls`, whose first states are q and v, and (*constants, policy, held, number of the step,
+    number of the substep, control, *states, parameters, then the next of all but the parameters), the same with the
+    policy.
     """
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
@@ -103,7 +104,7 @@ def under_policy(
         exact = p.astype(float)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
-            return policy.columns(dt * (steps.start + step), *now, exact[first:last])
+            return policy.columns(dt * (steps.start + step), *now[:2], exact[first:last])
 
         return _one_by_one(entry, constants, states, taken, results, many, every, held)
 

@@ -1,0 +1,115 @@
+"""The energy of rollouts: of their states, when asked for, and whether it is what the work has made of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .dynamics.functions import energy
+from .energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
+from .engine.call.evaluate import specialized_first
+from .model.tree import Tree
+
+RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
+STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do
+STATES = 8192  # looked at at a time: memory for a few, not for all
+LARGEST = 1e75  # of a coordinate or velocity: beyond it, energies need not be numbers
+ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: less than that in play is none
+
+
+class Balance(NamedTuple):
+    """Of B rollouts: the energy at their starts [J]; of each its largest error [J], the record that has it, and the
+    energy in play [J], all (B,). Errors are NaN where a state has no energy."""
+
+    start: np.ndarray
+    error: np.ndarray
+    record: np.ndarray
+    in_play: np.ndarray
+
+
+NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
+
+
+def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), in double precision [J]; NaN of those that are not
+    finite, or too large for a number. Cost O(N) each."""
+    total = np.full(q.shape[:2], np.nan)
+    records = max(1, min(STATES, q.shape[1]))
+    for rows in _parts(q.shape[0], STATES // records):
+        for columns in _parts(q.shape[1], records):
+            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns]).sum(axis=0)
+    return total
+
+
+def balance(
+    robot: Tree, starts: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray, work: np.ndarray, steps: int
+) -> Balance:
+    """Return how the energy of rollouts of so many steps compares with their work (B, K, 2), at a few of K records;
+    starts: q0 (B, nq), v0 (B, nv). Cost O(N) for each of these."""
+    records = q.shape[1]
+    wanted = min(records, RECORDS, 1 + steps // STEPS)
+    picked = np.unique(np.linspace(records - 1, 0, wanted).round().astype(int))
+    rounding = ROUNDING_SINGLE if q.dtype == np.float32 else ROUNDING
+    found = [NOTHING]
+    for rows in _parts(len(q), STATES // (1 + len(picked))):
+        some_q, some_v = (
+            np.concatenate([x0[rows, None], x[rows][:, picked]], axis=1) for x0, x in zip(starts, (q, v), strict=True)
+        )
+        some_work = work[rows][:, picked].sum(axis=-1, dtype=float)
+        found.append(_balance(robot, some_q, some_v, some_work, picked, rounding))
+    start, error, worst, most = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Balance(start, error, worst, most)
+
+
+def _balance(
+    robot: Tree, q: np.ndarray, v: np.ndarray, work: np.ndarray, picked: np.ndarray, rounding: float
+) -> Balance:
+    """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
+    (B, K)."""
+    kinetic, potential = _energies(robot, q, v)
+    total = kinetic + potential
+    errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
+    good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
+    error, most = np.where(good, errors[np.arange(len(q)), worst], np.nan), np.full(len(q), np.nan)
+    if good.any():
+        most[good] = in_play(robot, q[good], v[good], kinetic[good], potential[good], rounding=rounding)
+    return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
+
+
+def warn_of_errors(found: Balance, t: np.ndarray, dt: float, integrator: str, stacklevel: int) -> None:
+    """Warn, once, of rollouts whose energy is off by more than 1 % of that in play, `stacklevel` calls from here;
+    t (K,): times of records [s]."""
+    with np.errstate(invalid="ignore"):
+        parts = np.abs(found.error) / found.in_play
+    wrong = int(np.count_nonzero(parts > TOLERATED))
+    if not wrong:
+        return
+    b = int(np.nanargmax(parts))
+    told = off_by(found.error[b], t[found.record[b]], found.in_play[b])
+    warnings.warn(
+        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
+        f"in number {b} {told}: {remedy_of(dt, integrator)}",
+        EnergyWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _energies(robot: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Kinetic and potential energies (2, ...) of states, NaN of those that have none."""
+    q, v = (x.astype(float, copy=False) for x in (q, v))
+    good = (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
+    if good.all():
+        return np.array(specialized_first(energy, robot, q, v))
+    found = np.full((2, *good.shape), np.nan)
+    if good.any():
+        found[:, good] = specialized_first(energy, robot, q[good], v[good])
+    return found
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    """Slices of so many entries, the last of fewer."""
+    size = max(1, size)
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
