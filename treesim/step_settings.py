@@ -40,20 +40,16 @@ class StepSettings(NamedTuple):
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
         driven: bool = True,
-        rough: bool = True,
     ) -> StepSettings:
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
-        gains are those of a controller that gives forces; rough: whether the free step has the joints' friction, which
-        it only approaches where they stick, else contact has it. Numbers for gains are remembered: a rollout of one
-        step is then not longer than its dynamics."""
+        gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
+        then not longer than its dynamics."""
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
-            return cls(_remembered(robot, rule, h, float(kp), float(kd), rough))
-        return cls(cls._table(robot, rule, h, kp, kd, driven, rough))
+            return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+        return cls(cls._table(robot, rule, h, kp, kd, driven))
 
     @staticmethod
-    def _table(
-        robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True, rough: bool = True
-    ) -> np.ndarray:
+    def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
             [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
             if driven
@@ -61,9 +57,8 @@ class StepSettings(NamedTuple):
         )
         followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
         effort = np.minimum(robot.effort_limit, UNLIMITED)
-        friction = robot.friction if rough else np.zeros(robot.nv)
-        theta = _theta(robot, rule, h, gains, friction)
-        columns = [*gains, robot.damping, friction, effort, followed.astype(float), theta]
+        theta = _theta(robot, rule, h, gains)
+        columns = [*gains, robot.damping, effort, followed.astype(float), theta]
         table = np.concatenate([[h], *(on_leaders(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         table.setflags(write=False)
@@ -71,8 +66,8 @@ class StepSettings(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float, rough: bool) -> np.ndarray:
-    return StepSettings._table(robot, rule, h, kp, kd, rough=rough)
+def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.ndarray:
+    return StepSettings._table(robot, rule, h, kp, kd)
 
 
 def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
@@ -120,21 +115,21 @@ def _energy_of_gravity(robot: Tree) -> float:
     return total * float(np.linalg.norm(robot.gravity))
 
 
-def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray], friction: np.ndarray) -> np.ndarray:
+def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
     """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
-    are stiff, or dry; else in the middle, which is exact to second order. Explicit rules do not ask."""
+    are stiff; else in the middle, which is exact to second order. Explicit rules do not ask."""
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
     resisting = np.maximum(robot.damping, 0) + gains[1]
     if rule != "implicit_midpoint":
         return end
-    if not (resisting.any() or gains[0].any() or friction.any()):
+    if not (resisting.any() or gains[0].any()):
         return middle
     stiffness = h * resisting + h * h * gains[0]
     lightest = _lightest(robot)
     with np.errstate(all="ignore"):
         theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
-    return np.where(friction > 0, 1.0, theta)
+    return theta
 
 
 @lru_cache(maxsize=64)

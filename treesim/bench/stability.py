@@ -22,6 +22,7 @@ from ..simulation import Simulation, step_count
 from ..step_settings import substeps_of
 from ..stepper import FrictionWarning
 from ..urdf.resolve import is_robot_name
+from ..world import World
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states
@@ -103,14 +104,14 @@ def _ours(
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
             whole = steps // every * every
-            runs = rollout(robot, q0, v0, steps=whole, dt=dt, every=every, integrator=name, substeps=substeps)
+            runs = rollout(passive(robot), q0, v0, steps=whole, dt=dt, every=every, integrator=name, substeps=substeps)
         return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
     runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
         warnings.simplefilter("ignore", EnergyWarning)
         for b, (q, v) in enumerate(zip(q0, v0, strict=True)):
-            found = Simulation(robot, integrator=name, dt=dt).run(steps * dt, q, v)
+            found = Simulation(passive(robot), integrator=name, dt=dt).run(steps * dt, q, v)
             kept = slice(every, None, every)
             some = found.q[kept]
             runs_q[b, : len(some)], runs_v[b, : len(some)] = some, found.v[kept]
@@ -118,11 +119,16 @@ def _ours(
     return Motion(t, runs_q, runs_v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
 
 
+def passive(robot: Tree) -> World:
+    """Return a robot that nothing stops or rubs: what the rules of integration are judged by."""
+    return World(robot, limits=False, friction=False)
+
+
 def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
     """The least of five times of a hundred steps of one simulation."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
-        simulation = Simulation(robot, integrator=name, dt=dt, substeps=substeps)
+        simulation = Simulation(passive(robot), integrator=name, dt=dt, substeps=substeps)
     simulation.step(0.0, q, v)
 
     def hundred() -> float:
@@ -153,7 +159,7 @@ def _judged(
 ) -> Stability:
     """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
     gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
-    lossy = bool(robot.damping.any() or robot.friction.any()) and engine == OURS
+    lossy = bool(robot.damping.any()) and engine == OURS
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
         if not finite.all():
