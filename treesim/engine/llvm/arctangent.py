@@ -19,8 +19,9 @@ from ...kernels.numbers import (
 from ..graph.graph import Graph
 from ..graph.trace import Traced
 from ..primitives import CONSTANT, INPUT, PRIMITIVES
-from .builder import FAST, Module, Value, constant
+from .builder import FAST, Module
 from .lanes import Lanes
+from .values import Value, constant
 
 FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)
 PI, PI_LOW = 3.14159265358979311600e00, 1.22464679914735317723e-16  # and what is left of it

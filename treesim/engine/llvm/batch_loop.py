@@ -8,10 +8,11 @@ from functools import reduce
 from typing import NamedTuple
 
 from ...kernels.status import LONGEST, SHORTEST
-from .builder import I8, I64, PTR, Function, Module, Operand, Value, constant
+from .builder import Function, Module
 from .gather_scatter import gather_and_scatter
 from .lanes import Lanes
 from .prefetch import At, array_at
+from .values import I8, I64, PTR, Operand, Value, constant
 
 # words of a job behind the three that threads write to: the next state, tickets (threads so far), status
 JOB = {"count": I64, "block": I64, "steps": I64, "every": I64, "bytes": I64, "workspaces": PTR, "tables": PTR}

@@ -1,78 +1,37 @@
 """LLVM IR, written instruction by instruction: functions name their values, modules declare what is called.
 
 Types and instructions have LLVM's names. Plain numbers may stand where another operand, or what is called, tells their
-type. Memory is aligned as its type is by nature, unless told otherwise. Texts of our own, since objects of llvmlite's
-for every operation of a trace take eight times as long to make and to print.
+type. Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
+operations, objects of llvmlite's `ir` take ten times as long to write, and LLVM three times as long to read.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from .lanes import Lanes
+from .values import (
+    I1,
+    I8,
+    I32,
+    I64,
+    PTR,
+    VOID,
+    Operand,
+    Value,
+    as_many,
+    common_type,
+    constant,
+    integers,
+    listed,
+    operand_text,
+    pair_of,
+    typed,
+)  # fmt: skip
 
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
-VOID, I1, I8, I32, I64, PTR = "void", "i1", "i8", "i32", "i64", "ptr"
-
-
-class Value(NamedTuple):
-    """What instructions make and take: its name, or the text of a constant, and its type."""
-
-    name: str
-    type: str
-
-
-Operand = Value | float
-
-
-def constant(x: Operand, kind: str) -> Value:
-    """Return a number as a value of a type, to the last bit; of a vector's type, in all lanes. A value stays."""
-    return x if isinstance(x, Value) else Value(_literal(x, kind), kind)
-
-
-def integers(numbers: Sequence[int]) -> Value:
-    """Return a constant vector of integers."""
-    return Value(f"<{_listed(numbers, I32)}>", f"<{len(numbers)} x {I32}>")
-
-
-def pair_of(kind: str) -> str:
-    """Return the type of two values of a type together."""
-    return f"{{ {kind}, {kind} }}"
-
-
-def _literal(number: float, kind: str) -> str:
-    if kind[0] == "<":
-        element = kind[kind.index(" x ") + 3 : -1]
-        return f"splat ({element} {_literal(number, element)})"
-    if kind[0] == "i":
-        return str(int(number))
-    exact = struct.unpack("<f", struct.pack("<f", number))[0] if kind == "float" else number
-    return f"0x{struct.unpack('>Q', struct.pack('>d', exact))[0]:016X}"
-
-
-def _listed(numbers: Sequence[float], kind: str) -> str:
-    return ", ".join([f"{kind} {_literal(x, kind)}" for x in numbers])
-
-
-def _text(x: Operand, kind: str) -> str:
-    return x.name if isinstance(x, Value) else _literal(x, kind)
-
-
-def _shared(x: Operand, y: Operand) -> str:
-    """The type of two operands, one of which may be a plain number."""
-    return x.type if isinstance(x, Value) else y.type if isinstance(y, Value) else I64
-
-
-def _typed(x: Value) -> str:
-    return f"{x.type} {x.name}"
-
-
-def _as_many(kind: str, like: str) -> str:
-    """A type, or, if the other type is a vector's, the type of a vector of as many."""
-    return f"{like[: like.index(' x ')]} x {kind}>" if like[0] == "<" else kind
 
 
 def _aligned(align: int | None) -> str:
@@ -105,7 +64,7 @@ class Module:
 
     def array(self, name: str, numbers: Sequence[float], kind: str, align: int | None = None) -> Value:
         """Return the address of constant numbers of a type."""
-        return self.constant(name, f"[{len(numbers)} x {kind}]", f"[{_listed(numbers, kind)}]", align)
+        return self.constant(name, f"[{len(numbers)} x {kind}]", f"[{listed(numbers, kind)}]", align)
 
     def memory(self, name: str, content: bytes, align: int) -> Value:
         """Return the address of constant bytes."""
@@ -147,16 +106,8 @@ def _of_reals(word: str) -> Callable[..., Value]:
 
 def _of_integers(word: str) -> Callable[..., Value]:
     def instruction(self: Function, x: Operand, y: Operand) -> Value:
-        kind = _shared(x, y)
-        return self.make(f"{word} {kind} {_text(x, kind)}, {_text(y, kind)}", kind)
-
-    return instruction
-
-
-def _comparison(word: str) -> Callable[..., Value]:
-    def instruction(self: Function, relation: str, x: Operand, y: Operand) -> Value:
-        kind = _shared(x, y)
-        return self.make(f"{word} {relation} {kind} {_text(x, kind)}, {_text(y, kind)}", _as_many(I1, kind))
+        kind = common_type(x, y)
+        return self.make(f"{word} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
 
     return instruction
 
@@ -184,7 +135,7 @@ class Function:
         self.module, self.name, self.result, self.flags = module, name, result, flags
         self.lanes = lanes or module.lanes
         self.vector, self.number = self.lanes.vector, self.lanes.number
-        self.condition = _as_many(I1, self.vector)
+        self.condition = as_many(I1, self.vector)
         words = [parameter.rpartition(" ") for parameter in parameters.split(", ")]
         self.arguments = [Value(f"%{label}", kind.removesuffix(" noalias")) for kind, _, label in words]
         taken = ", ".join(f"{kind} %{label}" for kind, _, label in words)
@@ -214,26 +165,38 @@ class Function:
     fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
     add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))
     both, either, xor, shl, ashr = map(_of_integers, ("and", "or", "xor", "shl", "ashr"))
-    fcmp, icmp = map(_comparison, ("fcmp", "icmp"))
 
     def arithmetic(self, word: str, x: Operand, y: Operand, flags: str | None = None) -> Value:
         """Append a floating-point operation by its name."""
-        kind = _shared(x, y)
+        kind = common_type(x, y)
         flags = self.flags if flags is None else flags
-        return self.make(f"{word} {flags} {kind} {_text(x, kind)}, {_text(y, kind)}", kind)
+        return self.make(f"{word} {flags} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
+
+    def icmp(self, relation: str, x: Operand, y: Operand, word: str = "icmp") -> Value:
+        """Append a comparison of integers or addresses."""
+        kind = common_type(x, y)
+        return self.make(
+            f"{word} {relation} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", as_many(I1, kind)
+        )
+
+    def fcmp(self, relation: str, x: Operand, y: Operand) -> Value:
+        """Append a comparison of floating-point numbers."""
+        return self.icmp(relation, x, y, "fcmp")
 
     def fneg(self, x: Value, flags: str | None = None) -> Value:
         """Append -x."""
-        return self.make(f"fneg {self.flags if flags is None else flags} {_typed(x)}", x.type)
+        return self.make(f"fneg {self.flags if flags is None else flags} {typed(x)}", x.type)
 
     def select(self, condition: Value, x: Operand, y: Operand) -> Value:
         """Append x where the condition holds, y elsewhere."""
-        kind = _shared(x, y)
-        return self.make(f"select {_typed(condition)}, {kind} {_text(x, kind)}, {kind} {_text(y, kind)}", kind)
+        kind = common_type(x, y)
+        return self.make(
+            f"select {typed(condition)}, {kind} {operand_text(x, kind)}, {kind} {operand_text(y, kind)}", kind
+        )
 
     def cast(self, word: str, x: Value, kind: str) -> Value:
         """Append a conversion to another type by its name."""
-        return self.make(f"{word} {_typed(x)} to {kind}", kind)
+        return self.make(f"{word} {typed(x)} to {kind}", kind)
 
     # ---- memory
 
@@ -242,9 +205,10 @@ class Function:
         vector."""
         if index == 0:
             return pointer
-        where = constant(index, I64)
-        line = f"getelementptr {kind or self.vector}, {PTR} {pointer.name}, {_typed(where)}"
-        return self.make(line, _as_many(PTR, where.type))
+        base = f"getelementptr {kind or self.vector}, {PTR} {pointer.name}"
+        if isinstance(index, Value):
+            return self.make(f"{base}, {typed(index)}", as_many(PTR, index.type))
+        return self.make(f"{base}, {I64} {index}", PTR)
 
     def load(self, pointer: Value, kind: str | None = None, align: int | None = None) -> Value:
         """Append what is in memory: a vector, or a value of another type."""
@@ -253,7 +217,7 @@ class Function:
 
     def store(self, x: Value, pointer: Value, align: int | None = None, nontemporal: bool = False) -> None:
         """Append that a value goes to memory, if nontemporal past the caches."""
-        self.do(f"store {_typed(x)}, {PTR} {pointer.name}{_aligned(align)}{', !nontemporal !0' * nontemporal}")
+        self.do(f"store {typed(x)}, {PTR} {pointer.name}{_aligned(align)}{', !nontemporal !0' * nontemporal}")
 
     def load_at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
         """Append one of many in a row."""
@@ -265,7 +229,7 @@ class Function:
 
     def atomic(self, word: str, pointer: Value, x: Operand) -> Value:
         """Append a change of an integer that several threads share; its value is what was there before."""
-        return self.make(f"atomicrmw {word} {PTR} {pointer.name}, {I64} {_text(x, I64)} monotonic", I64)
+        return self.make(f"atomicrmw {word} {PTR} {pointer.name}, {I64} {operand_text(x, I64)} monotonic", I64)
 
     def prefetch(self, pointer: Value, writes: bool) -> None:
         """Append that a cache line is asked for, to be read or written soon."""
@@ -278,17 +242,18 @@ class Function:
         """Append a vector of numbers; what more lanes hold is undefined."""
         vector = Value("undef", f"<{self.lanes.width} x {numbers[0].type}>")
         for lane, x in enumerate(numbers):
-            vector = self.make(f"insertelement {_typed(vector)}, {_typed(x)}, {I32} {lane}", vector.type)
+            vector = self.make(f"insertelement {typed(vector)}, {typed(x)}, {I32} {lane}", vector.type)
         return vector
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
         """Append a vector of some lanes of two vectors, counted through both."""
-        return self.make(f"shufflevector {_typed(x)}, {_typed(y)}, {_typed(integers(lanes))}", x.type)
+        return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
 
     def broadcast(self, x: Value) -> Value:
         """Append a vector with a number in all lanes."""
         vector = self.vector_of([x])
-        return self.shuffle(vector, Value("undef", vector.type), [0] * self.lanes.width)
+        first = f"<{self.lanes.width} x {I32}> zeroinitializer"
+        return self.make(f"shufflevector {typed(vector)}, {vector.type} undef, {first}", vector.type)
 
     def any(self, conditions: Value) -> Value:
         """Append whether one of the lanes' conditions holds."""
@@ -312,26 +277,24 @@ class Function:
         flags = self.flags if flags is None else flags
         return self.library(f"llvm.{word}.{self.lanes.suffix}", self.vector, *given, flags=flags)
 
-    def helper(self, name: str, *arguments: Operand) -> Value:
-        """Append the call of a function of vectors that the module is to have; see `elementary`."""
+    def helper(self, name: str, *arguments: Operand, result: str | None = None) -> Value:
+        """Append the call of a function of vectors that the module is to have (`elementary`); its value is a vector
+        unless told otherwise."""
         self.module.helpers[name, self.lanes] = None
         given = [constant(x, self.vector) for x in arguments]
-        return self._call(f"@{name}.{self.lanes.suffix}", self.vector, given)
+        return self._call(f"@{name}.{self.lanes.suffix}", result or self.vector, given)
 
     def helper_pair(self, name: str, *arguments: Operand) -> tuple[Value, Value]:
-        """Append the call of such a function with two results."""
-        self.module.helpers[name, self.lanes] = None
-        given = [constant(x, self.vector) for x in arguments]
-        made = self._call(f"@{name}.{self.lanes.suffix}", pair_of(self.vector), given)
-        first, second = (self.make(f"extractvalue {_typed(made)}, {k}", self.vector) for k in range(2))
-        return first, second
+        """Append the call of such a function of two values."""
+        pair = typed(self.helper(name, *arguments, result=pair_of(self.vector)))
+        return self.make(f"extractvalue {pair}, 0", self.vector), self.make(f"extractvalue {pair}, 1", self.vector)
 
     def call_at(self, pointer: Value, *arguments: Value) -> None:
         """Append the call of a function without a result by its address."""
         self._call(pointer.name, VOID, arguments)
 
     def _call(self, name: str, result: str, arguments: Sequence[Value], flags: str = "") -> Value:
-        line = f"call {flags} {result} {name}({', '.join([_typed(x) for x in arguments])})"
+        line = f"call {flags} {result} {name}({', '.join([typed(x) for x in arguments])})"
         if result != VOID:
             return self.make(line, result)
         self.do(line)
@@ -364,17 +327,17 @@ class Function:
 
     def ret(self, x: Value | None = None) -> None:
         """End the function."""
-        self.do(f"ret {_typed(x) if x else VOID}")
+        self.do(f"ret {typed(x) if x else VOID}")
         self._block = None
 
     def ret_pair(self, x: Value, y: Value) -> None:
         """End the function with two results."""
         kind = pair_of(x.type)
-        first = self.make(f"insertvalue {kind} undef, {_typed(x)}, 0", kind)
-        self.ret(self.make(f"insertvalue {_typed(first)}, {_typed(y)}, 1", kind))
+        first = self.make(f"insertvalue {kind} undef, {typed(x)}, 0", kind)
+        self.ret(self.make(f"insertvalue {typed(first)}, {typed(y)}, 1", kind))
 
     def _branch(self, condition: Value, label: str, otherwise: str) -> None:
-        self.do(f"br {_typed(condition)}, label %{label}, label %{otherwise}")
+        self.do(f"br {typed(condition)}, label %{label}, label %{otherwise}")
         self._block = None
 
     @contextmanager

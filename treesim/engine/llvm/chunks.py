@@ -19,9 +19,10 @@ from ..primitives import (
     PRIMITIVES,
     SIN,
 )
-from .builder import FAST, PTR, Function, Module, Value, constant
+from .builder import FAST, Function, Module
 from .lanes import Lanes
 from .prefetch import Prefetches
+from .values import PTR, Value, constant
 
 CHUNK = 1000  # operations of a function
 MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
@@ -85,14 +86,11 @@ class _Writer:
             self.wanted.setdefault(node, []).append(place)
         self.last_use: dict[int, int] = {}
         for node in self.order:
-            for source in self._sources(node):
+            for source in self.graph.operands(node):
                 self.last_use[source] = self.chunk_of[node]
         self.slot: dict[int, int] = {}
         self.slots = asked.vectors
         self.position = 0  # in the function being written
-
-    def _sources(self, node: int) -> tuple[int, ...]:
-        return self.graph.operands(node)
 
     def chunks(self) -> list[Chunk]:
         """Write the functions."""
@@ -128,7 +126,7 @@ class _Writer:
 
     def _operation(self, node: int) -> None:
         operation = self.graph.operation[node]
-        values = [self._value(source) for source in self._sources(node)]
+        values = [self._value(source) for source in self.graph.operands(node)]
         if operation in (SIN, COS):  # both at once, whichever is asked for first
             pair = self.f.helper_pair("sine_and_cosine", *values)
             for one, value in zip((SIN, COS), pair, strict=True):

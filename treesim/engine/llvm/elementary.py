@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from .. import trigonometry as double
 from .arctangent import write_arctangent
-from .builder import I32, I64, PTR, Function, Module, Operand, Value, constant, pair_of
+from .builder import Function, Module
 from .lanes import Lanes
+from .values import I32, I64, PTR, Operand, Value, constant, pair_of
 
 CONTRACT = "contract"
 

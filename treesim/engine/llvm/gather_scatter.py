@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .builder import I32, I64, PTR, Function, Module, Value
+from .builder import Function, Module
+from .values import I32, I64, PTR, Value
 
 PARAMETERS = (
     f"{PTR} noalias array, {I64} size, {I64} element, {I64} stride, {I64} group, {I64} last, {PTR} noalias lanes"

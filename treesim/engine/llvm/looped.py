@@ -35,10 +35,11 @@ from ..primitives import (
     TABLE,
 )
 from .batch_loop import BatchLoop, Group
-from .builder import FAST, I8, I32, I64, PTR, Function, Module, Value, constant
+from .builder import FAST, Function, Module
 from .lanes import Lanes
 from .prefetch import Prefetches
 from .straight_line import Code, code_of, distinct, results_placed, results_prefetched
+from .values import I8, I32, I64, PTR, Value, constant
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
 MOST_BYTES = 2**31  # what offsets of 32 bits reach

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..memory_techniques import NONTEMPORAL, used
-from .builder import I32, I64, PTR, VOID, Function, Module, Value, constant, integers
+from .builder import Function, Module
 from .lanes import Lanes
 from .prefetch import LINE, array_at
+from .values import I32, I64, PTR, VOID, Value, constant, integers
 
 LARGE = 1 << 27  # bytes of a result that are worth it: caches hold enough of smaller ones
 LEAST = 256  # numbers of a state: fewer cost less to write than to compute

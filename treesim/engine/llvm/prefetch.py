@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .builder import I8, I64, PTR, Function, Operand, Value
+from .builder import Function
 from .lanes import Lanes
+from .values import I8, I64, PTR, Operand, Value
 
 EVERY = 24  # operations for one request: more would hold up the operations' own loads
 LINE = 64  # bytes of a cache line

@@ -33,11 +33,12 @@ from ..fastcall import (
 )
 from ..graph.trace import Trace
 from .batch_loop import rotations
-from .builder import I1, I64, PTR, VOID, Function, Module, Value, constant
+from .builder import Function, Module
 from .chunks import Chunks, chunk_calls, chunk_functions
 from .elementary import write_helpers
 from .lanes import Lanes
 from .straight_line import with_turned_inputs
+from .values import I1, I64, PTR, VOID, Value, constant
 
 Shape = tuple[int, ...]
 

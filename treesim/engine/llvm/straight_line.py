@@ -14,11 +14,12 @@ import numpy as np
 from ..graph.trace import Trace
 from ..primitives import COS, INPUT, SIN
 from .batch_loop import BatchLoop, Group, Placed
-from .builder import I32, I64, PTR, Module, Value
+from .builder import Module
 from .chunks import chunk_calls, chunk_functions
 from .elementary import turn, write_helpers
 from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_writes
 from .prefetch import Prefetched, Prefetches
+from .values import I32, I64, PTR, Value
 
 
 class Code(NamedTuple):
