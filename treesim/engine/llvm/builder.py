@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from .lanes import Lanes
 from .values import (
     I1,
@@ -25,12 +27,12 @@ from .values import (
     common_type,
     constant,
     integers,
-    listed,
     operand_text,
     pair_of,
     typed,
 )  # fmt: skip
 
+DTYPES = {I8: np.uint8, I32: np.int32, "float": np.float32, "double": np.float64}
 FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 
 
@@ -62,14 +64,11 @@ class Module:
         self._constants.append(f"@{name} = internal constant {kind} {content}{_aligned(align)}")
         return Value(f"@{name}", PTR)
 
-    def array(self, name: str, numbers: Sequence[float], kind: str, align: int | None = None) -> Value:
-        """Return the address of constant numbers of a type."""
-        return self.constant(name, f"[{len(numbers)} x {kind}]", f"[{listed(numbers, kind)}]", align)
-
-    def memory(self, name: str, content: bytes, align: int) -> Value:
-        """Return the address of constant bytes."""
-        text = 'c"\\' + content.hex("\\") + '"' if content else "zeroinitializer"
-        return self.constant(name, f"[{len(content)} x {I8}]", text, align)
+    def array(self, name: str, numbers: Sequence[float] | np.ndarray, kind: str, align: int | None = None) -> Value:
+        """Return the address of constant numbers of a type: i8, i32, float or double."""
+        content = np.array(numbers, DTYPES[kind])
+        text = 'c"\\' + content.tobytes().hex("\\") + '"' if content.size else "zeroinitializer"
+        return self.constant(name, f"[{content.nbytes} x {I8}]", text, align or content.itemsize)
 
     def addresses(self, name: str, functions: Sequence[Function]) -> Value:
         """Return the address of a constant list of functions."""
@@ -160,7 +159,8 @@ class Function:
         """Append an instruction without a value by its text."""
         self._lines.append(f"  {instruction}")
 
-    # ---- arithmetic: of two operands, floating-point operations with flags of their own if told
+    # ---- arithmetic: of two operands, of floating-point numbers with flags of their own if told; of bits, what is set
+    # in both, in either, or in one alone
 
     fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
     add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))

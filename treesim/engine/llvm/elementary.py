@@ -27,9 +27,8 @@ class Reduction(NamedTuple):
     cosine: tuple[float, ...]
 
 
-SINGLE_LARGEST, SINGLE_ROUND = 8192.0, 12582912.0  # 1.5 * 2^23
-SINGLE = Reduction(  # Cephes' constants
-    SINGLE_LARGEST, SINGLE_ROUND, (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
+SINGLE = Reduction(  # Cephes' constants; 1.5 * 2^23
+    8192.0, 12582912.0, (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
     (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
 )  # fmt: skip
@@ -171,10 +170,11 @@ def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
     """
     single = lanes.single
     mantissa, bias, spare, most, least = (23, 127, 10, 89.0, -104.0) if single else (52, 1023, 13, 710.0, -746.0)
+    known, ln_2 = (SINGLE, SINGLE_LN_2) if single else (DOUBLE, LN_2)
     f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, flags=CONTRACT, aligned_stack=True)
     x = f.intrinsic("maxnum", f.intrinsic("minnum", *f.arguments, most, flags=""), least, flags="")
-    shifted = f.fadd(f.fmul(x, math.log2(math.e)), SINGLE.round if single else DOUBLE.round)  # its last bits are n
-    r = _minus(f, x, f.fsub(shifted, SINGLE.round if single else DOUBLE.round, ""), SINGLE_LN_2 if single else LN_2)
+    shifted = f.fadd(f.fmul(x, math.log2(math.e)), known.round)  # its last bits are n
+    r = _minus(f, x, f.fsub(shifted, known.round, ""), ln_2)
     series = _polynomial(f, [1 / math.factorial(k) for k in range(8 if single else 14)], r)
     n = f.ashr(f.shl(f.cast("bitcast", shifted, lanes.whole), spare), spare)
     half = f.ashr(n, 1)

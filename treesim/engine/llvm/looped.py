@@ -162,16 +162,16 @@ def _program(module: Module, blocks: Blocks, memory: Memory, asked: Prefetches, 
         records[starts[template.blocks][:, None] + np.arange(layout.size)] = content
     parts = max(1, len(sizes))
     requests = np.array(asked.places(len(blocks.order), parts)).reshape(parts, -1)
-    return _program_loop(module, memory.table, records.tobytes(), len(sizes), requests, steps)
+    return _program_loop(module, memory.table, records, len(sizes), requests, steps)
 
 
 def _program_loop(
-    module: Module, table: int, records: bytes, count: int, requests: np.ndarray, steps: Sequence[Function]
+    module: Module, table: int, records: np.ndarray, count: int, requests: np.ndarray, steps: Sequence[Function]
 ) -> Function:
     """What each of `count` records tells; requests: numbers of the table of what is asked for, in rows for each."""
-    first = module.memory("records", records, align=64)
+    first = module.array("records", records, I8, align=64)
     functions = module.addresses("steps", steps)
-    asked = module.array("requests", requests.ravel().tolist(), I32)
+    asked = module.array("requests", requests, I32)
     f = module.function("program", f"{PTR} memory")
     [memory] = f.arguments
     starts = f.at(memory, table)
@@ -220,14 +220,14 @@ def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[
     known = np.isin(nodes.operation[results], KNOWN)
     copied = ~known & (memory.of_node[results] != places)
     numbers = nodes.values[nodes.first[results[known]]]
-    sources = module.array("copy_from", (memory.of_node[results[copied]] * lanes.bytes).tolist(), I32)
-    values = module.array("fill_from", numbers.tolist(), lanes.number)
+    sources = module.array("copy_from", memory.of_node[results[copied]] * lanes.bytes, I32)
+    values = module.array("fill_from", numbers, lanes.number)
 
     def at_offset(f: Function, offsets: Value, k: Value) -> Value:
         return f.at(f.arguments[0], f.cast("zext", f.load_at(offsets, k, I32), I64), I8)
 
     def write(name: str, targets: np.ndarray, value: Callable[[Function, Value], Value]) -> Function:
-        offsets = module.array(f"{name}_to", (targets * lanes.bytes).tolist(), I32)
+        offsets = module.array(f"{name}_to", targets * lanes.bytes, I32)
         f = module.function(name, f"{PTR} memory")
         with f.loop(0, len(targets)) as loop:
             f.store(value(f, loop.k), at_offset(f, offsets, loop.k))

@@ -52,48 +52,47 @@ def single_state(
     before, angles = with_turned_inputs(traced, wide.width)
     chunks = chunk_functions(module, before, one)
     shapes = [shape for shape in inputs if math.prod(shape)]
-    single = _Single(module, traced.inputs, angles, chunks, rotations(module, quaternions, one))
-    function = single.write([math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results])
-    _fast(module, function, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
+    single = _single(
+        module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
+        [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results],
+    )  # fmt: skip
+    _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
     write_helpers(module)
     return module.text()
 
 
-class _Single:
-    """Writes what is done with one state: of addresses of the inputs and results, NaN or infinity among them or not."""
-
-    def __init__(
-        self, module: Module, inputs: int, angles: Sequence[int], chunks: Chunks, quaternions: Function
-    ) -> None:
-        self.module, self.inputs, self.angles, self.chunks, self.quaternions = (
-            module, inputs, angles, chunks, quaternions
-        )  # fmt: skip
-        self.check = _non_finite_check(module)
-
-    def write(self, sizes: Sequence[int], results: Sequence[int]) -> Function:
-        """Write the function."""
-        names = [*(f"a{k}" for k in range(len(sizes))), *(f"r{k}" for k in range(len(results)))]
-        f = self.module.function("single", ", ".join(f"{PTR} {name}" for name in names), I64)
-        given, wanted = f.arguments[: len(sizes)], f.arguments[len(sizes) :]
-        width = f.lanes.width
-        crossing = self.inputs + 2 * width * -(-len(self.angles) // width)
-        behind = crossing + self.chunks.slots
-        own = sum(results) if len(results) > 1 else 0  # a single result is written in its place
-        memory = f.make(f"alloca [{behind + own} x {f.number}], align 64", PTR)
-        for array, size, place in zip(given, sizes, _places(f, memory, sizes), strict=True):
-            _copy(f, place, array, size)
-        numbers = f.call(self.check, memory, self.inputs)
-        invalid = f.either(numbers, f.call(self.quaternions, memory))
-        f.call(_turn(self.module, self.angles), memory, f.at(memory, self.inputs, f.number))
-        buffer = f.at(memory, behind, f.number) if own else wanted[0]
-        chunk_calls(f, self.chunks, memory, f.at(memory, crossing, f.number), buffer)
-        if own:
-            for array, size, place in zip(wanted, results, _places(f, buffer, results), strict=True):
-                _copy(f, array, place, size)
-        for array, size in zip(wanted, results, strict=True):
-            invalid = f.either(invalid, f.call(self.check, array, size))
-        f.ret(invalid)
-        return f
+def _single(
+    module: Module,
+    inputs: int,
+    angles: Sequence[int],
+    chunks: Chunks,
+    check_rotations: Function,
+    sizes: Sequence[int],
+    results: Sequence[int],
+) -> Function:
+    """What is done with one state: a function of the addresses of inputs and results of these sizes; its value is not 0
+    if one of them holds NaN or infinity, or a quaternion is not of length 1."""
+    arrays = [*(f"a{k}" for k in range(len(sizes))), *(f"r{k}" for k in range(len(results)))]
+    turn, check = _turn(module, angles), _non_finite_check(module)
+    f = module.function("single", ", ".join(f"{PTR} {name}" for name in arrays), I64)
+    given, wanted = f.arguments[: len(sizes)], f.arguments[len(sizes) :]
+    crossing = inputs + 2 * f.lanes.width * -(-len(angles) // f.lanes.width)
+    behind = crossing + chunks.slots
+    own = sum(results) if len(results) > 1 else 0  # a single result is written in its place
+    memory = f.make(f"alloca [{behind + own} x {f.number}], align 64", PTR)
+    for array, size, place in zip(given, sizes, _places(f, memory, sizes), strict=True):
+        _copy(f, place, array, size)
+    invalid = f.either(f.call(check, memory, inputs), f.call(check_rotations, memory))
+    f.call(turn, memory, f.at(memory, inputs, f.number))
+    buffer = f.at(memory, behind, f.number) if own else wanted[0]
+    chunk_calls(f, chunks, memory, f.at(memory, crossing, f.number), buffer)
+    if own:
+        for array, size, place in zip(wanted, results, _places(f, buffer, results), strict=True):
+            _copy(f, array, place, size)
+    for array, size in zip(wanted, results, strict=True):
+        invalid = f.either(invalid, f.call(check, array, size))
+    f.ret(invalid)
+    return f
 
 
 def _places(f: Function, buffer: Value, sizes: Sequence[int]) -> list[Value]:

@@ -26,7 +26,7 @@ def constant(x: Operand, kind: str) -> Value:
 
 def integers(numbers: Sequence[int]) -> Value:
     """Return a constant vector of integers."""
-    return Value(f"<{listed(numbers, I32)}>", f"<{len(numbers)} x {I32}>")
+    return Value(f"<{', '.join([f'{I32} {k}' for k in numbers])}>", f"<{len(numbers)} x {I32}>")
 
 
 def pair_of(kind: str) -> str:
@@ -43,11 +43,6 @@ def literal(number: float, kind: str) -> str:
         return str(int(number))
     exact = struct.unpack("<f", struct.pack("<f", number))[0] if kind == "float" else number
     return f"0x{struct.unpack('>Q', struct.pack('>d', exact))[0]:016X}"
-
-
-def listed(numbers: Sequence[float], kind: str) -> str:
-    """Return the text of numbers of a type, one after the other."""
-    return ", ".join([f"{kind} {literal(x, kind)}" for x in numbers])
 
 
 def operand_text(x: Operand, kind: str) -> str:
