@@ -30,7 +30,7 @@ from .results import Benchmark
 
 STEP = "step"
 DT = 1e-3  # s
-KP, DAMPING_TIME = 1000.0, 0.05  # N m/rad, s: kd = 0.05 s kp
+KP, DAMPING_TIME = 3000.0, 0.05  # N m/rad, s: kd = 0.05 s kp
 SLOPE, NEAR = 0.5, 1e-3  # of the incline, which is the friction at which a box begins to slide; how near it is tried
 SLIDING, GRAVITY = 1.0, 9.81  # s, m/s^2
 ROLLOUT_ROUNDS = 5  # at most
@@ -102,7 +102,7 @@ def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standi
 
 def _without_limits(robot: Tree) -> Tree:
     """The robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
-    free = {"lower": -np.inf, "upper": np.inf, "effort": np.inf, "damping": 0.0, "friction": 0.0, "armature": 0.0}
+    free: dict[str, Any] = {"lower": -np.inf, "upper": np.inf, "effort": np.inf, "damping": 0.0, "friction": 0.0, "armature": 0.0}
     bodies = [replace(body, joint=replace(body.joint, **free)) for body in robot.bodies]
     return Tree(robot.name, bodies, gravity=robot.gravity.tolist(), shapes=robot.shapes)
 

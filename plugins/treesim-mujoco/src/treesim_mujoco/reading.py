@@ -28,8 +28,8 @@ DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSO
 def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spec: None) -> Any:
     """Return MuJoCo's model of a URDF that has been made fit for it, stepped by semi-implicit Euler.
 
-    furnish: is given MuJoCo's specification of the bodies, to add to it. Raises UnsupportedError if MuJoCo is too old or
-    refuses the bodies, EngineError if it reads other joints.
+    furnish: is given MuJoCo's specification of the bodies, to add to it. Raises UnsupportedError if MuJoCo is too old
+    or refuses the bodies, EngineError if it reads other joints.
     """
     if int(mujoco.__version__.partition(".")[0]) < OLDEST:
         raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0")
