@@ -95,7 +95,9 @@ def test_balls_meet_as_momentum_and_energy_say():
     np.testing.assert_allclose(run.v[-1, [0, 6]], (0.0, 1.0), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind, size", [("sphere", (0.1,)), ("capsule", (0.05, 0.2)), ("box", (0.1, 0.2, 0.3)), ("cylinder", (0.1, 0.3))])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, size", [("sphere", (0.1,)), ("capsule", (0.05, 0.2)), ("box", (0.1, 0.2, 0.3)), ("cylinder", (0.1, 0.3))]
+)
 def test_free_bodies_have_the_inertia_of_their_shape(kind, size):
     """Against points drawn in the shape."""
     tree = treesim.free_body("part", kind, size, 2.0)
