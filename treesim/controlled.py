@@ -16,7 +16,7 @@ from .errors import ArgumentError, NonFiniteError
 from .kernels.status import FINE
 from .model.given import told
 from .model.tree import Tree
-from .step_code import StepCode, forward_solver, touches
+from .step_code import StepCode, forward_solver
 from .step_settings import StepSettings, substeps_of
 from .stepper import warn_of_limits
 from .types import Engine
@@ -137,7 +137,7 @@ class ControlledRobot:
             self._step = (rule, dt), self._step_code(rule, dt)
         code, substeps = self._step[1]
         now, forces = (q, v), []
-        told = ContactReport.empty(self.robot, ())
+        parts = []
         for i in range(substeps):
             held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
@@ -151,8 +151,10 @@ class ControlledRobot:
             self.work += work
             forces.append(force)
             if code.stage is not None:
-                self._kept, told = rows[-3], told.after(*rows[-2:], substeps)
-        self.contact = told
+                self._kept = rows[-3]
+                parts.append(rows[-2:])
+        if parts:
+            self.contact = ContactReport.of(parts)
         self.applied = forces[0]
         return now
 
@@ -168,8 +170,7 @@ class ControlledRobot:
 
     def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
         substeps = substeps_of(self.robot, rule, dt, self.substeps)
-        gains, rough = (self._stiffness, self._gain), not touches(self.world, rule)
-        settings = StepSettings.of(self.robot, rule, dt / substeps, *gains, driven=False, rough=rough)
+        settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver = forward_solver(self.robot, self.backend)
         code = StepCode(self.world, rule, solver, self._gravity, settings, self._engine, self.contact_solver)
         return code, substeps

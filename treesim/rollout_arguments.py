@@ -73,7 +73,7 @@ def method_of(
     substeps = substeps_of(robot, rule, dt, substeps)
     chosen_solver(contact_solver)
     touching = touches(world, rule)
-    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd, rough=not touching)
+    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), bool(work)]
     constants = (*dynamics.constants(robot), *world.held, settings.table)

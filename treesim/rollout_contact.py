@@ -75,4 +75,3 @@ class _ContactSteps:
         if self.lanes is not None:
             return self.lanes.run(flat, count)
         return run_states(bound.entry, bound.constants, flat[:3], flat[3:], "generic")
-

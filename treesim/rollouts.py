@@ -28,6 +28,7 @@ from .rollout_energy import balance, total_energy, warn_of_errors
 from .rollout_files import read_record
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
+from .step_settings import speed_hint
 from .types import Engine
 from .world import World, as_world
 
@@ -133,10 +134,10 @@ def rollout(
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
-    robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq) or (nq,), v0 (B, nv) or
-    (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv): forces of the degrees of
-    freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their coordinates [rad, m], tracked
-    by kp (target - q) - kd v within the effort limits; None is no
+    robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq)
+    or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv):
+    forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their
+    coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
@@ -151,8 +152,9 @@ def rollout(
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
-    backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, Coulomb friction
-    and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are the robot's.
+    backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, limits,
+    Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are
+    the robot's.
     work: whether to count the work of controls, and of damping and friction, inside the steps, and to hold the energy
     of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
     are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
@@ -176,7 +178,9 @@ def rollout(
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
-    method = method_of(world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver)
+    method = method_of(
+        world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver
+    )
     start = start_of(method, q0, v0, controls, parameters, steps)
     every = whole_number("every", every, 1, max(start.steps, 1))
     piece = _piece(method, start, every, engine)
@@ -320,7 +324,7 @@ def _outcome(
     if not work:
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
-    warn_of_errors(found, t, method.dt, method.integrator, stacklevel=5)
+    warn_of_errors(robot, found, t, method.dt, method.integrator, stacklevel=5)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start)
 
 
@@ -348,7 +352,8 @@ def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.nda
     joint = robot.dof_name(int(np.argmax(before)))
     warnings.warn(
         f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}, from "
-        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces",
+        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces"
+        f"{speed_hint(robot)}",
         DivergedWarning,
         stacklevel=5,
     )

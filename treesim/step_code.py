@@ -117,7 +117,9 @@ class StepCode:
         where there is contact: the impulses of the step before, 0, and what the stage of contact gives."""
         m = self.world.m
         held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
-        return held if self.stage is None else (*held, *self.stage.memory(batch))
+        if self.stage is None:
+            return held
+        return *held, np.zeros((*batch, self.world.touching.rows)), *self.stage.memory(batch)
 
     def run(self, *arrays: np.ndarray) -> int:
         """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
@@ -209,10 +211,10 @@ def touches(world: World, rule: str) -> bool:
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
     """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
-    damping or friction, columns 2 to 5 of its settings."""
-    if not solver.capabilities.armature and settings.table[1 : 1 + 4 * robot.nv].any():
+    damping, columns 2 to 4 of its settings."""
+    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.nv].any():
         raise UnsupportedError(
-            f"backend {solver.name!r} does not support armature, as which steps take damping, friction and gains of "
+            f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
             f"{robot.name!r}; backend 'aba' supports it"
         )
 

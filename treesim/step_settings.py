@@ -38,20 +38,16 @@ class StepSettings(NamedTuple):
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
         driven: bool = True,
-        rough: bool = True,
     ) -> StepSettings:
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
-        gains are those of a controller that gives forces; rough: whether the free step has the joints' friction, which
-        it only approaches where they stick, else contact has it. Numbers for gains are remembered: a rollout of one
-        step is then not longer than its dynamics."""
+        gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
+        then not longer than its dynamics."""
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
-            return cls(_remembered(robot, rule, h, float(kp), float(kd), rough))
-        return cls(cls._table(robot, rule, h, kp, kd, driven, rough))
+            return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+        return cls(cls._table(robot, rule, h, kp, kd, driven))
 
     @staticmethod
-    def _table(
-        robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True, rough: bool = True
-    ) -> np.ndarray:
+    def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
             [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
             if driven
@@ -59,17 +55,16 @@ class StepSettings(NamedTuple):
         )
         followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
         effort = np.minimum(robot.effort_limit, UNLIMITED)
-        friction = robot.friction if rough else np.zeros(robot.nv)
-        theta = _theta(robot, rule, h, gains, friction)
-        table = np.concatenate([[h], *gains, robot.damping, friction, effort, followed, theta])
+        theta = _theta(robot, rule, h, gains)
+        table = np.concatenate([[h], *gains, robot.damping, effort, followed, theta])
         assert table.size == 1 + COLUMNS * robot.nv
         table.setflags(write=False)
         return table
 
 
 @lru_cache(maxsize=64)
-def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float, rough: bool) -> np.ndarray:
-    return StepSettings._table(robot, rule, h, kp, kd, rough=rough)
+def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.ndarray:
+    return StepSettings._table(robot, rule, h, kp, kd)
 
 
 def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
@@ -106,6 +101,26 @@ def fastest_rate(robot: Tree) -> float:
     return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
 
 
+def speed_hint(robot: Tree) -> str:
+    """Return what to do about joints whose speed nothing bounds, to be put behind what else is to be done; empty where
+    there are none: those of links without inertia that carry such links, as in ball joints made of three axes, of which
+    the outer two can align."""
+    bare = [not (body.inertia.mass or body.inertia.rotational.any()) for body in robot.bodies]
+    carriers = {body.parent for body, own in zip(robot.bodies, bare, strict=True) if own}
+    found = [
+        body.joint.name
+        for i, body in enumerate(robot.bodies, start=1)
+        if bare[i - 1] and i in carriers and not np.any(body.joint.armature)
+    ]
+    if not found:
+        return ""
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        f"; nothing bounds the speed of joint {found[0]!r}{more}, between links without inertia, where axes align: "
+        f"give these links inertia, or their joints armature"
+    )
+
+
 def _energy_of_gravity(robot: Tree) -> float:
     """A bound on half the span of the potential energy [J]: every body as far below its root as its joints allow."""
     reach, total = [0.0], 0.0
@@ -116,21 +131,21 @@ def _energy_of_gravity(robot: Tree) -> float:
     return total * float(np.linalg.norm(robot.gravity))
 
 
-def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray], friction: np.ndarray) -> np.ndarray:
+def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
     """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
-    are stiff, or dry; else in the middle, which is exact to second order. Explicit rules do not ask."""
+    are stiff; else in the middle, which is exact to second order. Explicit rules do not ask."""
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
     resisting = np.maximum(robot.damping, 0) + gains[1]
     if rule != "implicit_midpoint":
         return end
-    if not (resisting.any() or gains[0].any() or friction.any()):
+    if not (resisting.any() or gains[0].any()):
         return middle
     stiffness = h * resisting + h * h * gains[0]
     lightest = _lightest(robot)
     with np.errstate(all="ignore"):
         theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
-    return np.where(friction > 0, 1.0, theta)
+    return theta
 
 
 @lru_cache(maxsize=64)

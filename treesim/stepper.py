@@ -23,7 +23,7 @@ from .kernels.status import FINE, NOT_FINITE
 from .model.given import positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
-from .step_code import StepCode, check_rows, compiled_rule, forward_solver, touches
+from .step_code import StepCode, check_rows, compiled_rule, forward_solver
 from .step_settings import StepSettings, substeps_of
 from .types import Engine
 from .world import World, as_world
@@ -173,13 +173,13 @@ class Stepper(Shown):
         check_rows(self.world, integrator)
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
-        rough = not touches(self.world, self.rule)
-        self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd, rough=rough)
+        self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
+        self._untouched = ContactReport.empty(robot, ())
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
         self.code = StepCode(self.world, self.rule, self._solver, *how)
@@ -221,6 +221,9 @@ class Stepper(Shown):
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
         return State(float(t), self.world.start(q), v, impulses, contact)
 
+    def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
+        return self._untouched if not batch else ContactReport.empty(self.robot, batch)
+
     @property
     def _kept(self) -> int:
         """Number of impulses of contact that a state keeps."""
@@ -239,21 +242,23 @@ class Stepper(Shown):
         force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
         rows, impulses = self.code.row_results(batch), np.zeros((*batch, self.world.m))
         residual = rows[1] if self.world.m else impulses
-        contact, told = state.contact, ContactReport.empty(self.robot, batch)
+        contact, parts = state.contact, []
         status = FINE
         with use_threads(self.threads):
             for _ in range(self.substeps):
                 q_new, v_new = np.empty_like(q), np.empty_like(v)
                 if self.code.stage is not None:
-                    rows = (*rows[:-4], contact, *self.code.stage.memory(batch)[1:])
+                    rows = (*rows[: 2 * bool(self.world.m)], contact, *self.code.stage.memory(batch))
                 status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
                 total += work
                 if self.world.m:
                     impulses += rows[0]
                 if self.code.stage is not None:
-                    contact, told = rows[-3], told.after(*rows[-2:], self.substeps)
+                    contact = rows[-3]
+                    parts.append(rows[-2:])
                 q, v = q_new, v_new
         after = State(state.t + self.dt, q, v, impulses, contact)
+        told = ContactReport.of(parts) if parts else self._no_contact(batch)
         rest = self._status(after, status), impulses, residual, told
         return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
 

@@ -75,8 +75,8 @@ class Trajectory(Shown):
     during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
     energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping, friction, joint limits
     and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
-    order of their coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
-    energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    order of their coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base,
+    seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.

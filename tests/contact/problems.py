@@ -61,7 +61,9 @@ def solved(solver, problem, memory=None, tolerance=1e-9, most=1000, start=None):
     sigma = np.zeros(problem.rows)
     made = None if memory is None else memory(problem.rows, impulse)
     taken = solver(problem, impulse, sigma, tolerance, most, *(() if memory is None else (made,)))
-    np.testing.assert_allclose(sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-8 * (1 + np.abs(problem.G).max()))
+    np.testing.assert_allclose(
+        sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-8 * (1 + np.abs(problem.G).max())
+    )
     return Solved(impulse, sigma, taken, residual(problem, impulse, problem.G @ impulse + problem.g))
 
 

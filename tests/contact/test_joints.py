@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, RULES, pendulum, simulate
+from tests.contact.scenes import RULES, G, pendulum, simulate
 from treesim.model import generators
 
 STOP = 0.5  # rad

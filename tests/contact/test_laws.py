@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, RULES, at, ball, cube, free_body, shape, simulate, turned, world_velocity
+from tests.contact.scenes import RULES, G, at, ball, cube, free_body, shape, simulate, turned, world_velocity
 
 SLOPE = np.arctan(0.5)
 
@@ -210,7 +210,9 @@ def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
 
 def test_a_soft_surface_bounces_as_its_spring_does_whatever_its_restitution():
     runs = [
-        simulate(treesim.World(ball(), ground=treesim.Ground(stiffness=1e4, restitution=e)), at((0, 0, 0.2)), duration=0.5)
+        simulate(
+            treesim.World(ball(), ground=treesim.Ground(stiffness=1e4, restitution=e)), at((0, 0, 0.2)), duration=0.5
+        )
         for e in (0.0, 1.0)
     ]
     assert np.array_equal(runs[0].q, runs[1].q)

@@ -58,7 +58,10 @@ def test_a_slope_made_of_heights_is_a_tilted_plane(robot):
     R = turned((0, 1, 0), angle)
     x = (np.arange(41) - 20) * 0.1
     heights = np.repeat(-np.tan(angle) * x[:, None], 9, axis=1)
-    grounds = treesim.HeightField(heights, spacing=(0.1, 0.1), friction=0.2), treesim.Ground(normal=R[:, 2], friction=0.2)
+    grounds = (
+        treesim.HeightField(heights, spacing=(0.1, 0.1), friction=0.2),
+        treesim.Ground(normal=R[:, 2], friction=0.2),
+    )
     q = at((-0.5, 0.03, 0.5 * np.tan(angle)) + 0.13 * R[:, 2], R)
     runs = [simulate(treesim.World(robot, ground=g), q, [0, 0.1, 0, 0, 0, 0], duration=0.8) for g in grounds]
     np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-8)

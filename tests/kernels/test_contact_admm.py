@@ -46,7 +46,11 @@ def test_a_solution_is_where_it_stays():
 
 def relaxed(seed, friction):
     return solved(
-        solve_admm, random_problem(seed, exact=0, friction=friction, limits=0, frictions=0, held=0), admm_memory, 1e-10, 20_000
+        solve_admm,
+        random_problem(seed, exact=0, friction=friction, limits=0, frictions=0, held=0),
+        admm_memory,
+        1e-10,
+        20_000,
     )
 
 

@@ -140,7 +140,12 @@ def test_projection_on_the_cone_is_the_nearest_point():
 
 def test_violation_tells_of_every_broken_law():
     A = np.diag([2.0, 3.0, 1.0])
-    law = [([0, 0, 0.5], [0, 0, 1.0]), ([0, 0, -0.5], [0, 0, 0.0]), ([1.0, 0, 0], [-0.1, 0, 1.0]), ([0, 0, 0], [2.0, 0, 1.0])]
+    law = [
+        ([0, 0, 0.5], [0, 0, 1.0]),
+        ([0, 0, -0.5], [0, 0, 0.0]),
+        ([1.0, 0, 0], [-0.1, 0, 1.0]),
+        ([0, 0, 0], [2.0, 0, 1.0]),
+    ]
     for sigma, impulse in law:  # leaves and pulls, comes closer, slips below the bound, outside of the cone
         assert violation(block(A), Vector(*sigma), Vector(*impulse), 0.5, 1) > 0.1
     slips = Vector(1.0, 0.0, 0.0), Vector(-0.5, 0.0, 1.0)

@@ -183,7 +183,9 @@ def test_four_of_many_points_span_the_widest_foot():
     disc = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(16)])
     robot = free_body(1.0, 1.0, shape("hull", (), vertices=disc))
     found = contacts(robot, treesim.Ground(), at((0, 0, 0), turned((1, 0, 0), 1e-4)))
-    assert len(found.gap) == 4 and found.gap.min() == pytest.approx((disc @ turned((1, 0, 0), 1e-4).T)[:, 2].min(), abs=1e-12)
+    assert len(found.gap) == 4 and found.gap.min() == pytest.approx(
+        (disc @ turned((1, 0, 0), 1e-4).T)[:, 2].min(), abs=1e-12
+    )
     x, y = found.point[:, :2].T
     order = np.argsort(np.arctan2(y, x))
     x, y = x[order], y[order]

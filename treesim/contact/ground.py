@@ -136,7 +136,7 @@ class HeightField(Surface):
         object.__setattr__(self, "heights", heights)
         for name in ("spacing", "center"):
             object.__setattr__(self, name, tuple(_vector(name, getattr(self, name), 2).tolist()))
-        if not min(self.spacing) > 0:  # type: ignore[type-var, arg-type]
+        if not (np.asarray(self.spacing) > 0).all():
             raise ArgumentError(f"spacing must be two positive lengths [m], got {told(self.spacing)}")
 
     def _place(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..display import Shown, arrays
 from ..kernels.contact_step import TOLD
 from ..model.tree import Tree
 
-LARGEST, LAST = [0, 1, 4, 5], [3]  # of what is told: of the substeps the largest; the last one's; others add up
+SUMS, LAST = [2, 4], 3  # of what is told: what adds up over substeps, and what is the last one's; others are largest
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,12 +37,17 @@ class ContactReport(Shown):
         """Return that of a step in which nothing touches."""
         return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)))
 
-    def after(self, wrench: np.ndarray, told: np.ndarray, substeps: int) -> ContactReport:
-        """Return the report of substeps so far, with another one's."""
-        total = self.told + told
-        total[..., LARGEST] = np.maximum(self.told[..., LARGEST], told[..., LARGEST])
-        total[..., LAST] = told[..., LAST]
-        return ContactReport(self.wrench + wrench / substeps, total)
+    @classmethod
+    def of(cls, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
+        """Return that of a step whose equal parts have these wrenches, and this told of them."""
+        wrench, told = parts[-1]
+        if len(parts) > 1:
+            wrench = np.stack([each for each, _ in parts]).mean(axis=0)
+            every = np.stack([each for _, each in parts])
+            told = every.max(axis=0)
+            told[..., SUMS] = every[..., SUMS].sum(axis=0)
+            told[..., LAST] = every[-1][..., LAST]
+        return cls(wrench, told)
 
     @property
     def penetration(self) -> np.ndarray:

@@ -14,8 +14,8 @@ from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
-TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
-SWEEPS = 1000
+TOLERANCE = 1e-8  # m/s, rad/s: by how much a contact may miss its law
+SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 
 class ContactStage:
@@ -49,9 +49,9 @@ class ContactStage:
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for the impulses of the step before, 0, and what the stage gives beside states and work:
-        impulses, the bodies' wrenches, and what is told."""
-        return np.zeros((*batch, *self.shapes[2])), *(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
+        """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
+        told."""
+        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
 
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then

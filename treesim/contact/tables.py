@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,14 @@ def touching(
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
     counts = [len(made.ints), len(made.points), len(bound), len(rough), made.capacity, made.slots, made.most]
     layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), rough]).astype(np.int64)
-    parts = [[RECOVERY, SLOP, REBOUND_SPEED, 0.0], made.reals, made.points, bound, robot.friction[rough], made.heights]
+    parts: list[Any] = [
+        [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
+        made.reals,
+        made.points,
+        bound,
+        robot.friction[rough],
+        made.heights,
+    ]
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)

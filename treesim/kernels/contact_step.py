@@ -20,7 +20,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .configuration import advance, retrace
-from .constraints import constraint_rows, constraint_tables
+from .constraints import constraint_tables
+from .contact_laws import (
+    MARGIN,
+    UNBOUNDED,
+    compliance,
+    law_of,
+    limit_gap,
+    position_problem,
+    put_contact,
+    put_frictions,
+    put_held,
+    put_limits,
+    velocity_problem,
+)
 from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray
 from .contact_rows import (
@@ -29,8 +42,6 @@ from .contact_rows import (
     gather_rows,
     move_bodies,
     place,
-    put_joint,
-    put_pair,
     response,
     rows_memory,
     spread_rows,
@@ -44,9 +55,7 @@ from .status import FINE
 from .step import put_work, resist, settings_of, step_memory
 from .tables import transform_at, with_armature
 
-MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
 TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
-UNBOUNDED = 1e300
 
 
 class ContactMemory(NamedTuple):
@@ -93,169 +102,10 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
     B = tree.n_bodies + 1
     return ContactMemory(
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
-        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11], by[0], by[1],
+        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
+        by[0], by[1],
         np.empty(M, np.int64), np.empty((2, 8), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype),
     )  # fmt: skip
-
-
-def law_of(m, c):
-    """Row of the laws' table of contact c."""
-    return m.contacts.pair[c]
-
-
-def put_contact(m, c):
-    """The three rows of contact c."""
-    k = m.contacts.pair[c]
-    a, b = m.touch.pair[k, 0], m.touch.pair[k, 1]
-    x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
-    t = across(n)
-    put_pair(m.rows, 3 * c, a, b, x, t)
-    put_pair(m.rows, 3 * c + 1, a, b, x, cross(n, t))
-    put_pair(m.rows, 3 * c + 2, a, b, x, n)
-
-
-def limit_gap(m, j, q):
-    """How far a joint is from limit j."""
-    return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
-
-
-def put_limits(m, q, dt, n):
-    """Rows of the limits that can be reached in the step, from row n on; returns the number of rows."""
-    for j in range(m.touch.limits):
-        k = m.touch.limit[j, 0]
-        closing = -m.touch.limit[j, 2] * m.mean[k]
-        if limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0):
-            put_joint(m.rows, n, k)
-            m.limit[n] = j
-            n += 1
-    return n
-
-
-def put_frictions(m, n):
-    """Rows of the joints with friction, from row n on; returns the number of rows."""
-    for j in range(m.touch.frictions):
-        put_joint(m.rows, n, m.touch.friction[j])
-        m.limit[n] = m.touch.limits + j
-        n += 1
-    return n
-
-
-def put_held(tree, m, n):
-    """Rows of held frames and closed loops, from row n on; returns the number of rows."""
-    held, r = m.held, m.rows
-    count = held.R.shape[0]
-    if count > 0:
-        constraint_rows(held, r.W, r.V, r.A[:, n : n + count], m.bias)
-        for c in range(held.reference.size):
-            for k in range(held.start[c], held.start[c + 1]):
-                r.body[0, n + k], r.body[1, n + k], r.dof[n + k] = held.body[c, 0], held.body[c, 1], -1
-                m.limit[n + k] = m.touch.limits + m.touch.frictions + k
-    return n + count
-
-
-def put_bounds(m, r, dt, share):
-    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end."""
-    j = m.limit[r] - m.touch.limits
-    if j < 0:
-        side = m.touch.limit[m.limit[r], 2]
-        m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
-    else:
-        m.high[r] = UNBOUNDED
-        if j < m.touch.frictions:
-            m.high[r] = share * dt * m.touch.rough[j]
-        m.low[r] = -m.high[r]
-
-
-def position_bias(m, gap, dt):
-    """What the mean velocity along a row may lack of closing its gap: of an overlap a share is taken back."""
-    bias = gap / dt
-    if gap <= 0:
-        bias = -m.touch.option[0] * maximum(-gap - m.touch.option[1], 0) / dt
-    return bias
-
-
-def rebound_of(m, c, dt, share):
-    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
-    on soft surfaces, whose stiffness and damping tell how they bounce.
-
-    It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
-    """
-    e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
-    start, r = m.start_rate[3 * c + 2], 3 * c + 2
-    position, velocity = dt * 0, dt * 0
-    rigid = m.touch.law[law_of(m, c), 2] == 0
-    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
-        if share == 1:  # positions move with the end's velocity: so does the bounce
-            position, velocity = e * start, -e * start
-        a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
-        t = 2 * open_gap / (-start + sqrt(maximum(start * start - 2 * a * open_gap, 0)))
-        left, speed = dt - t, -e * (start + a * t)
-        height, rate = speed * left + a * left * left / 2, speed + a * left
-        if share < 1 and height > 0 and rate > 0:
-            position, velocity = -(height - gap) / dt, rate
-    return position, velocity
-
-
-def compliance(m, c, dt):
-    """R of the normal of contact c, 1 / (h (h + t_d) k) of an implicit spring and damper: 0 where it is rigid."""
-    law = m.touch.law
-    k = law_of(m, c)
-    found = dt * 0
-    if law[k, 2] > 0:
-        found = 1 / (dt * (dt + law[k, 3]) * law[k, 2])
-    return found
-
-
-def position_problem(m, nc, n, q, dt, share):
-    """g and bounds for the impulses of the positions; share: of an impulse in the mean velocity."""
-    for r in range(n):
-        m.bias[r] = dt * 0
-    for c in range(nc):
-        k, r = law_of(m, c), 3 * c + 2
-        m.mu[c] = m.touch.law[k, 0]
-        bounce, m.rebound[c] = rebound_of(m, c, dt, share)
-        m.bias[r] = position_bias(m, m.contacts.gap[c], dt)
-        if m.rebound[c] > 0:
-            m.bias[r] = bounce
-        R = compliance(m, c, dt)
-        if R > 0:
-            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
-            m.rows.G[r, r] += R / share
-    for r in range(3 * nc, n):
-        j = m.limit[r] - m.touch.limits
-        put_bounds(m, r, dt, share)
-        if j < 0:
-            m.bias[r] = m.touch.limit[m.limit[r], 2] * position_bias(m, limit_gap(m, m.limit[r], q), dt)
-        elif j >= m.touch.frictions:
-            m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
-    for r in range(n):
-        m.g[r] = m.mean_rate[r] + m.bias[r]
-
-
-def velocity_problem(m, nc, n, q, dt, share):
-    """g and bounds for the impulses of the velocities, of the rows whose gaps are closed at the end of the step."""
-    for c in range(nc):
-        k, r = law_of(m, c), 3 * c + 2
-        moved = m.sigma[r] - m.bias[r]
-        R = compliance(m, c, dt)
-        m.bias[r] = -m.rebound[c]
-        if R > 0:
-            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
-            m.rows.G[r, r] += R - R / share
-        elif m.push[r] <= 0 and m.contacts.gap[c] + dt * moved > 0:
-            m.mu[c] = -1
-    for r in range(3 * nc, n):
-        j, moved = m.limit[r] - m.touch.limits, m.sigma[r] - m.bias[r]
-        put_bounds(m, r, dt, 1)
-        m.bias[r] = dt * 0
-        if j < 0:
-            side = m.touch.limit[m.limit[r], 2]
-            if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * moved > 0:
-                m.low[r], m.high[r] = m.bias[r], m.bias[r]
-        elif j >= m.touch.frictions:
-            m.bias[r] = -m.end_rate[r]
-    for r in range(n):
-        m.g[r] = m.end_rate[r] + m.bias[r]
 
 
 def work_of(m, impulse, nc, n, dt):
@@ -534,6 +384,6 @@ def contact_step_entry(solver, solver_memory):
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
         {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, q="nq", v="nv", q_free="nq",
-        v_free="nv", force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", told="-> 6",
-        work="-> 2",
+        v_free="nv", force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6",
+        told="-> 6", work="-> 2",
     )  # fmt: skip

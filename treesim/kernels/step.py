@@ -4,9 +4,10 @@ A step takes the state (q, v) and a control, and gives the state h = dt later, t
 the work that was done: on simulations, rollouts and steppers alike. Forward dynamics are those of any backend.
 
 The force of a degree of freedom is its control, or a spring towards it, kp (control - q) - kd v, within the effort
-limit. What resists motion, damping d and Coulomb friction f, acts with these gains at a time theta h ahead:
-(M + D) qdd = force - C - (d + f / |v|) v - theta h kp v,  D = theta h (d + f / |v| + kd) + (theta h)^2 kp,
-theta = 1 at the end of the step, 1/2 in its middle.
+limit. Damping d acts with these gains at a time theta h ahead:
+(M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) + (theta h)^2 kp,
+theta = 1 at the end of the step, 1/2 in its middle. Coulomb friction of joints, their limits and contacts are what
+`contact_step` makes of the step.
 """
 
 from __future__ import annotations
@@ -26,20 +27,18 @@ from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
 
-STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
-COLUMNS = 7  # numbers for each degree of freedom in the table of settings, behind dt
+COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
 
 
 class Settings(NamedTuple):
-    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, friction,
-    effort limit, whether its control is a target (1) or a force (0), and theta, see above."""
+    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, effort
+    limit, whether its control is a target (1) or a force (0), and theta, see above."""
 
     dt: Any
     kp: Any
     kd: Any
     damping: Any
-    friction: Any
     effort: Any
     driven: Any
     theta: Any
@@ -51,7 +50,7 @@ class StepMemory(NamedTuple):
     tau: Any  # the force less what resists motion
     added: Any  # D
     diagonal: Any  # D and the rotor inertias
-    resistance: Any  # d + f / |v|
+    resistance: Any  # d
     qdd: Any
     mean: Any
     a: Any
@@ -66,7 +65,6 @@ def settings_of(tree, table):
     return Settings(
         table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
-        table[1 + 6 * n : 1 + 7 * n],
     )  # fmt: skip
 
 
@@ -102,7 +100,7 @@ def resist(tree, s, v, force, m):
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
         kp, kd = gains(s, force, k)
-        m.resistance[k] = s.damping[k] + s.friction[k] / maximum(absolute(v[k]), STICKING_SPEED)
+        m.resistance[k] = s.damping[k]
         m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
         m.diagonal[k] = m.added[k] + tree.armature[k]
         m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
