@@ -50,7 +50,7 @@ def test_without_a_floor_it_falls_freely():
         (("--ground", "--friction", "-1"), "--friction: friction must be a number, 0 or more"),
         (("--ground", "--contact-solver", "psg"), "unknown contact solver 'psg': did you mean 'pgs'"),
         (("--ground", "--integrator", "rk4"), "integrator 'rk4' knows no contact"),
-        (("--ground", "--q0", "0"), "inside Ground"),
+        (("--ground", "--q0", "root_joint.z=-1"), "inside Ground"),
     ],
 )
 def test_mistakes_are_told(options, message):
