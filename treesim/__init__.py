@@ -34,6 +34,7 @@ from .errors import (
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
+from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.standing import standing
 from .model.support import ShapeWarning, lowest_point
@@ -79,6 +80,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "LoopConstraint",
+    "Mimic",
     "ModelError",
     "NonFiniteError",
     "OperationalSpace",

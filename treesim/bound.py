@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from . import plugins
 from .display import Shown, vector
-from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, explain_failure
+from .dynamics.base import (
+    DynamicsBackend,
+    check_supported,
+    chosen_backend,
+    explain_failure,
+    is_one_kernel,
+)
+from .dynamics.functions import held_backend
+from .dynamics.packed_mass_matrix import mass_matrix_pattern
 from .dynamics.tables import constants_of, kernel_wrenches
 from .engine.call.arguments import Argument, check_out, real_numbers
 from .engine.call.bound_entry import BoundEntry
@@ -25,6 +33,7 @@ from .kernels.operational import jacobian_states
 from .kernels.rnea import inverse_dynamics_states
 from .kernels.status import FINE
 from .model.quaternions import configuration
+from .model.states import for_followers
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_codes
@@ -81,7 +90,7 @@ class Dynamics(Shown):
         self._forward = self._forward_function(v)
         self._inverse = self._function(inverse_dynamics_states, (self._q, v, a), self._vector, takes_forces=True)
         self._mass = self._function(mass_matrix_full_states, (self._q,), self._matrix)
-        self._packed_mass = self._function(mass_matrix_packed_states, (self._q,), (robot.nnz,))
+        self._packed_mass = self._packed_function()
         self._solve = self._function(solve_mass_matrix_states, (self._q, x), self._vector, explain=self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
@@ -168,7 +177,10 @@ class Dynamics(Shown):
         constants: tuple[Any, ...] | None = None,
         explain: Explain | None = None,
     ) -> _Function:
-        return _Function(self, entry, constants or self._constants, tuple(arguments), result, takes_forces, explain)
+        constants = constants or self._constants
+        if self.robot.coupling is not None:
+            entry, constants = for_followers(entry, self.robot, constants)
+        return _Function(self, entry, constants, tuple(arguments), result, takes_forces, explain)
 
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
         """The error of a mass matrix that could not be divided by."""
@@ -176,11 +188,12 @@ class Dynamics(Shown):
 
     def _forward_function(self, v: Argument) -> _Function | _Plugin:
         solver, arguments = self._solver, (self._q, v, Argument("tau", None, self._vector))
-        if isinstance(solver, CompiledBackend) and solver.runner(self.robot) is None:
-            constants = solver.constants(self.robot, self._gravity, self._armature)
+        robot = self.robot
+        if is_one_kernel(solver, robot):
+            constants = solver.constants(robot, self._gravity, self._armature)
 
             def explain(named: dict[str, np.ndarray]) -> Exception:
-                return solver.explain(self.robot, named, self._gravity, self._armature)
+                return solver.explained(robot, named, self._gravity, self._armature)
 
             return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
         if self.engine == "specialized":
@@ -188,6 +201,11 @@ class Dynamics(Shown):
                 f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
             )
         return _Plugin(self, self._gravity, self._armature)
+
+    def _packed_function(self) -> _Function | _Packed:
+        if self.robot.coupling is not None:
+            return _Packed(self)
+        return self._function(mass_matrix_packed_states, (self._q,), (self.robot.nnz,))
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
@@ -255,6 +273,20 @@ class _Function:
         return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
 
 
+class _Packed:
+    """The packed mass matrix of a robot with followers, which no kernel packs: numbers of the full one."""
+
+    def __init__(self, owner: Dynamics) -> None:
+        self.owner = owner
+
+    call = staticmethod(lambda *arrays: BAD_LAYOUT)
+
+    def checked_call(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
+        """Compute the full matrix, and take what can differ from zero."""
+        M = self.owner.mass_matrix(*values)
+        return _delivered(M[..., *mass_matrix_pattern(self.owner.robot)], out)
+
+
 class _Plugin:
     """Forward dynamics by a backend that is more than one kernel, or somebody else's."""
 
@@ -267,7 +299,8 @@ class _Plugin:
         """Ask the backend."""
         owner = self.owner
         with use_threads(owner.threads):
-            qdd = owner._solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
+            solver = owner._solver if owner.robot.coupling is None else held_backend(owner._solver, owner.robot)
+            qdd = solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
         return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
 
 

@@ -17,6 +17,7 @@ from .kernels.step import carried_step_entry, counted_step_entry
 from .kernels.world_step import carried_world_step_entry, counted_world_step_entry
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions
+from .model.states import tied_constants
 from .model.tree import Tree
 from .step_code import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from .step_settings import StepSettings, substeps_of
@@ -76,11 +77,11 @@ def method_of(
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), bool(work)]
-    constants = (*dynamics.constants(robot), *world.held, settings.table)
+    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
     code = None
     if touching:
         code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, bool(work))
-    entry = step_entry(rule, type(dynamics).entry)
+    entry = step_entry(rule, dynamics.entry_for(robot))
     return Method(world, dt, integrator, substeps, entry, constants, bool(work), code)
 
 

@@ -11,8 +11,9 @@ from . import plugins
 from .contact.base import ContactSolver
 from .contact.stage import SHARE, ContactStage
 from .dynamics.auto import Auto
-from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend
-from .dynamics.tables import constants_of
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
+from .dynamics.functions import held_backend
+from .dynamics.tables import constants_of, on_leaders
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.evaluate import run_states
 from .engine.fastcall import BAD_LAYOUT
@@ -23,6 +24,7 @@ from .kernels.status import FINE, NOT_FINITE
 from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
 from .kernels.tables import tree_tables
 from .kernels.world_step import RULES_WITH_ROWS, world_step_entry
+from .model.states import tied_constants
 from .model.tree import Tree
 from .step_settings import StepSettings
 from .types import Engine
@@ -49,12 +51,13 @@ class StepCode:
         self.rule, self.solver, self.gravity = rule, solver, gravity
         self.settings = settings
         check_diagonal(solver, robot, settings)
-        self.constants = (*constants_of(robot, gravity), settings.table)
+        self.constants: tuple[Any, ...] = ()
         self.call: Callable[..., int] = self._tried
         self.bound: BoundEntry | None = None
-        if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
-            entry = (world_step_entry if world.m else step_entry)(rule, type(solver).entry)
-            self.constants = (*solver.constants(robot, gravity), *world.held, settings.table)
+        if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
+            entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
+            entry = (world_step_entry if world.m else step_entry)(rule, entry)
+            self.constants = (*tied_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
@@ -170,16 +173,28 @@ class StepCode:
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
         """The kernel's own text, with the forward dynamics that the backend has in Python."""
-        robot, (ints, reals) = self.robot, constants_of(self.robot, self.gravity)
+        robot, tied = self.robot, self.robot.coupling
         if not robot.nv:
             work[:] = 0.0
             return FINE
-        tree = tree_tables(ints, reals)
+        if tied is not None:
+            ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
+            state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
+            status = self._on_spanning_tree(*state, *ends, work)
+            q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
+            return status
+        return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
+
+    def _on_spanning_tree(
+        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
+    ) -> int:
+        """The same with arrays of the spanning tree."""
+        tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
         s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
 
         def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
             self._refuse_infinite(moved.armature)
-            qdd[:] = self.solver.forward_dynamics(robot, at, velocity, tau, None, self.gravity, moved.armature)
+            qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
             return FINE
 
         actuate(tree, s, q, v, control, force)
@@ -193,9 +208,19 @@ class StepCode:
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
 
+    def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
+        """What the backend says, of the spanning tree's coordinates."""
+        robot, tied = self.robot, self.robot.coupling
+        if tied is None:
+            return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
+        state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
+        solver = held_backend(self.solver, robot)
+        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, tied.gathered(armature, 2))
+        return robot.expand_velocity(qdd)
+
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:
         if not np.isfinite(diagonal).all():
-            joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
 
 
@@ -212,7 +237,7 @@ def touches(world: World, rule: str) -> bool:
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
     """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
     damping, columns 2 to 4 of its settings."""
-    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.nv].any():
+    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
         raise UnsupportedError(
             f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
             f"{robot.name!r}; backend 'aba' supports it"
@@ -253,6 +278,6 @@ def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
 def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
-    if _has_kernel(solver):
+    if _has_kernel(solver) and (robot.coupling is None or solver.serves_followers):
         return solver
     raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

@@ -75,10 +75,12 @@ class Trajectory(Shown):
     during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
     energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping, friction, joint limits
     and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
-    order of their coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base,
-    seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    order of their coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which
+    have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
+    dt, backend, integrator, base, seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
-    `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
+    `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
+    part of their leader's; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
 
     Example:
@@ -98,6 +100,7 @@ class Trajectory(Shown):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
+    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         t = coerce(Argument("trajectory: t", self.t, ()))
@@ -132,9 +135,11 @@ class Trajectory(Shown):
         contact: ContactHistory | None = None,
     ) -> Trajectory:
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
-        types = tuple(body.joint.type for body in checked_robot(robot).bodies)
+        moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
+        names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
+        followers = {} if robot.coupling is None else robot.coupling.lines()
         made = dict(metadata or {})
-        return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, made, work, contact)  # type: ignore[arg-type]
+        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, followers)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
@@ -154,8 +159,12 @@ class Trajectory(Shown):
     __iter__ = None  # it could be over joints as well as over states
 
     def __getitem__(self, joint: str) -> JointStates:
+        if joint in self.followers:
+            leader, multiplier, offset = self.followers[joint]
+            led = self[leader]
+            return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
-            raise unknown_name(f"joint of {self.robot_name!r}", joint, self.joint_names)
+            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
         k = self.joint_names.index(joint)
         q, v = (_place(self.joint_types, k, parts) for parts in (_Q_PARTS, _V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
@@ -217,7 +226,8 @@ class Trajectory(Shown):
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
-        work, in units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
+        work, those of followers behind the other joints' q and v, in units as here, with names as in `q_names` and
+        `v_names`. Its `attrs` hold the metadata.
 
         Raises ArgumentError, saying how to install it, if pandas is missing.
         """
@@ -262,18 +272,21 @@ class Trajectory(Shown):
                 "joint_types": self.joint_types,
                 "metadata": dict(self.metadata),
                 "states": len(self),
+                **({"followers": self.followers} if self.followers else {}),
                 "touching": [] if self.contact is None else self.contact.bodies,
             }
         )
 
     def _table(self) -> tuple[list[str], np.ndarray]:
         """Names of all columns, and the columns."""
-        names = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
+        led = [self[name] for name in self.followers]
+        names = ["t", *(f"q.{n}" for n in (*self.q_names, *self.followers))]
+        names += [f"v.{n}" for n in (*self.v_names, *self.followers)]
         names += [*(f"tau.{n}" for n in self.v_names), "energy", *_WORK]
         columns = [] if self.contact is None else list(self.contact.columns())
         last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(self), 0))
-        numbers = self.t[:, None], self.q, self.v, self.tau, self.energy[:, None], self.work, last
-        return [*names, *(name for name, _ in columns)], np.hstack(numbers)
+        states = (self.t, self.q, *(joint.q for joint in led), self.v, *(joint.v for joint in led), self.tau)
+        return [*names, *(name for name, _ in columns)], np.column_stack((*states, self.energy, self.work, last))
 
     def _write_npz(self, stream: IO[bytes]) -> None:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
@@ -326,6 +339,7 @@ def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
         joint_names=tuple(description["joint_names"]),
         joint_types=tuple(description["joint_types"]),
         metadata=metadata,
+        followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
         **arrays,
     )
     if states not in (None, len(trajectory)):  # None in files of older versions
@@ -354,7 +368,8 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
         table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
 
     def block(label: str) -> np.ndarray:
-        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".")]]
+        led = {f"{label}.{name}" for name in description.get("followers", {})}
+        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".") and name not in led]]
 
     energy = header.index("energy") if "energy" in header else -1
     return description, {

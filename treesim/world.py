@@ -17,7 +17,7 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot
+from .model.given import checked_robot, refuse_followers
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
@@ -75,6 +75,8 @@ class World(Shown):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         checked_robot(robot)
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
+        if given:
+            refuse_followers(robot, "a World with constraints")
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:

@@ -38,6 +38,7 @@ def small_robot() -> Tree:
 def attributes(thing: object) -> dict[str, Any]:
     """Public attributes of an object, methods aside, with their values."""
     named = {label: getattr(thing, label) for label in dir(thing) if not label.startswith("_")}
+    named = {label: value for label, value in named.items() if value is not thing}  # a tree's own spanning tree
     return {label: value for label, value in named.items() if not callable(value)}
 
 

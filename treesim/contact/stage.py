@@ -9,12 +9,13 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_step import TOLD, contact_step_entry
+from ..model.states import tied_constants
 from ..model.tree import Tree
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
-TOLERANCE = 1e-8  # m/s, rad/s: by how much a contact may miss its law
+TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
 SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 
@@ -33,10 +34,10 @@ class ContactStage:
     ) -> None:
         chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
-        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory)
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, robot.coupling is not None)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])
         self.constants = (
-            *constants_of(robot, gravity),
+            *tied_constants(robot, constants_of(robot, gravity)),
             touching.layout,
             touching.geometry,
             *touching.held,

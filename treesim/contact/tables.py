@@ -73,8 +73,9 @@ def touching(
             made.add(shape, solid_of_surface(surface), surface)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
+    _, kept_v = robot.kept()
     counts = [len(made.ints), len(made.points), len(bound), len(rough), made.capacity, made.slots, made.most]
-    layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), rough]).astype(np.int64)
+    layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), kept_v[rough]]).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
         made.reals,
@@ -181,9 +182,11 @@ def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
 
 
 def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
-    """The limits of joints with one coordinate: (degree of freedom, coordinate, side), and where they are."""
+    """The limits of joints with one coordinate: (degree of freedom, coordinate, side), in the spanning tree, and where
+    they are; those of followers are their leaders'."""
+    kept_q, kept_v = robot.kept()
     found: Iterable[tuple[list[int], float]] = (
-        ([robot.v_index[name].start, where.start, side], float(bounds[where.start]))
+        ([int(kept_v[robot.v_index[name].start]), int(kept_q[where.start]), side], float(bounds[where.start]))
         for name, where in robot.q_index.items()
         if where.stop - where.start == 1
         for side, bounds in ((1, robot.lower), (-1, robot.upper))

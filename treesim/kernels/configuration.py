@@ -296,7 +296,7 @@ def into_start_axes(tree, mean, h, v, qdd, a):
             a[j] = qdd[j]
 
 
-integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq")
+integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq", expands=True)
 
 
-difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")
+difference_states = entry(difference, q0="nq", q1="nq", d="-> nv", expands=True)

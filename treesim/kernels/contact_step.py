@@ -21,6 +21,7 @@ import numpy as np
 
 from .configuration import advance, retrace
 from .constraints import constraint_tables
+from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
 from .contact_laws import (
     MARGIN,
     UNBOUNDED,
@@ -54,6 +55,7 @@ from .numbers import maximum, minimum, sqrt
 from .status import FINE
 from .step import put_work, resist, settings_of, step_memory
 from .tables import transform_at, with_armature
+from .tied_entry import tied_entry
 
 TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
 
@@ -262,8 +264,9 @@ def rates(tree, v, m, nc, n):
         velocities_along(m.rows, n, v, m.start_rate)
 
 
-def make_contact_step(solver):
-    """The kernel of a step with contact by a solver (see `treesim.contact.solvers`)."""
+def make_contact_step(solver, felt, hold):
+    """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
+    are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
@@ -284,8 +287,9 @@ def make_contact_step(solver):
         return taken
 
     def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work, m, memory
-    ):
+        tree, settings, scheme, q, v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work, m, memory,
+        tie,
+    ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, the bodies' contact wrenches, what is
         told of the step, and by how much the work of the control, and what is lost, change [J]."""
         s = settings_of(tree, settings)
@@ -302,10 +306,11 @@ def make_contact_step(solver):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
-        moved = with_armature(tree, m.step.diagonal)
+        moved = felt(with_armature(tree, m.step.diagonal), tie)
         rates(moved, v, m, nc, n)
         articulate(moved, q, m.rows)
         spread_rows(moved, m.rows, n)
+        hold(moved, q, m.rows, n, tie)
         gather_rows(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
@@ -368,23 +373,28 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory):
+def contact_step_entry(solver, solver_memory, tied=False):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work)."""
-    step = make_contact_step(solver)
+    v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work); tied: of robots with followers."""
+    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)))
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q)
+        return m, solver_memory(m.g.size, q), 0
 
-    step.__name__ = f"contact_step_by_{solver.__name__}"
-    return entry(
-        step, memory_for,
+    def tied_memory_for(tree, followers, ratios, layout, geometry, rows, frames, q):
+        m = contact_memory(tree, layout, geometry, rows, frames, q)
+        return m, solver_memory(m.g.size, q), tie_memory(tree, followers, ratios, q)
+
+    step.__name__ = f"contact_step_by_{solver.__name__}" + "_tied" * tied
+    made = entry(
+        step, tied_memory_for if tied else memory_for,
         {
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, q="nq", v="nv", q_free="nq",
-        v_free="nv", force="nv", before="R", q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6",
-        told="-> 6", work="-> 2",
+        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, expands=tied, q="nq",
+        v="nv", q_free="nq", v_free="nv", force="nv'", before="R", q_new="-> nq", v_new="-> nv", after="-> R",
+        wrench="-> N + 1, 6", told="-> 6", work="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made

@@ -26,6 +26,7 @@ from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
+from .tied_entry import is_tied, tied_entry
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
 COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
@@ -171,11 +172,14 @@ def label(dynamics):
 @lru_cache(maxsize=64)
 def step_entry(name, dynamics):
     """The entry of one step by the rule of that name, with the forward dynamics of an entry:
-    (ints, reals, settings, q, v, control, q_new, v_new, force, work)."""
+    (ints, reals, settings, q, v, control, q_new, v_new, force, work); of a tied one, a tied one."""
     rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
 
     def memory_for(tree, ints, q):
         return step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        return step_memory(tree, q), forward_memory(tree, ints, followers, ratios, q)
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         """(q, v) at the end of a step, the force that was applied [N m, N], and the work of the control, and of damping
@@ -185,10 +189,12 @@ def step_entry(name, dynamics):
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
     step.__name__ = f"{name}_by_{label(dynamics)}"
-    return entry(
-        step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv", q_new="-> nq",
-        v_new="-> nv", force="-> nv", work="-> 2",
+    tied = is_tied(dynamics)
+    made = entry(
+        step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied, q="nq",
+        v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
@@ -199,14 +205,20 @@ def carried_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
+
     def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    return entry(
-        carried_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv",
-        q_new="-> nq", v_new="-> nv",
+    tied = is_tied(dynamics)
+    made = entry(
+        carried_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
@@ -218,16 +230,22 @@ def counted_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
+
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
         status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
         add_work(work, work_new)
         return status
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
-    return entry(
-        counted_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", work="2", control="nv",
-        q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    tied = is_tied(dynamics)
+    made = entry(
+        counted_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 def add_work(before, work):

@@ -14,7 +14,7 @@ from ..types import CollisionKind
 from .frozen import Immutable, frozen
 from .hulls import hull_of_file
 from .inertia import Placement
-from .tree import body_number
+from .parts import body_number
 
 if TYPE_CHECKING:
     from .tree import Tree

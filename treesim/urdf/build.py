@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import quoted
 from ..model.inertia import Inertia, Placement
-from ..model.joints import JOINT_TYPES, Joint
+from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
 from .collisions import Collisions
 from .findings import Findings, title
 from .inertias import clipped
+from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
 from .schema import clean
@@ -38,7 +39,7 @@ def build_tree(document: Document, base: str, mimic: str | None, findings: Findi
     validate(root, findings, mimic)
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
-    return Builder(typed_model(root), root, capsules, collisions, find_mesh, findings).build(base)
+    return Builder(typed_model(root), root, capsules, collisions, find_mesh, findings, mimic).build(base)
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Builder:
 
     robot: yourdfpy's model. root: the checked document, for lines and for what yourdfpy does not read. capsules: see
     clean_visuals. collisions: the links' shapes that touch. find_mesh: name -> (file, whether it exists). findings:
-    receives what only shows here.
+    receives what only shows here. mimic: as `treesim.load` takes it.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Builder:
         collisions: Collisions,
         find_mesh: MeshFinder,
         findings: Findings,
+        mimic: str | None,
     ) -> None:
         self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
         self.collisions = collisions
         self.links = {link.name: link for link in robot.links}
         self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
+        self.mimics = Mimics(self.joint_elements, mimic)
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:
             self.children[joint.parent].append(joint)
@@ -95,8 +98,11 @@ class Builder:
             root_body = self._new_body(root_link, 0, Joint(ROOT_JOINT, "floating"))
         self._walk(root_link, root_body)
         self._report_missing_meshes()
+        self.mimics.report_still(self.joint_elements, self.findings)
         self.collisions.report_missing(self.findings)
         bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
+        report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
+        self.findings.stop_on_errors()
         report_singular(bodies, {ROOT_JOINT: self.link_elements[root_link], **self.joint_elements}, self.findings)
         self.findings.stop_on_errors()
         notes, shapes = tuple(self.findings), self.collisions.shapes
@@ -117,7 +123,10 @@ class Builder:
         place = placement @ placement_of(joint.origin)
         if joint.type == "fixed":
             return body, place
-        return self._new_body(joint.child, body, make_joint(joint, place, self._armature(joint))), Placement()
+        made = replace(make_joint(joint, place, self._armature(joint)), mimic=self.mimics.followers.get(joint.name))
+        if joint.name in self.mimics.still:
+            return body, place @ displacement(made, self.mimics.still[joint.name])
+        return self._new_body(joint.child, body, made), Placement()
 
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
         self.bodies.append(_Body(name, parent, joint))

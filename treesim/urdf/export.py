@@ -158,6 +158,9 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     if joint.kind.has_axis:
         lines.append(f'    <axis xyz="{_numbers(np.asarray(joint.axis))}"/>')
     lines += [f"    {_element(tag, values)}" for tag, values in (("limit", limits), ("dynamics", resistance)) if values]
+    if joint.mimic is not None:
+        numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+        lines.append(f"    {_element('mimic', numbers, joint=joint.mimic.joint)}")
     return [*lines, "  </joint>"]
 
 
@@ -203,8 +206,9 @@ def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
     return float(roll), float(pitch), float(yaw)
 
 
-def _element(tag: str, values: dict[str, float]) -> str:
-    words = (f'{name}="{_number(value)}"' for name, value in values.items())
+def _element(tag: str, values: dict[str, float], **names: str) -> str:
+    words = [f"{label}={quoteattr(name)}" for label, name in names.items()]
+    words += [f'{name}="{_number(value)}"' for name, value in values.items()]
     return f"<{tag} {' '.join(words)}/>"
 
 
