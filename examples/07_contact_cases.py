@@ -57,7 +57,11 @@ def slides(mu, rule):
 def cases(rule):
     """Name, unit, what is right, and what was found."""
     for mu in (0.501, 0.499, 0.3):
-        yield f"box on a slope of 1 in 2, mu {mu}: speed after 1 s", max(0, G * (np.sin(SLOPE) - mu * np.cos(SLOPE))), slides(mu, rule)
+        yield (
+            f"box on a slope of 1 in 2, mu {mu}: speed after 1 s",
+            max(0, G * (np.sin(SLOPE) - mu * np.cos(SLOPE))),
+            slides(mu, rule),
+        )
     q, _ = run(CUBE, treesim.Ground(friction=0.5), level(0.05), [6.0, 0, 0, 0, 0, 0], 1.5, rule)
     yield "cube at 6 m/s, mu 0.5: lifted by", 0.0, np.abs(q[:, 2] - 0.05).max()
     yield "cube at 6 m/s, mu 0.5: stops after", 36 / (2 * 0.5 * G), q[-1, 0]
@@ -69,7 +73,11 @@ def cases(rule):
     yield "ball at 1 m/s comes to roll at", 5 / 7, np.linalg.norm(v[-1, :3])
     n, q = tilted(np.radians(20), 0.1)
     _, v = run(BALL, treesim.Ground(normal=n), q, STILL, 1.0, rule)
-    yield "ball on a slope of 20 degrees: speed after 1 s", 5 / 7 * G * np.sin(np.radians(20)), np.linalg.norm(v[-1, :3])
+    yield (
+        "ball on a slope of 20 degrees: speed after 1 s",
+        5 / 7 * G * np.sin(np.radians(20)),
+        np.linalg.norm(v[-1, :3]),
+    )
     for e in (1.0, 0.8, 0.5):
         q, _ = run(BALL, treesim.Ground(restitution=e), level(1.1), STILL, 2.0, rule)
         yield f"ball from 1 m, restitution {e:g}: second top", e**4, tops(q[:, 2] - 0.1)[1]

@@ -1,4 +1,4 @@
-"""A humanoid stands on the floor, is pushed, and stands; pushed harder, it falls. Recorded where meshcat is installed."""
+"""A humanoid stands on the floor and is pushed: it stays; pushed harder, it falls, which meshcat records."""
 
 import numpy as np
 

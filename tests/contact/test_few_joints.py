@@ -13,7 +13,9 @@ TIP = treesim.Placement(translation=(1.0, 0, 0))
 def arm(axis, joints, **options):
     """Links of 1 m with joints about one axis, and a ball of 5 cm at the end."""
     bodies = [
-        treesim.Body(f"link{k}", k, treesim.Joint(f"joint{k}", "revolute", TIP if k else NOTHING, axis, **options), LINK)
+        treesim.Body(
+            f"link{k}", k, treesim.Joint(f"joint{k}", "revolute", TIP if k else NOTHING, axis, **options), LINK
+        )
         for k in range(joints)
     ]
     return treesim.Tree("arm", bodies, shapes=[shape("sphere", (0.05,), TIP, body=joints)])
@@ -45,7 +47,7 @@ def test_rows_that_nothing_moves_do_not_matter():
     bodies = [
         treesim.Body(
             f"bar{k}", k,
-            treesim.Joint(f"hinge{k}", "revolute", TIP if k else NOTHING, (0, 1, 0), friction=0.1, lower=-3.0, upper=3.0),
+            treesim.Joint(f"hinge{k}", "revolute", TIP if k else NOTHING, (0, 1, 0), friction=0.1, lower=-3, upper=3),
             treesim.Inertia(1.0, (0.5, 0, 0), np.diag([0.001, 0.1, 0.1])),
         )
         for k in range(3)

@@ -55,8 +55,7 @@ def test_a_loop_stays_closed_while_its_robot_lands_and_comes_to_rest():
 def test_a_held_frame_and_a_limit_at_once():
     """A chain whose end is held, and whose first joint reaches its limit: it stops there with the end in its place."""
     bodies = [
-        treesim.Body(f"bar{k}", k, hinge(f"hinge{k}", 0.0, 0.5 * (k > 0), lower=-2.5, upper=2.5), BAR)
-        for k in range(3)
+        treesim.Body(f"bar{k}", k, hinge(f"hinge{k}", 0.0, 0.5 * (k > 0), lower=-2.5, upper=2.5), BAR) for k in range(3)
     ]
     robot = treesim.Tree("chain", bodies, frames=[treesim.Frame("tip", 3, END)])
     pose = np.eye(4)
@@ -71,6 +70,8 @@ def test_a_held_frame_and_a_limit_at_once():
 
 
 def test_only_the_midpoint_holds_loops_on_a_ground():
-    world = treesim.World(parallelogram(), treesim.LoopConstraint("left_end", "right_end", "linear"), ground=treesim.Ground())
+    world = treesim.World(
+        parallelogram(), treesim.LoopConstraint("left_end", "right_end", "linear"), ground=treesim.Ground()
+    )
     with pytest.raises(treesim.UnsupportedError, match="cannot hold"):
         treesim.Stepper(world, integrator="semi_implicit_euler")

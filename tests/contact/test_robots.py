@@ -61,7 +61,7 @@ def test_talos_stands():
 
 
 def test_g1_stands_by_euler_too():
-    states, told, force, _, _ = held(
+    states, told, _, _, _ = held(
         treesim.load(G1, base="floating"), 2000.0, 100.0, 3.0, integrator="semi_implicit_euler"
     )
     assert np.abs(states[-500:] - states[-500]).max() < 1e-6 and told[:, 0].max() < 1e-8

@@ -89,8 +89,8 @@ def least_shear(A):
 
 
 def settle(problem):
-    """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways, and
-    rows that no joint moves at all.
+    """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways,
+    and rows that no joint moves at all.
 
     Such tangents get a mobility of 1e-9 of their contact's; a contact along whose normal nothing can move is left open,
     since no impulse opens or closes it."""
