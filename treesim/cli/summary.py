@@ -89,6 +89,8 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
     floating = [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"]
     if not floating:
         return {"linear_drift": None, "angular_drift": None, "note": "not conserved: the base is held by the world"}
+    if trajectory.contact is not None and trajectory.contact.wrench.any():
+        return {"linear_drift": None, "angular_drift": None, "note": "not conserved: the ground pushes"}
     ends = trajectory.q[[0, -1]], trajectory.v[[0, -1]]
     first, last = specialized_first(treesim.momentum, robot, *ends)
     elapsed = trajectory.t[-1] - trajectory.t[0]
