@@ -27,6 +27,7 @@ from treesim.display import MOST_ROWS, batch, html_table, selection, span
 from treesim.dynamics.conjugate_gradient import Solution
 from treesim.model import generators as make
 from treesim.model.schedule import Schedule, Stage
+from treesim.model.support import LowestPoint
 from treesim.operational.motion import FrameMotion
 from treesim.operational.tasks import FramesTask
 from treesim.player import Frame as PlayedFrame
@@ -87,10 +88,25 @@ LINES = {
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
+    "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), 1.0, 2.0),
+    "<Ground: normal (0, 0, 1), height 0 m, friction 0.5, restitution 0, rigid>": treesim.Ground(friction=0.5),
+    "<StaticBox: 1 x 2 x 0.5 m at (0, 0, 0), friction 0.8, restitution 0, 1000 N/m>": treesim.StaticBox(
+        (1, 2, 0.5), stiffness=1e3
+    ),
+    "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
+        np.zeros((2, 3)), restitution=0.1
+    ),
+    "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
     "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
+    "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(
+        1, Placement(), "sphere", (0.1,), link="foot"
+    ),
+    "<LowestPoint: -0.1 m over the plane, of link 'foot', at (0, 0, -0.1)>": LowestPoint(
+        -0.1, "foot", np.array([0, 0, -0.1])
+    ),
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
     "<SparseJacobian: 3 x 2, 3 entries on paths>": SPARSE,

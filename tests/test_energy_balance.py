@@ -75,7 +75,7 @@ def test_free_flight_by_default_keeps_momentum():
     robot = treesim.load("simple_humanoid", base="floating")
     rng = np.random.default_rng(2)
     q0, v0 = robot.random(rng), rng.normal(size=robot.nv)
-    run = treesim.Simulation(robot, gravity=(0, 0, 0)).run(2.0, q0, v0)
+    run = treesim.Simulation(treesim.World(robot, limits=False), gravity=(0, 0, 0)).run(2.0, q0, v0)
     momentum = treesim.momentum(robot, run.q[[0, -1]], run.v[[0, -1]])
     assert np.abs(momentum[1] - momentum[0]).max() < 1e-5 * np.abs(momentum[0]).max()
 

@@ -13,6 +13,7 @@ from treesim.cli.common import BASES
 from treesim.constrained.constraints import SHORTHAND
 from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
 from treesim.engine.call.evaluate import ENGINES
+from treesim.model.shapes import SIZES
 from treesim.operational.frames import REFERENCES
 from treesim.operational.tasks import SELECTIONS
 
@@ -25,6 +26,7 @@ KNOWN = {
     types.TaskRows: SELECTIONS,
     types.ConstraintRows: SHORTHAND,
     types.PluginKind: plugins.BUILT_IN,
+    types.CollisionKind: SIZES,
 }
 
 PROGRAM = """

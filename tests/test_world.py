@@ -50,7 +50,7 @@ def humanoid(*, held=("r_ankle", "l_ankle")):
     for side in "RL":
         for joint, angle in (("HIP_P", -0.4), ("KNEE", 0.8), ("ANKLE_P", -0.4)):
             q[robot.q_index[f"{side}LEG_{joint}"]] = angle
-    return treesim.World(robot, [treesim.FrameConstraint(frame) for frame in held], q=q), q
+    return treesim.World(robot, [treesim.FrameConstraint(frame) for frame in held], q=q, limits=False), q
 
 
 def run(world, q, v=None, steps=100, dt=1e-3, **options):

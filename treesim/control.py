@@ -240,5 +240,6 @@ def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
 
 def _actuated(robot: Tree) -> np.ndarray:
     """Return 1 for each degree of freedom that has an actuator, 0 for those of floating joints (nv,)."""
-    actuated = [np.full(body.joint.nv, float(body.joint.type != "floating")) for body in robot.bodies]
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    actuated = [np.full(joint.nv, float(joint.type != "floating")) for joint in joints]
     return np.concatenate(actuated or [np.empty(0)])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from .bound import Dynamics
+from .contact.base import ContactSolver
+from .contact.report import ContactReport
 from .control import PD, Hold, Zero, as_controller, controller_name
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
@@ -42,7 +44,10 @@ class ControlledRobot:
         gravity: np.ndarray | None,
         engine: Engine,
         substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
     ) -> None:
+        self.contact_solver, self.contact = contact_solver, ContactReport.empty(as_world(robot).robot, ())
+        self._kept: np.ndarray | None = None  # impulses of the step before
         self.world = as_world(robot)
         self.robot = robot = self.world.robot
         self.controller = as_controller(robot, controller)
@@ -132,15 +137,24 @@ class ControlledRobot:
             self._step = (rule, dt), self._step_code(rule, dt)
         code, substeps = self._step[1]
         now, forces = (q, v), []
+        parts = []
         for i in range(substeps):
             held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
-            results = q_new, v_new, force, work, *code.row_results()
+            rows = code.row_results()
+            if self._kept is not None:
+                rows[-4][:] = self._kept
+            results = q_new, v_new, force, work, *rows
             if code.call(*now, held, *results) != FINE:
                 self._explained_call(code, *now, held, *results)
             now = q_new, v_new
             self.work += work
             forces.append(force)
+            if code.stage is not None:
+                self._kept = rows[-3]
+                parts.append(rows[-2:])
+        if parts:
+            self.contact = ContactReport.of(parts)
         self.applied = forces[0]
         return now
 
@@ -158,7 +172,12 @@ class ControlledRobot:
         substeps = substeps_of(self.robot, rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver = forward_solver(self.robot, self.backend)
-        return StepCode(self.world, rule, solver, self._gravity, settings, self._engine), substeps
+        code = StepCode(self.world, rule, solver, self._gravity, settings, self._engine, self.contact_solver)
+        return code, substeps
+
+    def forget(self) -> None:
+        """Begin anew: no impulse is known of a step before."""
+        self._kept, self.contact = None, ContactReport.empty(self.robot, ())
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
         """The same call for states of any layout; raises what the dynamics raise where it fails."""

@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -109,3 +109,42 @@ def reserve(descriptor: int, size: int) -> None:
     os.lseek(descriptor, 0, os.SEEK_SET)
     while size > 0:
         size -= os.write(descriptor, ZEROS[: min(size, len(ZEROS))])
+
+
+def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
+    """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
+
+    Called before a long computation, so that its result is not lost for want of a folder.
+    """
+    path = Path(path)
+    check_suffix(path, suffixes)
+    try:
+        fault = _unwritable(path)
+    except OSError as error:
+        fault = error.strerror or str(error)
+    if fault is not None:
+        raise ArgumentError(f"cannot write {path}: {fault}")
+    return path
+
+
+def _unwritable(path: Path) -> str | None:
+    """Why no file can be written there, None if one can."""
+    if "\0" in str(path):
+        return "names of files hold no NUL"
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        return "permission denied"
+    return None
+
+
+def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
+    """Raise ArgumentError unless the path has one of these suffixes."""
+    known = tuple(suffixes)
+    if path.suffix.lower() not in known:
+        ending = f"it ends in {path.suffix!r}" if path.suffix else "it has no suffix"
+        raise ArgumentError(
+            f"cannot tell the format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed"
+        )

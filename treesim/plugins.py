@@ -58,6 +58,11 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "rk4": "treesim.integrators.rk4:RungeKutta4",
         "bullet": "treesim.integrators.bullet:BulletRule",
     },
+    "contact_solvers": {
+        "pgs": "treesim.contact.pgs:Pgs",
+        "admm": "treesim.contact.admm:Admm",
+        "convex": "treesim.contact.convex:Convex",
+    },
     "viewers": {},
     "engines": {},
 }
@@ -68,6 +73,7 @@ SINGULAR: dict[PluginKind, str] = {
     "operational": "operational-space method",
     "constrained": "method of constrained dynamics",
     "integrators": "integrator",
+    "contact_solvers": "contact solver",
     "viewers": "viewer",
     "engines": "engine",
 }  # what messages call one implementation of a kind

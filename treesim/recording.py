@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .contact.history import ContactHistory
+from .contact.report import ContactReport
 from .energy_balance import energies, work_of
 from .model.tree import Tree
 from .trajectory import Trajectory
@@ -14,13 +16,17 @@ from .trajectory import Trajectory
 class Recording:
     """States as they come, in arrays laid out beforehand."""
 
-    def __init__(self, robot: Tree, capacity: int) -> None:
-        self.robot, self.count = robot, 0
+    def __init__(self, robot: Tree, capacity: int, touching: tuple[int, ...] | None = None) -> None:
+        """touching: bodies whose contact is recorded, perhaps none; None where there is no contact at all."""
+        self.robot, self.count, self._touching = robot, 0, touching
         self.t = np.empty(capacity)
         self.q = np.empty((capacity, robot.nq))
         self.v = np.empty((capacity, robot.nv))
         self.tau = np.empty((capacity, robot.nv))
         self.work = np.empty((capacity, 2))
+        self._bodies = list(touching or ())
+        blank = ContactReport.empty(robot, (0 if touching is None else capacity,))
+        self.wrench, self.told = blank.wrench[:, self._bodies], blank.told
 
     def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
         """Keep a copy of one state, its torque if one is known, and the work up to there."""
@@ -29,6 +35,11 @@ class Recording:
         self.tau[k] = 0.0 if tau is None else tau
         self.work[k] = work
         self.count = k + 1
+
+    def add_contact(self, contact: ContactReport) -> None:
+        """Keep what contact did in the step that starts at the last state."""
+        if self._touching is not None:
+            self.wrench[self.count - 1], self.told[self.count - 1] = contact.wrench[self._bodies], contact.told
 
     def fastest_joint(self) -> str:
         """Return the degree of freedom with the highest speed in the last state."""
@@ -44,4 +55,8 @@ class Recording:
         found = energies(self.robot, q, v, gravity)
         work = self.work[:n] if counted else work_of(self.robot, t, v, tau)
         told = {**metadata, "energy_in_play": found.in_play}
-        return Trajectory.of(self.robot, t, q, v, tau, found.kinetic + found.potential, told, work)
+        contact = None
+        if self._touching is not None:
+            bodies = tuple(self.robot.body_names[i - 1] for i in self._touching)
+            contact = ContactHistory(bodies, self.wrench[:n], self.told[:n])
+        return Trajectory.of(self.robot, t, q, v, tau, found.kinetic + found.potential, told, work, contact)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .contact.base import ContactSolver, chosen_solver
 from .dynamics.base import DynamicsBackend
 from .engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from .engine.call.steps import all_finite
@@ -16,10 +17,12 @@ from .kernels.step import carried_step_entry, counted_step_entry
 from .kernels.world_step import carried_world_step_entry, counted_world_step_entry
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions
+from .model.states import tied_constants
 from .model.tree import Tree
-from .step_code import check_diagonal, check_rows, compiled_rule, forward_kernel
+from .step_code import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from .step_settings import StepSettings, substeps_of
 from .stepper import warn_of_friction, warn_of_limits
+from .types import Engine
 from .world import World
 
 # by whether there are rows, and whether the work is counted
@@ -42,6 +45,7 @@ class Method(NamedTuple):
     entry: Any
     constants: tuple[Any, ...]
     work: bool
+    code: StepCode | None  # of steps with contact, which lanes take without it
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -59,6 +63,8 @@ def method_of(
     kp: ArrayLike,
     kd: ArrayLike,
     work: bool,
+    engine: Engine,
+    contact_solver: str | ContactSolver,
 ) -> Method:
     """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
     robot = world.robot
@@ -66,11 +72,17 @@ def method_of(
     rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
     warn_of_friction(robot, integrator, stacklevel=4)
     substeps = substeps_of(robot, rule, dt, substeps)
+    chosen_solver(contact_solver)
+    touching = touches(world, rule)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), bool(work)]
-    constants = (*dynamics.constants(robot), *world.held, settings.table)
-    return Method(world, dt, integrator, substeps, step_entry(rule, type(dynamics).entry), constants, bool(work))
+    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
+    code = None
+    if touching:
+        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, bool(work))
+    entry = step_entry(rule, dynamics.entry_for(robot))
+    return Method(world, dt, integrator, substeps, entry, constants, bool(work), code)
 
 
 class Start(NamedTuple):

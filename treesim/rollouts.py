@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .contact.base import ContactSolver
 from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import check_engine
@@ -22,6 +23,7 @@ from .kernels.step import policy_step_entry
 from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
+from .rollout_contact import under_contact
 from .rollout_energy import balance, total_energy, warn_of_errors
 from .rollout_files import read_record
 from .rollout_results import Results
@@ -128,13 +130,14 @@ def rollout(
     integrator: str = "implicit_midpoint",
     substeps: int | None = None,
     work: bool = False,
+    contact_solver: str | ContactSolver = "pgs",
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
-    robot: a tree, or a World, which also holds frames and closes loops, in float64. q0 (B, nq) or (nq,), v0 (B, nv) or
-    (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv): forces of the degrees of
-    freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their coordinates [rad, m], tracked
-    by kp (target - q) - kd v within the effort limits; None is no
+    robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq)
+    or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv):
+    forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their
+    coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
     force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
@@ -149,8 +152,9 @@ def rollout(
     Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
     done as its attribute `rollouts`.
-    backend, integrator, substeps: as in `treesim.Stepper`, whose step it is. Joint damping, Coulomb friction
-    and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are the robot's.
+    backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, limits,
+    Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are
+    the robot's.
     work: whether to count the work of controls, and of damping and friction, inside the steps, and to hold the energy
     of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
     are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
@@ -174,7 +178,9 @@ def rollout(
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
-    method = method_of(world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work)
+    method = method_of(
+        world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver
+    )
     start = start_of(method, q0, v0, controls, parameters, steps)
     every = whole_number("every", every, 1, max(start.steps, 1))
     piece = _piece(method, start, every, engine)
@@ -195,11 +201,15 @@ def _piece(method: Method, start: Start, every: int, engine: str) -> Piece | Non
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
         if not moves:
             return None
+        if method.code is not None:
+            return under_contact(method, start, None, engine)
         return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
+    if method.code is not None:
+        return under_contact(method, start, policy, engine)
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from . import plugins
 from .errors import UnsupportedError
-from .model.given import checked_frames, checked_robot
+from .model.given import checked_frames, checked_robot, refuse_followers
 from .model.schedule import Schedule
 from .model.tree import Tree
 from .operational.frames import frame_codes
@@ -39,6 +39,7 @@ def schedule(
         161
     """
     robot = checked_robot(robot)
+    refuse_followers(robot, "schedule")
     family = _family(frames)
     chosen = plugins.get(family, method)
     if not _has_schedule(chosen):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
+from .contact.base import ContactSolver, chosen_solver
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -24,7 +25,7 @@ from .model.given import MOST, checked_progress, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
-from .step_code import check_rows
+from .step_code import check_rows, touches
 from .step_settings import speed_hint, substeps_of
 from .stepper import warn_of_friction
 from .trajectory import Trajectory
@@ -38,14 +39,15 @@ Progress = Callable[[int, int], None]
 class Simulation(Shown):
     """A fixed-step simulation of one robot.
 
-    robot: a tree, or a World, which also holds frames and closes loops. backend, integrator: names of
+    robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own,
+    with its joints' position limits and Coulomb friction. backend, integrator: names of
     `available("dynamics")`, or a backend itself, and `available("integrators")`. dt: step [s].
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
-    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. Position,
-    velocity and effort limits of passive joints are not enforced. A pickle holds these arguments, the controller with
-    the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning when
-    the robot has Coulomb friction that the integrator leaves out.
+    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
+    `available("contact_solvers")`. Velocity limits are not enforced. A pickle holds these arguments, the controller
+    with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning
+    when the robot has Coulomb friction that the integrator leaves out.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -64,8 +66,9 @@ class Simulation(Shown):
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",
         substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
     ) -> None:
-        self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps)
+        self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps, contact_solver)
         warn_of_friction(self.robot, self.integrator, stacklevel=3)
 
     def _set_up(
@@ -78,6 +81,7 @@ class Simulation(Shown):
         gravity: ArrayLike | None,
         engine: Engine,
         substeps: int | None,
+        contact_solver: str | ContactSolver,
     ) -> None:
         self.world, self.dt = as_world(robot), positive_number("dt", dt)
         self.robot = robot = self.world.robot
@@ -91,8 +95,11 @@ class Simulation(Shown):
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot)
-        self.substeps = substeps
-        self.system = ControlledRobot(self.world, backend, controller, self.gravity, engine, substeps)
+        self.substeps, self.contact_solver = substeps, contact_solver
+        chosen_solver(contact_solver)
+        self.touches = touches(self.world, getattr(self._method, "rule", ""))
+        how = self.gravity, engine, substeps, contact_solver
+        self.system = ControlledRobot(self.world, backend, controller, *how)
 
     def __repr__(self) -> str:
         how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
@@ -105,11 +112,12 @@ class Simulation(Shown):
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
-        return self.world, self.backend, self.integrator, self.dt, controller, self.gravity, self.engine, self.substeps
+        how = self.gravity, self.engine, self.substeps, self.contact_solver
+        return self.world, self.backend, self.integrator, self.dt, controller, *how
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        robot, backend, integrator, dt, carried, gravity, engine, substeps = state
-        self._set_up(robot, backend, integrator, dt, carried.controller, gravity, engine, substeps)
+        robot, backend, integrator, dt, carried, *how = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, *how)
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
@@ -119,7 +127,8 @@ class Simulation(Shown):
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return q0 (nq,), by default neutral, or near it where a world's gaps are closed, and v0 (nv,), by default at
-        rest, checked; raises ArgumentError."""
+        rest, checked; what is known of contacts of a step before is forgotten. Raises ArgumentError."""
+        self.system.forget()
         neutral = self.robot.neutral()
         q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
         return self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
@@ -146,7 +155,7 @@ class Simulation(Shown):
         check_room(self.robot, steps)
         checked_progress(progress)
         q, v = self.initial_state(q0, v0)
-        recording = Recording(self.robot, steps + 1)
+        recording = Recording(self.robot, steps + 1, self.world.touching.bodies if self.touches else None)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
@@ -179,6 +188,7 @@ class Simulation(Shown):
                 work = system.work.copy()
                 q_next, v_next = self.step(k * self.dt, q, v)
                 recording.add(k * self.dt, q, v, system.applied, work)
+                recording.add_contact(system.contact)
                 q, v = q_next, v_next
                 if progress is not None and (k + 1) % every == 0:
                     progress(k + 1, steps)

@@ -8,9 +8,12 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from . import plugins
+from .contact.base import ContactSolver
+from .contact.stage import SHARE, ContactStage
 from .dynamics.auto import Auto
-from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend
-from .dynamics.tables import constants_of
+from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
+from .dynamics.functions import held_backend
+from .dynamics.tables import constants_of, on_leaders
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.evaluate import run_states
 from .engine.fastcall import BAD_LAYOUT
@@ -21,6 +24,7 @@ from .kernels.status import FINE, NOT_FINITE
 from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
 from .kernels.tables import tree_tables
 from .kernels.world_step import RULES_WITH_ROWS, world_step_entry
+from .model.states import tied_constants
 from .model.tree import Tree
 from .step_settings import StepSettings
 from .types import Engine
@@ -39,18 +43,21 @@ class StepCode:
         gravity: np.ndarray | None,
         settings: StepSettings,
         engine: Engine,
+        contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
     ) -> None:
         self.world = world
         self.robot = robot = world.robot
         self.rule, self.solver, self.gravity = rule, solver, gravity
         self.settings = settings
         check_diagonal(solver, robot, settings)
-        self.constants = (*constants_of(robot, gravity), settings.table)
+        self.constants: tuple[Any, ...] = ()
         self.call: Callable[..., int] = self._tried
         self.bound: BoundEntry | None = None
-        if _has_kernel(solver) and solver.runner(robot) is None and robot.nv:
-            entry = (world_step_entry if world.m else step_entry)(rule, type(solver).entry)
-            self.constants = (*solver.constants(robot, gravity), *world.held, settings.table)
+        if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
+            entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
+            entry = (world_step_entry if world.m else step_entry)(rule, entry)
+            self.constants = (*tied_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
@@ -58,18 +65,64 @@ class StepCode:
             self.call = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+        self.stage: ContactStage | None = None
+        if touches(world, rule):
+            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            self._free, self.call = self.call, self._call_with_contact
+
+    def _call_with_contact(self, *arrays: Any) -> int:
+        """One state: the free step, then what contact makes of it."""
+        return self.with_contact(self._free, *arrays)
+
+    def with_contact(self, free: Callable[..., int], *arrays: Any) -> int:
+        """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
+        are not finite stay as they are. Returns the worst status, or BAD_LAYOUT, having done nothing."""
+        assert self.stage is not None
+        q, v, control, q_new, v_new, force, work, *rows = arrays
+        held, (before, *given) = rows[:-4], rows[-4:]
+        q_free, v_free, change = np.empty_like(q_new), np.empty_like(v_new), np.zeros_like(work)
+        status = free(q, v, control, q_free, v_free, force, work, *held)
+        if status == BAD_LAYOUT:
+            return status
+        inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
+        good = True if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        if np.all(good):
+            status = max(status, self.stage.run(*inputs, *results))
+        else:
+            q_new[...], v_new[...] = q_free, v_free
+            for x in given:
+                x[...] = 0.0
+            self._touch_some(good, inputs, results)
+        work += change
+        return status
+
+    def _touch_some(self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...]) -> None:
+        """What contact makes of those states of a batch that are `good`."""
+        assert self.stage is not None
+        if np.any(good):
+            part = [x[good] for x in results]
+            self.stage.run(*(x[good] for x in inputs), *part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
 
     def _first_call(self, *arrays: Any) -> int:
         """Let the code be found, and call it without a detour from then on."""
         assert self.bound is not None
         status = self.bound.call(*arrays)
-        self.call = self.bound.call
+        if self.stage is None:
+            self.call = self.bound.call
+        else:
+            self._free = self.bound.call
         return status
 
     def row_results(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot."""
+        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot. Behind it,
+        where there is contact: the impulses of the step before, 0, and what the stage of contact gives."""
         m = self.world.m
-        return (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+        held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+        if self.stage is None:
+            return held
+        return *held, np.zeros((*batch, self.world.touching.rows)), *self.stage.memory(batch)
 
     def run(self, *arrays: np.ndarray) -> int:
         """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
@@ -78,8 +131,14 @@ class StepCode:
             status = self.call(*arrays)
             # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+        if self.stage is not None:
+            return self.with_contact(self._run_batch, *arrays)
+        return self._run_batch(*arrays)
+
+    def _run_batch(self, *arrays: np.ndarray) -> int:
+        """The free step of a batch."""
         if self.bound is None:
-            return max((self.call(*state) for state in zip(*arrays, strict=True)), default=FINE)
+            return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
         status = self.bound.batch(*arrays)
         if status != BAD_LAYOUT:
             return status
@@ -88,7 +147,9 @@ class StepCode:
     def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
         robot = self.robot
-        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *self.row_results()
+        m = self.world.m
+        rows = (np.empty(m), np.empty(m)) if m else ()
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *rows
         try:
             with np.errstate(all="ignore"):
                 self._interpreted(q, v, control, *results)
@@ -112,16 +173,28 @@ class StepCode:
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
         """The kernel's own text, with the forward dynamics that the backend has in Python."""
-        robot, (ints, reals) = self.robot, constants_of(self.robot, self.gravity)
+        robot, tied = self.robot, self.robot.coupling
         if not robot.nv:
             work[:] = 0.0
             return FINE
-        tree = tree_tables(ints, reals)
+        if tied is not None:
+            ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
+            state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
+            status = self._on_spanning_tree(*state, *ends, work)
+            q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
+            return status
+        return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
+
+    def _on_spanning_tree(
+        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
+    ) -> int:
+        """The same with arrays of the spanning tree."""
+        tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
         s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
 
         def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
             self._refuse_infinite(moved.armature)
-            qdd[:] = self.solver.forward_dynamics(robot, at, velocity, tau, None, self.gravity, moved.armature)
+            qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
             return FINE
 
         actuate(tree, s, q, v, control, force)
@@ -135,18 +208,38 @@ class StepCode:
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
 
+    def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
+        """What the backend says, of the spanning tree's coordinates."""
+        robot, tied = self.robot, self.robot.coupling
+        if tied is None:
+            return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
+        state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
+        solver = held_backend(self.solver, robot)
+        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, tied.gathered(armature, 2))
+        return robot.expand_velocity(qdd)
+
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:
         if not np.isfinite(diagonal).all():
-            joint = self.robot.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
             raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def touches(world: World, rule: str) -> bool:
+    """Return whether steps by a rule have a stage of contact. Raises UnsupportedError for a rule that knows none, where
+    the world has a ground; joint limits and friction are then left out."""
+    if rule in SHARE:
+        return world.touching.active
+    if world.ground:
+        raise UnsupportedError(f"integrator {rule!r} knows no contact: take {' or '.join(map(repr, SHARE))}")
+    return False
 
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
     """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
-    damping or friction, columns 2 to 5 of its settings."""
-    if not solver.capabilities.armature and settings.table[1 : 1 + 4 * robot.nv].any():
+    damping, columns 2 to 4 of its settings."""
+    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
         raise UnsupportedError(
-            f"backend {solver.name!r} does not support armature, as which steps take damping, friction and gains of "
+            f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
             f"{robot.name!r}; backend 'aba' supports it"
         )
 
@@ -185,6 +278,6 @@ def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
 def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
-    if _has_kernel(solver):
+    if _has_kernel(solver) and (robot.coupling is None or solver.serves_followers):
         return solver
     raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

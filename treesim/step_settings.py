@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control import checked_gain
-from .dynamics.tables import constants_of
+from .dynamics.tables import constants_of, on_leaders
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_full_states
 from .kernels.limits import UNLIMITED
 from .kernels.step import COLUMNS
 from .model.given import whole_number
+from .model.states import for_followers
 from .model.tree import Tree
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
@@ -25,13 +26,20 @@ MANY = 300  # degrees of freedom: the least inertias of more are not looked for,
 
 
 class StepSettings(NamedTuple):
-    """The kernel's table of constants (see `kernels.step.Settings`), read-only."""
+    """The kernel's table of constants (see `kernels.step.Settings`), read-only; those of joints that follow others are
+    0, as theirs act on their leaders."""
 
     table: np.ndarray
 
     @classmethod
     def of(
-        cls, robot: Tree, rule: str, h: float, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, driven: bool = True
+        cls,
+        robot: Tree,
+        rule: str,
+        h: float,
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        driven: bool = True,
     ) -> StepSettings:
         """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
         gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
@@ -50,8 +58,9 @@ class StepSettings(NamedTuple):
         followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
         effort = np.minimum(robot.effort_limit, UNLIMITED)
         theta = _theta(robot, rule, h, gains)
-        table = np.concatenate([[h], *gains, robot.damping, robot.friction, effort, followed, theta])
-        assert table.size == 1 + COLUMNS * robot.nv
+        columns = [*gains, robot.damping, effort, followed.astype(float), theta]
+        table = np.concatenate([[h], *(on_leaders(robot, column) for column in columns)])
+        assert table.size == 1 + COLUMNS * robot.spanning.nv
         table.setflags(write=False)
         return table
 
@@ -90,7 +99,8 @@ def fastest_rate(robot: Tree) -> float:
     """
     if robot.nv > MANY:
         return 0.0
-    driven = [body.joint.type != "floating" for body in robot.bodies for _ in range(body.joint.nv)]
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    driven = [joint.type != "floating" for joint in joints for _ in range(joint.nv)]
     least = _lightest(robot)[np.array(driven, bool)].min(initial=np.inf)
     return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
 
@@ -127,29 +137,32 @@ def _energy_of_gravity(robot: Tree) -> float:
 
 def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
     """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
-    are stiff, or dry; else in the middle, which is exact to second order. Explicit rules do not ask."""
+    are stiff; else in the middle, which is exact to second order. Explicit rules do not ask."""
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
     resisting = np.maximum(robot.damping, 0) + gains[1]
     if rule != "implicit_midpoint":
         return end
-    if not (resisting.any() or gains[0].any() or robot.friction.any()):
+    if not (resisting.any() or gains[0].any()):
         return middle
     stiffness = h * resisting + h * h * gains[0]
     lightest = _lightest(robot)
     with np.errstate(all="ignore"):
         theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
-    return np.where(robot.friction > 0, 1.0, theta)
+    return theta
 
 
 @lru_cache(maxsize=64)
 def _lightest(robot: Tree) -> np.ndarray:
     """The least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
     1 / (M^-1)_kk; 0 where M cannot be inverted."""
-    rng, tables = np.random.default_rng(0), constants_of(robot)
+    rng, entry = np.random.default_rng(0), mass_matrix_full_states
+    tables: tuple[np.ndarray, ...] = constants_of(robot)
+    if robot.coupling is not None:
+        entry, tables = for_followers(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in (robot.neutral(), *(robot.random(rng) for _ in range(4))):
-        mass_matrix_full_states(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code
+        entry(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code
         try:
             least = np.minimum(least, 1 / np.diag(np.linalg.inv(M)))
         except np.linalg.LinAlgError:
@@ -159,7 +172,8 @@ def _lightest(robot: Tree) -> np.ndarray:
 
 def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
     gain = checked_gain(label, value, robot.nv)
-    simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies] or [np.empty(0)])
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    simple = np.concatenate([np.full(joint.nv, joint.nv == 1) for joint in joints] or [np.empty(0)])
     if np.ndim(value) and (gain * (1 - simple)).any():
         name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
         raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")

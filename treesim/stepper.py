@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
+from .contact.base import ContactSolver, chosen_solver
+from .contact.report import ContactReport
 from .display import Shown, arrays, vector
 from .dynamics.base import DynamicsBackend
 from .dynamics.functions import energy
@@ -38,7 +40,8 @@ class EffortWarning(UserWarning):
 @dataclass(frozen=True, repr=False)
 class State(Shown):
     """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv); impulses (..., m), those of a world's
-    rows in the step before [N s, N m s], 0 at the start.
+    rows in the step before [N s, N m s], 0 at the start; contact (..., R), those of contacts, joint limits and joint
+    friction, each at its place.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -50,13 +53,18 @@ class State(Shown):
     q: np.ndarray
     v: np.ndarray
     impulses: np.ndarray
+    contact: np.ndarray
 
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
         return f"<State: t = {self.t:g} s, {many}>"
 
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        for name, x in kept.items():  # with numpy's own descriptor, which the fast code of one state asks for
+            object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
+
     def _facts(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "q", "v", "impulses")]
+        return [*arrays(self, "q", "v", "impulses", "contact")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,6 +73,7 @@ class Report(Shown):
     the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 1 where an iteration
     did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m) [N s, N m s], and residual
     (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that have none [m/s, rad/s].
+    contact: what contacts, joint limits and joint friction did, a ContactReport.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -80,6 +89,7 @@ class Report(Shown):
     status: np.ndarray
     impulses: np.ndarray
     residual: np.ndarray
+    contact: ContactReport
     _stepper: Stepper
     _before: State
     _control: np.ndarray
@@ -153,6 +163,7 @@ class Stepper(Shown):
         gravity: ArrayLike | None = None,
         substeps: int | None = None,
         threads: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
     ) -> None:
         self.world = as_world(robot)
         self.robot = robot = self.world.robot
@@ -163,11 +174,15 @@ class Stepper(Shown):
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
         self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
+        self.contact_solver = contact_solver
+        chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
+        self._untouched = ContactReport.empty(robot, ())
         warn_of_friction(robot, integrator, stacklevel=3)
-        self.code = StepCode(self.world, self.rule, self._solver, self.gravity, self.settings, self.engine)
+        how = self.gravity, self.settings, self.engine, contact_solver
+        self.code = StepCode(self.world, self.rule, self._solver, *how)
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
@@ -182,7 +197,7 @@ class Stepper(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         kp, kd, substeps = self._given
         how = self.dt, self.integrator, self.backend, self.engine
-        return type(self), (self.world, *how, kp, kd, self.gravity, substeps, self.threads)
+        return type(self), (self.world, *how, kp, kd, self.gravity, substeps, self.threads, self.contact_solver)
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
@@ -203,7 +218,16 @@ class Stepper(Shown):
             raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
         q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
         v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
-        return State(float(t), self.world.start(q), v, np.zeros((*batch, self.world.m)))
+        impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
+        return State(float(t), self.world.start(q), v, impulses, contact)
+
+    def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
+        return self._untouched if not batch else ContactReport.empty(self.robot, batch)
+
+    @property
+    def _kept(self) -> int:
+        """Number of impulses of contact that a state keeps."""
+        return self.world.touching.rows if self.code.stage is not None else 0
 
     def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
         """Return the state dt later, and what the step did, under a control (nv,) or (B, nv), held through the step.
@@ -217,19 +241,26 @@ class Stepper(Shown):
         batch = state.q.shape[:-1]
         force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
         rows, impulses = self.code.row_results(batch), np.zeros((*batch, self.world.m))
-        residual = rows[1] if rows else impulses
+        residual = rows[1] if self.world.m else impulses
+        contact, parts = state.contact, []
         status = FINE
         with use_threads(self.threads):
             for _ in range(self.substeps):
                 q_new, v_new = np.empty_like(q), np.empty_like(v)
+                if self.code.stage is not None:
+                    rows = (*rows[: 2 * bool(self.world.m)], contact, *self.code.stage.memory(batch))
                 status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
                 total += work
-                if rows:
+                if self.world.m:
                     impulses += rows[0]
+                if self.code.stage is not None:
+                    contact = rows[-3]
+                    parts.append(rows[-2:])
                 q, v = q_new, v_new
-        after = State(state.t + self.dt, q, v, impulses)
-        told = self._status(after, status), impulses, residual
-        return after, Report(force, total[..., 0], total[..., 1], *told, self, state, u, after)
+        after = State(state.t + self.dt, q, v, impulses, contact)
+        told = ContactReport.of(parts) if parts else self._no_contact(batch)
+        rest = self._status(after, status), impulses, residual, told
+        return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape

@@ -16,10 +16,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
-from .files import write_whole
+from .files import check_suffix, checked_output, write_whole
 from .model.given import checked_robot
 
 if TYPE_CHECKING:
@@ -72,11 +73,14 @@ class Trajectory(Shown):
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
     during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
-    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping and friction, up to each
-    state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the order of their
-    coordinates. metadata: plain values that tell how it was made, such as dt, backend, integrator, base, seed,
-    energy_in_play [J], and `stopped`, the reason for an early end, or None.
-    `trajectory["elbow"]` gives one joint's q, v and tau; unknown joints raise UnknownNameError with near misses.
+    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping, friction, joint limits
+    and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
+    order of their coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which
+    have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
+    dt, backend, integrator, base, seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
+    `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
+    part of their leader's; unknown joints raise UnknownNameError with near misses.
     Raises ArgumentError if the arrays do not fit together.
 
     Example:
@@ -95,6 +99,8 @@ class Trajectory(Shown):
     joint_types: tuple[str, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
+    contact: ContactHistory | None = None
+    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         t = coerce(Argument("trajectory: t", self.t, ()))
@@ -112,6 +118,8 @@ class Trajectory(Shown):
         if work.shape != (*count, 2):
             raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
         object.__setattr__(self, "work", work)
+        if self.contact is not None and len(self.contact) != len(t):
+            raise ArgumentError(f"trajectory: contact is told of {len(self.contact)} states, but there are {len(t)}")
 
     @classmethod
     def of(
@@ -124,10 +132,14 @@ class Trajectory(Shown):
         energy: np.ndarray,
         metadata: Mapping[str, Any] | None = None,
         work: np.ndarray | None = None,
+        contact: ContactHistory | None = None,
     ) -> Trajectory:
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
-        types = tuple(body.joint.type for body in checked_robot(robot).bodies)
-        return cls(robot.name, t, q, v, tau, energy, robot.joint_names, types, dict(metadata or {}), work)  # type: ignore[arg-type]
+        moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
+        names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
+        followers = {} if robot.coupling is None else robot.coupling.lines()
+        made = dict(metadata or {})
+        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, followers)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
@@ -147,8 +159,12 @@ class Trajectory(Shown):
     __iter__ = None  # it could be over joints as well as over states
 
     def __getitem__(self, joint: str) -> JointStates:
+        if joint in self.followers:
+            leader, multiplier, offset = self.followers[joint]
+            led = self[leader]
+            return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
-            raise unknown_name(f"joint of {self.robot_name!r}", joint, self.joint_names)
+            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
         k = self.joint_names.index(joint)
         q, v = (_place(self.joint_types, k, parts) for parts in (_Q_PARTS, _V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
@@ -158,6 +174,31 @@ class Trajectory(Shown):
         """The integrator's error (K,): the change of energy less the work that was done [J]; NaN if that is unknown."""
         with np.errstate(invalid="ignore"):  # states whose energy overflows
             return self.energy - self.energy[:1] - (self.work - self.work[:1]).sum(axis=1)
+
+    def contact_wrench(self, body: str) -> np.ndarray:
+        """Return the mean force and moment (K, 6) of contacts on a body in the step that starts at each state [N, N m],
+        along the world's axes, at the body's origin. Raises UnknownNameError for a body that cannot touch anything."""
+        nothing = ContactHistory((), np.zeros((len(self), 0, 6)), no_contact(len(self)))
+        return (self.contact or nothing).of_body(body)
+
+    @property
+    def penetration(self) -> np.ndarray:
+        """The largest overlap (K,) of two shapes at the end of the step that starts at each state [m]."""
+        return self._told[:, 0]
+
+    @property
+    def residual(self) -> np.ndarray:
+        """By how much the worst contact, limit or joint misses its law (K,) [m/s, rad/s]."""
+        return self._told[:, 1]
+
+    @property
+    def energy_certificate(self) -> np.ndarray:
+        """By how much impulses changed the kinetic energy (K,) [J]: never upwards."""
+        return self._told[:, 2]
+
+    @property
+    def _told(self) -> np.ndarray:
+        return no_contact(len(self)) if self.contact is None else self.contact.told
 
     @property
     def stopped(self) -> str | None:
@@ -185,7 +226,8 @@ class Trajectory(Shown):
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
-        work, in units as here, with names as in `q_names` and `v_names`. Its `attrs` hold the metadata.
+        work, those of followers behind the other joints' q and v, in units as here, with names as in `q_names` and
+        `v_names`. Its `attrs` hold the metadata.
 
         Raises ArgumentError, saying how to install it, if pandas is missing.
         """
@@ -230,17 +272,26 @@ class Trajectory(Shown):
                 "joint_types": self.joint_types,
                 "metadata": dict(self.metadata),
                 "states": len(self),
+                **({"followers": self.followers} if self.followers else {}),
+                "touching": [] if self.contact is None else self.contact.bodies,
             }
         )
 
     def _table(self) -> tuple[list[str], np.ndarray]:
         """Names of all columns, and the columns."""
-        names = ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names)]
+        led = [self[name] for name in self.followers]
+        names = ["t", *(f"q.{n}" for n in (*self.q_names, *self.followers))]
+        names += [f"v.{n}" for n in (*self.v_names, *self.followers)]
         names += [*(f"tau.{n}" for n in self.v_names), "energy", *_WORK]
-        return names, np.hstack((self.t[:, None], self.q, self.v, self.tau, self.energy[:, None], self.work))
+        columns = [] if self.contact is None else list(self.contact.columns())
+        last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(self), 0))
+        states = (self.t, self.q, *(joint.q for joint in led), self.v, *(joint.v for joint in led), self.tau)
+        return [*names, *(name for name, _ in columns)], np.column_stack((*states, self.energy, self.work, last))
 
     def _write_npz(self, stream: IO[bytes]) -> None:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
+        if self.contact is not None:
+            arrays |= {"wrench": self.contact.wrench, "told": self.contact.told}
         np.savez(stream, description=np.array(self._description()), **arrays)
 
     def _write_csv(self, stream: IO[bytes]) -> None:
@@ -268,7 +319,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
     Raises ArgumentError if the file is missing, has another suffix, or was not written by treesim.
     """
     path = Path(path)
-    _check_suffix(path, SUFFIXES)
+    check_suffix(path, SUFFIXES)
     read = _read_npz if path.suffix.lower() == ".npz" else _read_csv
     try:
         return _trajectory(*read(path))
@@ -288,6 +339,7 @@ def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
         joint_names=tuple(description["joint_names"]),
         joint_types=tuple(description["joint_types"]),
         metadata=metadata,
+        followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
         **arrays,
     )
     if states not in (None, len(trajectory)):  # None in files of older versions
@@ -298,7 +350,11 @@ def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
 def _read_npz(path: Path) -> tuple[Any, dict[str, Any]]:
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in _ARRAYS if name != "work" or name in archive}
-        return json.loads(str(archive["description"])), arrays
+        description = json.loads(str(archive["description"]))
+        if "told" in archive:
+            bodies = tuple(description["touching"])
+            arrays["contact"] = ContactHistory(bodies, archive["wrench"], archive["told"])
+        return description, arrays
 
 
 def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -312,7 +368,8 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
         table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
 
     def block(label: str) -> np.ndarray:
-        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".")]]
+        led = {f"{label}.{name}" for name in description.get("followers", {})}
+        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".") and name not in led]]
 
     energy = header.index("energy") if "energy" in header else -1
     return description, {
@@ -322,6 +379,7 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
         "tau": block("tau"),
         "energy": table[:, energy],
         "work": block("work") if _WORK[0] in header else None,
+        "contact": ContactHistory.from_columns(header, table),
     }
 
 
@@ -331,44 +389,6 @@ def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
         if not line.endswith("\n"):
             raise ValueError("its last line is cut short")
         yield line
-
-
-def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
-    """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
-
-    Called before a long computation, so that its result is not lost for want of a folder.
-    """
-    path = Path(path)
-    _check_suffix(path, suffixes)
-    try:
-        fault = _unwritable(path)
-    except OSError as error:
-        fault = error.strerror or str(error)
-    if fault is not None:
-        raise ArgumentError(f"cannot write {path}: {fault}")
-    return path
-
-
-def _unwritable(path: Path) -> str | None:
-    """Why no file can be written there, None if one can."""
-    if "\0" in str(path):
-        return "names of files hold no NUL"
-    if path.is_dir():
-        return "it is a folder"
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        return "permission denied"
-    return None
-
-
-def _check_suffix(path: Path, suffixes: Iterable[str]) -> None:
-    known = tuple(suffixes)
-    if path.suffix.lower() not in known:
-        ending = f"it ends in {path.suffix!r}" if path.suffix else "it has no suffix"
-        raise ArgumentError(
-            f"cannot tell the format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed"
-        )
 
 
 def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:

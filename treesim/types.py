@@ -13,5 +13,8 @@ MassMatrixMethod: TypeAlias = Literal["crba", "direct", "symmetry"]
 TaskRows: TypeAlias = Literal["position", "orientation"]
 ConstraintRows: TypeAlias = Literal["linear", "angular"]
 ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
+CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
-PluginKind: TypeAlias = Literal["dynamics", "operational", "constrained", "integrators", "viewers", "engines"]
+PluginKind: TypeAlias = Literal[
+    "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines"
+]

@@ -1,4 +1,4 @@
-"""A world: a robot, and what holds it."""
+"""A world: a robot, what holds it, and what it meets."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .contact.ground import Ground, Surface
+from .contact.tables import Touching, touching
 from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot
+from .model.given import checked_robot, refuse_followers
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
+from .model.support import candidates, gaps
 from .model.tree import Tree
 from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
+DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
 PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 class World(Shown):
-    """A robot with frames that are held, and loops that are closed: what steppers, simulations and rollouts move.
+    """A robot with frames that are held, loops that are closed, joint limits, joint friction, and what it stands on:
+    what steppers, simulations and rollouts move.
 
     robot: the tree. constraints: FrameConstraint and LoopConstraint objects, with no target, damping or stiffness: rows
     of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
@@ -36,6 +41,8 @@ class World(Shown):
     Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
+    ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
+    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -49,14 +56,27 @@ class World(Shown):
     constraints: tuple[Constraint, ...]
     tables: ConstraintTables
     constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
+    ground: tuple[Surface, ...]
+    limits: bool
+    friction: bool
+    touching: Touching
 
     def __init__(
-        self, robot: Tree, constraints: Constraint | Sequence[Constraint] = (), q: ArrayLike | None = None
+        self,
+        robot: Tree,
+        constraints: Constraint | Sequence[Constraint] = (),
+        q: ArrayLike | None = None,
+        *,
+        ground: Surface | Sequence[Surface] | None = None,
+        limits: bool = True,
+        friction: bool = True,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         checked_robot(robot)
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
+        if given:
+            refuse_followers(robot, "a World with constraints")
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
@@ -73,6 +93,10 @@ class World(Shown):
         self._set("constants", (tables.layout, geometry, _closure(held, tables)))
         for array in self.constants:
             array.setflags(write=False)
+        surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
+        for name, value in (("ground", surfaces), ("limits", bool(limits)), ("friction", bool(friction))):
+            self._set(name, value)
+        self._set("touching", touching(robot, surfaces, self.limits, self.friction, self.constants[:2]))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -81,14 +105,17 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return World, (self.robot, self.constraints)
+        return _world, (self.robot, self.constraints, self.ground, self.limits, self.friction)
 
     def __repr__(self) -> str:
         count = len(self.constraints)
-        return f"<World of {self.robot.name!r}: {self.m} rows of {count} constraint{'s' * (count != 1)}>"
+        parts = [f"{self.m} rows of {count} constraint{'s' * (count != 1)}"] if count or not self.ground else []
+        return f"<World of {self.robot.name!r}: {', '.join([*parts, *map(_named, self.ground)])}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        return [("robot", self.robot), *((c.label, c) for c in self.constraints)]
+        grounds = [("ground", surface) for surface in self.ground]
+        kept = [("limits", self.limits), ("friction", self.friction)]
+        return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:
@@ -157,7 +184,9 @@ class World(Shown):
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one."""
+        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one, or the
+        link that is more than 2 cm inside a plane of the ground."""
+        self._refuse_overlaps(q)
         if not self.m:
             return q
         gap, _, cosine = self._look(q)
@@ -176,6 +205,18 @@ class World(Shown):
             q[inexact] = [self.close(one) for one in np.atleast_2d(q[inexact])]
         return q
 
+    def _refuse_overlaps(self, q: np.ndarray) -> None:
+        for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
+            found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+            if found.size and found.min() < -DEEPEST:
+                *state, k = np.unravel_index(int(found.argmin()), found.shape)
+                label = f"q0[{state[0]}]" if state else "q0"
+                link = candidates(self.robot).shapes[int(k)].link
+                raise ArgumentError(
+                    f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
+                    f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
+                )
+
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
         if (cosine < 0).any():
@@ -183,6 +224,15 @@ class World(Shown):
             return f"{self.constraints[c].label} (turned by {np.degrees(np.arccos(cosine[c])):.0f} degrees)"
         r = int(np.abs(gap).argmax())
         return f"{self.tables.name_of_row(r)} (gap {gap[r]:.3g})"
+
+
+def _world(robot: Tree, constraints: Any, ground: Any, limits: bool, friction: bool) -> World:
+    """A world out of a pickle."""
+    return World(robot, constraints, ground=ground, limits=limits, friction=friction)
+
+
+def _named(surface: Surface) -> str:
+    return repr(surface)[1:].partition(":")[0]
 
 
 def as_world(robot: Tree | World) -> World:

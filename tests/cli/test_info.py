@@ -58,3 +58,15 @@ def test_table_shows_tree_and_pattern(treesim: Callable[..., Any], robot: str) -
     for word in ("toy", "hip", "knee", "shoulder", "λ", "0 1 0", "-2 ... 2", "5 of 9 entries"):
         assert word in shown
     assert "██·\n··▀" in shown
+
+
+def test_what_a_robot_touches_with_is_told(
+    treesim: Callable[..., Any], answer: Callable[..., Any], robot: str, tmp_path: Path
+) -> None:
+    assert "no collision shapes" in treesim("info", robot).stdout and answer("info", robot)["shapes"] == {}
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    feet = tmp_path / "feet.urdf"
+    feet.write_text(f'<robot name="feet"><link name="left">{ball}{ball}</link></robot>')
+    assert "2 collision shapes (2 sphere) on 'left'" in treesim("info", str(feet)).stdout
+    facts = answer("info", str(feet))
+    assert (facts["shapes"], facts["shape_links"]) == ({"sphere": 2}, ["left"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Body, Frame, Inertia, Joint, Placement, Tree, Visual
+from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
 from treesim import schedule as schedule_of
 from treesim.engine.call.specialized import _contents
 from treesim.errors import ModelError
@@ -31,12 +31,14 @@ def small_robot() -> Tree:
     ]
     tool = Frame("tool", 2, Placement.from_xyz_rpy((0, 0, -0.4)))
     box = Visual(1, Placement(), "box", (0.1, 0.2, 0.3), color=(1, 0, 0, 1))
-    return Tree("small", bodies, [tool], [box], notes=[Finding("U100", "info", "a remark", "robot.urdf")])
+    notes = [Finding("U100", "info", "a remark", "robot.urdf")]
+    return Tree("small", bodies, [tool], [box], notes=notes, shapes=[CollisionShape(2, Placement(), "sphere", (0.1,))])
 
 
 def attributes(thing: object) -> dict[str, Any]:
     """Public attributes of an object, methods aside, with their values."""
     named = {label: getattr(thing, label) for label in dir(thing) if not label.startswith("_")}
+    named = {label: value for label, value in named.items() if value is not thing}  # a tree's own spanning tree
     return {label: value for label, value in named.items() if not callable(value)}
 
 
@@ -59,7 +61,7 @@ def things(*kinds: type) -> list[Any]:
 
 
 REFUSED = (AttributeError, TypeError)  # this by dataclasses with slots, for names that are no fields
-OBJECTS = (Tree, Topology, Body, Frame, Visual, Placement, Inertia, Joint, Finding)
+OBJECTS = (Tree, Topology, Body, Frame, Visual, CollisionShape, Placement, Inertia, Joint, Finding)
 
 
 def test_all_kinds_of_things_are_reached():

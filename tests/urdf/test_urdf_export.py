@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from treesim.errors import UnsupportedError
 from treesim.model.inertia import Inertia, Placement, rotation_from_rpy
 from treesim.model.joints import Joint
+from treesim.model.shapes import CollisionShape
 from treesim.model.tree import Body, Frame, Tree
 from treesim.urdf import UrdfWarning, installed_robots, load, to_urdf
 from treesim.urdf.export import rpy_from_rotation
@@ -144,6 +145,39 @@ def test_the_base_is_called_as_it_was_or_world(arm):
 def test_unlimited_revolute_joints_are_continuous():
     tree = Tree("t", [Body("a", 0, Joint("j", "revolute"), Inertia(1.0, rotational=np.eye(3)))])
     assert 'type="continuous"' in to_urdf(tree)
+
+
+def test_collision_shapes_survive_with_their_links(arm, tmp_path):
+    mesh = tmp_path / "a & b.stl"
+    mesh.write_text("")
+    kinds = '<sphere radius="0.1"/>', '<capsule radius="0.1" length="0.3"/>', '<cylinder radius="0.2" length="0.3"/>'
+    more = '<box size="0.1 0.2 0.3"/>', f'<mesh filename="{mesh}" scale="1 -2 3"/>'.replace("&", "&amp;")
+    place = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>'
+    shapes = "".join(f"<collision>{place}<geometry>{kind}</geometry></collision>" for kind in (*kinds, *more))
+    weld = f'<joint name="w" type="fixed">{place}<parent link="rod"/><child link="tip"/></joint>'
+    tip = f'<link name="tip">{shapes}</link>{weld}'
+    text = arm("</inertial>", f"</inertial>{shapes}").replace("</robot>", f"{tip}</robot>")
+    for base in ("fixed", "floating"):
+        tree = quietly(text.replace('<link name="base"/>', f'<link name="base">{shapes}</link>'), base=base)
+        again = quietly(to_urdf(tree), base=base)
+        assert len(again.shapes) == 15
+        for left, right in zip(sorted(again.shapes, key=order), sorted(tree.shapes, key=order), strict=True):
+            assert order(left) == order(right) and left.size == right.size
+            close(left.placement.matrix(), right.placement.matrix())
+    assert quietly(to_urdf(tree, shapes=False)).shapes == ()
+
+
+def order(shape):
+    return shape.body, shape.link, shape.kind, shape.file, shape.scale
+
+
+def test_hulls_of_vertices_are_refused_unless_shapes_are_left_out():
+    hull = CollisionShape(1, Placement(), "hull", vertices=np.eye(3), link="a")
+    body = Body("a", 0, Joint("j", "continuous"), Inertia(1.0, rotational=np.eye(3)))
+    tree = Tree("t", [body], shapes=[hull])
+    with pytest.raises(UnsupportedError, match=r"link 'a' has.*to_urdf\(tree, shapes=False\)"):
+        to_urdf(tree)
+    same(load(to_urdf(tree, shapes=False)), tree)
 
 
 def test_what_urdf_cannot_say_is_refused():

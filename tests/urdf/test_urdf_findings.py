@@ -208,16 +208,6 @@ def test_massless_intermediate_body_with_a_massive_subtree_is_accepted(arm):
     assert tree.body_names == ("tip", "rod") and "U310" not in {note.code for note in tree.notes}
 
 
-def test_mimic_is_refused_unless_free(arm, refusal, noted):
-    follower = '<link name="x"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
-    follower += "</inertial></link>" + hinge("h2", "rod", "x", more='<mimic joint="hinge" multiplier="-1"/>')
-    text = arm(END, follower + END)
-    (finding,) = refusal(text).findings
-    assert finding.code == "U408" and 'mimic="free"' in finding.hint
-    tree, message = noted(text, mimic="free")
-    assert tree.nv == 2 and "U409" in message and "'h2' mimics 'hinge'" in message
-
-
 def test_mimic_of_a_fixed_joint_is_a_note(arm):
     text = arm(END, '<link name="x"/>' + hinge("h2", "rod", "x", "fixed", '<mimic joint="hinge"/>') + END)
     assert [note.code for note in load(text).notes if note.severity == "info"] == ["U213"]

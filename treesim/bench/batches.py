@@ -163,6 +163,9 @@ def _case(
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
     """Rollouts that keep every state, as other engines do, in new arrays, in ones that are there, or only the last."""
+    import treesim
+
+    free = treesim.World(tree, limits=False)  # as other engines are asked to move it
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
@@ -174,7 +177,7 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
             ("rollout, out=", 1, kept, "every step, in arrays of the caller's"),
             ("rollout, last state", steps, None, "the last step, in new arrays"),
         ):
-            run = _rollout(tree, q, v, u, dt=motion.dt, every=every, out=out, integrator=EULER)
+            run = _rollout(free, q, v, u, dt=motion.dt, every=every, out=out, integrator=EULER)
             does = f"semi-implicit Euler; q and v of {what}"
             found.append(_case(name, ROLLOUT, run, does, count * steps, kind, found, served))
     return found

@@ -23,6 +23,7 @@ from ..simulation import Simulation, step_count
 from ..step_settings import substeps_of
 from ..stepper import FrictionWarning
 from ..urdf.resolve import is_robot_name
+from ..world import World
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states
@@ -116,7 +117,7 @@ def _ours(
                 "substeps": substeps,
                 "work": _has_losses(robot),
             }
-            runs = rollout(robot, q0, v0, steps=steps // every * every, **how)
+            runs = rollout(passive(robot), q0, v0, steps=steps // every * every, **how)
         work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
         return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
     shape = len(q0), steps // every
@@ -125,7 +126,7 @@ def _ours(
         warnings.simplefilter("ignore", FrictionWarning)
         warnings.simplefilter("ignore", EnergyWarning)
         for b, (q, v) in enumerate(zip(q0, v0, strict=True)):
-            found = Simulation(robot, integrator=name, dt=dt).run(steps * dt, q, v)
+            found = Simulation(passive(robot), integrator=name, dt=dt).run(steps * dt, q, v)
             kept = slice(every, None, every)
             some = slice(len(found.q[kept]))
             runs_q[b, some], runs_v[b, some], work[b, some] = found.q[kept], found.v[kept], found.work[kept].sum(axis=1)
@@ -134,14 +135,19 @@ def _ours(
 
 
 def _has_losses(robot: Tree) -> bool:
-    return bool(robot.damping.any() or robot.friction.any())
+    return bool(robot.damping.any())
+
+
+def passive(robot: Tree) -> World:
+    """Return a robot that nothing stops or rubs: what the rules of integration are judged by."""
+    return World(robot, limits=False, friction=False)
 
 
 def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
     """The least of five times of a hundred steps of one simulation."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
-        simulation = Simulation(robot, integrator=name, dt=dt, substeps=substeps)
+        simulation = Simulation(passive(robot), integrator=name, dt=dt, substeps=substeps)
     simulation.step(0.0, q, v)
 
     def hundred() -> float:

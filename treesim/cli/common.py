@@ -44,7 +44,7 @@ RobotArgument = Annotated[
 BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (fixed) or let it fly (floating).")]
 MimicOption = Annotated[
     str | None,
-    typer.Option(help="`free` treats mimic joints as independent ones; otherwise they are an error."),
+    typer.Option(help="`free` treats mimic joints as independent ones; otherwise they follow their leaders exactly."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError
+from ..model.shapes import shape_counts, shape_links, supports
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
 from .sparsity import picture
 
@@ -27,7 +28,7 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
     console.print(_overview(tree, facts))
     console.print(_joint_table(tree))
     console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)
-    console.print(picture(tree.topology.sparsity()), soft_wrap=True)
+    console.print(picture(tree.sparsity()), soft_wrap=True)
     for note in tree.notes:
         console.print(f"note: {_without_file(note)}", soft_wrap=True)
 
@@ -46,7 +47,8 @@ def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float 
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
-    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n)."""
+    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n), None where joints
+    follow others; depth, D1 and D2 are of the tree in which all joints move."""
     topology = robot.topology
     return {
         "name": robot.name,
@@ -57,13 +59,16 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "mass": robot.mass,
         "gravity": robot.gravity,
         "parent": robot.parent,
-        "dof_parent": robot.dof_parent,
+        "dof_parent": None if robot.coupling else robot.dof_parent,
         "D1": topology.D1,
         "D2": topology.D2,
-        "mass_matrix_nonzeros": int(topology.sparsity().sum()),
+        "mass_matrix_nonzeros": int(robot.sparsity().sum()),
         "body_names": robot.body_names,
         "frame_names": robot.frame_names,
-        "joints": [_joint_facts(robot, name) for name in robot.joint_names],
+        "shapes": shape_counts(robot),
+        "shape_links": shape_links(robot),
+        "joints": [_joint_facts(robot, name) for name in robot.q_index],
+        "followers": [_follower_facts(robot, name) for name in robot.followers],
         "notes": [str(note) for note in robot.notes],
     }
 
@@ -85,6 +90,13 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
     }
 
 
+def _follower_facts(robot: Tree, name: str) -> dict[str, Any]:
+    assert robot.coupling is not None
+    leader, multiplier, offset = robot.coupling.lines()[name]
+    kind = robot.joint(name).type
+    return {"name": name, "type": kind, "leader": leader, "multiplier": multiplier, "offset": offset}
+
+
 def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
     from rich.table import Table
 
@@ -96,15 +108,26 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("bodies N, joints", f"{robot.n_bodies}"),
         ("nq, nv", f"{robot.nq}, {robot.nv}"),
         ("frames", f"{len(robot.frame_names)}"),
+        ("touches with", supports(robot)),
         ("mass", _mass_text(robot.mass, facts["fixed_mass"])),
         ("depth", f"{facts['depth']} joints from the base to the farthest body"),
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
-        ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
+        ("λe", " ".join(map(str, robot.topology.dof_parent.tolist()))),
+        *_followers(robot),
     ):
         table.add_row(label, value)
     return table
+
+
+def _followers(robot: Tree) -> list[tuple[str, str]]:
+    """A row with one line for each joint that follows another, if any does."""
+    if robot.coupling is None:
+        return []
+    lines = robot.coupling.lines().items()
+    told = [f"{name} = {k:g} {leader}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
+    return [("followers", "\n".join(told))]
 
 
 def _mass_text(mass: float, fixed_mass: float | None) -> str:
@@ -120,7 +143,8 @@ def _joint_table(robot: Tree) -> Table:
     table = Table("i", "λ(i)", "joint", "type", "moves body", "mass [kg]", "limits [rad, m]", "effort")
     for i, body in enumerate(robot.bodies, start=1):
         joint = body.joint
-        q, v = robot.q_index[joint.name], robot.v_index[joint.name]
+        whole = robot.spanning  # limits as the joint itself has them
+        q, v = whole.q_index[joint.name], whole.v_index[joint.name]
         table.add_row(
             str(i),
             str(body.parent),
@@ -128,8 +152,8 @@ def _joint_table(robot: Tree) -> Table:
             joint.type,
             body.name,
             f"{body.inertia.mass:.4g}",
-            _limits(robot.lower[q].tolist(), robot.upper[q].tolist()) if joint.nq == 1 else "",
-            " ".join(f"{effort:g}" for effort in robot.effort_limit[v] if effort < float("inf")),
+            _limits(whole.lower[q].tolist(), whole.upper[q].tolist()) if joint.nq == 1 else "",
+            " ".join(f"{effort:g}" for effort in whole.effort_limit[v] if effort < float("inf")),
         )
     return table
 

@@ -39,10 +39,11 @@ def schedule(
     json: JsonOption = False,
 ) -> None:
     """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
+    from ..files import checked_output
     from ..plotting import require_matplotlib
     from ..schedules import schedule as schedule_of
     from ..schedules import scheduled_methods
-    from ..trajectory import PLOT_SUFFIXES, checked_output
+    from ..trajectory import PLOT_SUFFIXES
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)

@@ -20,10 +20,14 @@ from .setup import (
     BACKEND,
     DT,
     INTEGRATOR,
+    SOLVER,
     BackendOption,
+    ContactSolverOption,
     ControllerOption,
     DtOption,
+    FrictionOption,
     GravityOption,
+    GroundOption,
     IntegratorOption,
     KdOption,
     KpOption,
@@ -58,8 +62,9 @@ class Outputs:
     @classmethod
     def checked(cls, out: Path | None, plot: Path | None, html: Path | None, viewer: str | None) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
+        from ..files import checked_output
         from ..plotting import require_matplotlib
-        from ..trajectory import PLOT_SUFFIXES, SUFFIXES, checked_output
+        from ..trajectory import PLOT_SUFFIXES, SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
@@ -107,6 +112,9 @@ def simulate(
     kp: KpOption = None,
     kd: KdOption = None,
     gravity: GravityOption = None,
+    ground: GroundOption = False,
+    friction: FrictionOption = None,
+    contact_solver: ContactSolverOption = SOLVER,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
@@ -136,6 +144,9 @@ def simulate(
         controller=controller,
         kp=kp,
         kd=kd,
+        ground=ground,
+        friction=friction,
+        contact_solver=contact_solver,
     )
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)

@@ -28,10 +28,11 @@ def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None)
 
     if q0 is not None and seed is not None:
         raise ArgumentError("--seed and --q0 both choose the initial configuration: give one of them")
-    types = [body.joint.type for body in robot.bodies]
+    moving = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    joints, types = [joint.name for joint in moving], [joint.type for joint in moving]
     start = robot.neutral() if seed is None else robot.random(np.random.default_rng(seed))
-    q = _vector("--q0", q0, configuration_names(robot.joint_names, types), start)
-    v = _vector("--v0", v0, velocity_names(robot.joint_names, types), np.zeros(robot.nv))
+    q = _vector("--q0", q0, configuration_names(joints, types), start)
+    v = _vector("--v0", v0, velocity_names(joints, types), np.zeros(robot.nv))
     return _with_unit_quaternions(robot, q), v
 
 

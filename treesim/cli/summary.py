@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
 
+MISSED = 1e-5  # m/s: a step whose contacts miss their laws by more is counted
+
+
 def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float) -> dict[str, Any]:
     """Return what the closing table shows: times [s], speed, energy [J] and momentum [N s, N m s].
 
@@ -34,6 +37,7 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
         "real_time_factor": simulated / wall_s if wall_s > 0 else None,
         "energy": _energy(trajectory),
         "momentum": _momentum(robot, trajectory),
+        "contact": _contact(trajectory),
         "stopped": trajectory.stopped,
     }
 
@@ -56,6 +60,21 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
         "largest_error": largest,
         "in_play": in_play,
         "relative_error": largest / in_play if in_play > 0 and np.isfinite(largest) else None,
+    }
+
+
+def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
+    """The worst of what was told of contact; None where there was none to tell of."""
+    if trajectory.contact is None or not trajectory.contact.told[:, 4].any():
+        return None
+    told = trajectory.contact.told
+    return {
+        "most_contacts": int(told[:, 3].max()),
+        "largest_penetration": float(told[:, 0].max()),
+        "largest_residual": float(told[:, 1].max()),
+        "missed": int((told[:, 1] > MISSED).sum()),
+        "largest_certificate": float(told[:, 2].max()),
+        "left_out": int(told[:, 5].max()),
     }
 
 
@@ -98,6 +117,8 @@ def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
         rows.append(("speed", f"{account['steps_per_s']:,.0f} steps/s, {account['real_time_factor']:.4g} x real time"))
     rows.append(("energy", _energy_text(energy)))
     rows.append(("momentum", _momentum_text(momentum)))
+    if account["contact"] is not None:
+        rows.append(("contact", _contact_text(account["contact"], account["steps"])))
     if account["stopped"]:
         rows.append(("stopped", account["stopped"]))
     rows += [("wrote", file) for file in files]
@@ -113,10 +134,22 @@ def _energy_text(energy: dict[str, Any]) -> str:
     share = "" if energy["relative_error"] is None else f", {100 * energy['relative_error']:.2g} %"
     return (
         f"{energy['start']:.6g} J, change {energy['change']:+.4g} J: controls {energy['work_of_controls']:+.4g} J, "
-        f"damping and friction {energy['work_of_damping_and_friction']:+.4g} J\n"
+        f"damping, friction and contact {energy['work_of_damping_and_friction']:+.4g} J\n"
         f"error {energy['error']:+.2e} J, at most {energy['largest_error']:.2e} J on the way{share} of the "
         f"{energy['in_play']:.3g} J in play"
     )
+
+
+def _contact_text(contact: dict[str, Any], steps: int) -> str:
+    missed = f", more than {MISSED:g} in {contact['missed']} of {steps} steps" if contact["missed"] else ""
+    lines = [
+        f"at most {contact['most_contacts']} contacts, penetration {contact['largest_penetration']:.2e} m",
+        f"laws missed by {contact['largest_residual']:.2e} m/s at most{missed}",
+        f"energy given by impulses: {contact['largest_certificate']:.2e} J a step at most",
+    ]
+    if contact["left_out"]:
+        lines.append(f"no room for {contact['left_out']} contacts")
+    return "\n".join(lines)
 
 
 def _momentum_text(momentum: dict[str, Any]) -> str:

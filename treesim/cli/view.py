@@ -13,10 +13,14 @@ from .setup import (
     BACKEND,
     DT,
     INTEGRATOR,
+    SOLVER,
     BackendOption,
+    ContactSolverOption,
     ControllerOption,
     DtOption,
+    FrictionOption,
     GravityOption,
+    GroundOption,
     IntegratorOption,
     KdOption,
     KpOption,
@@ -53,6 +57,9 @@ def view(
     kp: KpOption = None,
     kd: KdOption = None,
     gravity: GravityOption = None,
+    ground: GroundOption = False,
+    friction: FrictionOption = None,
+    contact_solver: ContactSolverOption = SOLVER,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
@@ -87,6 +94,9 @@ def view(
         controller=controller,
         kp=kp,
         kd=kd,
+        ground=ground,
+        friction=friction,
+        contact_solver=contact_solver,
     )
     try:
         window.show(tree, q)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
+from ..model.given import refuse_followers
 from ..model.tree import Tree
 from .cases import BenchmarkCase, Motion, States
 from .layouts import Layout
@@ -77,6 +78,7 @@ class EngineModel:
     integrators: tuple[str, ...] = ()
 
     def __init__(self, robot: Tree) -> None:
+        refuse_followers(robot, "a model in another engine")
         self.robot = robot
 
     # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function, which a

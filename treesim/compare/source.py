@@ -23,13 +23,13 @@ class RobotSource:
 
 
 def read(source: object, base: Base) -> RobotSource:
-    """Return the robot that a source which `treesim.load` takes describes, mimic joints freed; a Tree is taken as is.
-    An installed robot keeps the name by which it was asked for.
+    """Return the robot that a source which `treesim.load` takes describes, or a Tree; joints that follow others are
+    freed, which other engines ignore, or hold softly. An installed robot keeps the name by which it was asked for.
 
     Raises what `treesim.load` raises.
     """
     if isinstance(source, Tree):
-        return RobotSource(source)
+        return RobotSource(source.spanning)
     from lxml import etree
 
     from ..urdf.findings import Findings
@@ -48,7 +48,7 @@ def canonical(robot: Tree) -> str:
     """Return the robot's bodies as a URDF with principal inertias and unit axes: no engine has to round anything."""
     from ..urdf import to_urdf
 
-    return to_urdf(robot, principal=True)
+    return to_urdf(robot, principal=True, shapes=False)
 
 
 def without_losses(robot: Tree) -> Tree:

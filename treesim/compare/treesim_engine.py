@@ -67,7 +67,8 @@ class TreesimModel(EngineModel):
         What energy the other engine's rule gains or loses is not judged here, and not warned of.
         """
         assert self.integrator is not None  # else there are no steps
-        simulation = treesim.Simulation(self.robot, integrator=self.integrator, dt=dt)
+        free = treesim.World(self.robot, limits=False)
+        simulation = treesim.Simulation(free, integrator=self.integrator, dt=dt)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EnergyWarning)
             run = simulation.run(steps * dt, q0=q0, v0=v0)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..display import Shown, Sourced, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
-from ..errors import ConvergenceError
+from ..errors import ConvergenceError, UnsupportedError
 from ..model.states import on_states
 from ..model.tree import Tree
 from .constraints import ConstraintTables
@@ -106,6 +106,11 @@ class CompiledConstrained(Method):
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot = problem.robot
+        if robot.coupling is not None:
+            raise UnsupportedError(
+                f"method {self.name!r} does not serve joints that follow others, as {robot.followers[0]!r} of "
+                f"{robot.name!r}: use 'direct' or 'proximal', or load the robot with mimic='free'"
+            )
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
             *constants_of(robot, problem.gravity, problem.armature),

@@ -16,6 +16,7 @@ from ..kernels.cholesky import factor
 from ..kernels.constraints import constraint_derivatives_states
 from ..model.states import on_states
 from ..model.tree import Tree
+from ..operational.followers import inverse_inertia_by
 from .base import ConstrainedAcceleration, Method, Problem
 
 
@@ -62,7 +63,8 @@ def inverse_inertia(problem: Problem, rows: np.ndarray) -> np.ndarray:
         return np.zeros((*rows.shape[:-3], problem.m, problem.m))
     robot = problem.robot if problem.armature is None else _with_armature(problem.robot, problem.armature)
     names = [robot.body_names[b - 1] for b in bodies]
-    of_bodies = plugins.get("operational", problem.operational).inverse_inertia(robot, problem.q, tuple(names), "local")
+    method = plugins.get("operational", problem.operational)
+    of_bodies = inverse_inertia_by(method, robot, problem.q, tuple(names), "local")
     T = np.zeros((*rows.shape[:-3], problem.m, 6 * bodies.size))
     for own, side, part in _ends(problem):
         k = 6 * int(np.searchsorted(bodies, own))
@@ -96,8 +98,9 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """The robot with other rotor inertias; frames besides the bodies' own are left out."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
+    rotors = robot.coupling.shared(values) if robot.coupling is not None else values
     bodies = [
-        replace(body, joint=replace(body.joint, armature=values[robot.v_index[body.joint.name]].tolist()))
+        replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))
         for body in robot.bodies
     ]
     return Tree(robot.name, bodies, gravity=robot.gravity.tolist())

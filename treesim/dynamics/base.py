@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,12 @@ from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError, NonFiniteError, SingularInertiaError, UnsupportedError, quoted
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
+from ..kernels.tied_entry import serves_followers, tied_entry
 from ..model.pivots import first_massless_dof
 from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Engine
-from .tables import constants_of, kernel_wrenches
+from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors
 
 NO_FORCES = np.empty(0)
 
@@ -29,6 +30,8 @@ NO_FORCES = np.empty(0)
 class Capabilities:
     """What a backend supports: joint types, external forces, armature, leading batch axes; its cost, and its source.
 
+    followers: whether `forward_dynamics` takes robots with joints that follow others; where it does not, it is given
+    the spanning tree, and the rows of the followers are solved behind it.
     error_factor: how many times larger than the articulated-body algorithm's the errors of the method itself are on
     robots; 1 for the methods that are as exact.
     """
@@ -37,6 +40,7 @@ class Capabilities:
     external_forces: bool = True
     armature: bool = True
     batches: bool = True
+    followers: bool = False
     error_factor: float = 1.0
     cost: str = ""
     source: str = ""
@@ -79,16 +83,19 @@ class Backend(Implementation):
 class CompiledBackend(Backend):
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
-    planned: whether it has `integers` or a `runner` of its own for each robot.
+    planned: whether it has `integers` or a `runner` of its own for each robot. serves_followers: whether the entry is
+    declared to (`kernels.entry`, follows="qdd").
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
     entry: ClassVar[Callable[..., int]]
     planned: ClassVar[bool] = False
+    serves_followers: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         cls.planned = cls.integers is not CompiledBackend.integers or cls.runner is not CompiledBackend.runner
+        cls.serves_followers = serves_followers(getattr(cls, "entry", None))
 
     def __init__(self) -> None:
         self._fast = FastEntry(type(self).entry)
@@ -106,6 +113,8 @@ class CompiledBackend(Backend):
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        if self.planned and robot.coupling is not None:
+            return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
         simple = f_ext is None and gravity is None and armature is None
         if simple and runner is None and engine == "auto" and out is None:
@@ -114,16 +123,45 @@ class CompiledBackend(Backend):
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
             if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
+        return self._on_states(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
+
+    def _on_states(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        gravity: ArrayLike | None,
+        armature: ArrayLike | None,
+        runner: Runner | None,
+        engine: Engine,
+        out: np.ndarray | None,
+    ) -> np.ndarray:
         return on_states(
             type(self).entry,
             robot,
             self.constants(robot, gravity, armature),
             {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
-            lambda named: self.explain(robot, named, gravity, armature),
+            lambda named: self.explained(robot, named, gravity, armature),
             runner=runner,
             engine=engine,
             out=out,
         )[0]
+
+    def explained(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
+        """Return what `explain` says of the spanning tree, on which the backend works."""
+        if robot.coupling is None:
+            return self.explain(robot, named, gravity, armature)
+        whole = {"q": robot.expand(named["q"]), "v": robot.expand_velocity(named["v"])}
+        whole["tau"] = on_leaders(robot, named["tau"])
+        return self.explain(robot.spanning, {**named, **whole}, gravity, shared_rotors(robot, armature))
+
+    def entry_for(self, robot: Tree) -> Any:
+        """Return the entry that serves a robot: its twin for followers, if the robot has any."""
+        return type(self).entry if robot.coupling is None else tied_entry(type(self).entry)
 
     def integers(self, robot: Tree) -> np.ndarray:
         """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
@@ -133,7 +171,8 @@ class CompiledBackend(Backend):
         self, robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
-        return self.integers(robot), constants_of(robot, gravity, armature)[1]
+        integers = self.integers(robot.spanning) if self.planned else robot.ints
+        return integers, constants_of(robot, gravity, armature)[1]
 
     def runner(self, robot: Tree) -> Runner | None:
         """Return what runs the entry, if it is not to be called on one state after the other."""
@@ -144,6 +183,13 @@ class CompiledBackend(Backend):
     ) -> Exception:
         """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
+
+
+def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
+    """Return whether a backend's forward dynamics of a robot are one call of its entry, or its twin for followers."""
+    if not isinstance(backend, CompiledBackend):
+        return False
+    return backend.runner(robot) is None if robot.coupling is None else backend.serves_followers
 
 
 def chosen_backend(backend: str | DynamicsBackend) -> Any:
@@ -187,12 +233,14 @@ def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: ArrayLi
 def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = None) -> SingularInertiaError | None:
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
-    D, H = on_states(pivots_states, robot, constants_of(robot, None, armature), {"q": q}, accepted=NOT_FINITE)
-    for pivots, diagonal in zip(D.reshape(-1, robot.nv), H.reshape(-1, robot.nv), strict=True):
+    whole = robot.spanning
+    constants = constants_of(whole, None, shared_rotors(robot, armature))
+    D, H = on_states(pivots_states, whole, constants, {"q": robot.expand(q)}, accepted=NOT_FINITE)
+    for pivots, diagonal in zip(D.reshape(-1, whole.nv), H.reshape(-1, whole.nv), strict=True):
         k = first_massless_dof(pivots, diagonal)
         if k is not None:
             return SingularInertiaError(
-                f"the mass matrix of {robot.name!r} is singular: joint {robot.dof_name(k)!r} moves no inertia; "
+                f"the mass matrix of {robot.name!r} is singular: joint {whole.dof_name(k)!r} moves no inertia; "
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
     return None

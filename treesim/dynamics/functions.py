@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,8 @@ from ..model.tree import Tree
 from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
+from .followers import HeldFollowers, takes_followers
+from .packed_mass_matrix import mass_matrix_pattern
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -89,6 +92,8 @@ def forward_dynamics(
     if refinements or type(refinements) is not int:
         refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
+    if robot.coupling is not None:
+        solver = held_backend(solver, robot)
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
@@ -100,6 +105,12 @@ def forward_dynamics(
         qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return _copied(qdd, out)
+
+
+def held_backend(solver: Any, robot: Tree) -> Any:
+    """Return the backend, or where it takes no followers what holds them behind it; for "auto" the one it takes."""
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    return solver if takes_followers(solver) else HeldFollowers(solver)
 
 
 def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:
@@ -205,6 +216,8 @@ def mass_matrix(
     fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
     if fast is None:
         raise _no_such_mass_matrix(method)
+    if packed and robot.coupling is not None:
+        return _copied(mass_matrix(robot, q, armature, engine=engine)[..., *mass_matrix_pattern(robot)], out)
     if armature is None and engine == "auto" and out is None:
         M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         if fast.call(robot.ints, robot.reals, q, M) == FINE:

@@ -16,7 +16,8 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     The numbers are M's lower triangle in compressed sparse rows: row k holds M_kj for the ancestors j of degree of
     freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 2). So
     `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
-    packs a full matrix. Fresh arrays; O(nnz).
+    packs a full matrix. In a robot with followers, row k holds all earlier j whose joints, or followers, lie on a
+    common path with k's. Fresh arrays; O(nnz).
 
     Example:
         >>> from treesim.model import generators
@@ -25,6 +26,9 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
         ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
     """
     robot = checked_robot(robot)
+    if robot.coupling is not None:
+        rows, columns = np.nonzero(np.tril(robot.sparsity()))
+        return rows, columns
     return robot.topology.packed_pattern()
 
 

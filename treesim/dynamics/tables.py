@@ -21,16 +21,26 @@ def constants_of(
     """
     if gravity is None and armature is None:
         return robot.ints, robot.reals
-    reals = robot.reals.copy()
+    reals = robot.spanning.reals.copy()
     if gravity is not None:
         reals[reals.size - 3 :] = _finite("gravity", gravity, 3)
     if armature is not None:
         values = _finite("armature", armature, robot.nv)
         if (values < 0).any():
             raise ArgumentError(f"armature of joint {robot.dof_name(int(np.argmin(values)))!r} is negative")
-        reals[reals.size - 3 - robot.nv : reals.size - 3] = values
+        reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_leaders(robot, values)
     reals.setflags(write=False)
     return robot.ints, reals
+
+
+def on_leaders(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
+    """Return numbers (..., n) for all joints of the spanning tree from those (..., nv) of independent velocities;
+    followers get `others`."""
+    if robot.coupling is None:
+        return values
+    whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
+    whole[..., robot.coupling.kept_v] = values
+    return whole
 
 
 def _finite(label: str, value: Any, size: int) -> np.ndarray:
@@ -40,6 +50,13 @@ def _finite(label: str, value: Any, size: int) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ArgumentError(f"{label} holds NaN or infinity: {array.tolist()}")
     return array
+
+
+def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
+    """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, the robot's
+    by default, spread over leaders and followers."""
+    rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
+    return rotors if robot.coupling is None else robot.coupling.shared(rotors)
 
 
 def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:

@@ -12,7 +12,15 @@ from types import FunctionType
 from typing import Any
 
 from ..kernels.entry import made_function
-from ..kernels.status import NOT_FINITE, quaternion_start, status_of, status_of_quaternions
+from ..kernels.status import (
+    NOT_FINITE,
+    quaternion_start,
+    status_of,
+    status_of_quaternions,
+    status_of_tied_quaternions,
+    tied_quaternion_start,
+)
+from ..kernels.tied_entry import is_tied
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
 KERNELS = "treesim.kernels"
@@ -40,7 +48,10 @@ def admitted(entry: Kernel) -> FunctionType:
     parameters = _parameters(entry)
     names = ", ".join(name for name, _ in parameters)
     tables = parameters[0][0]
-    checks = [f"status_of_quaternions({tables}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
+    of_quaternions = f"status_of_quaternions({tables}"
+    if is_tied(entry):
+        of_quaternions = f"status_of_tied_quaternions({tables}, followers"
+    checks = [f"{of_quaternions}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
     checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals"]
     worst = f"max(status, {', '.join(checks)})" if checks else "status"
     text = f"""
@@ -55,6 +66,7 @@ def {entry.__name__}({names}):
         "NOT_FINITE": NOT_FINITE,
         "status_of": status_of,
         "status_of_quaternions": status_of_quaternions,
+        "status_of_tied_quaternions": status_of_tied_quaternions,
     }
     kernel = made_function(f"<checks of {entry.__module__}.{entry.__name__}>", text, entry.__name__, namespace)
     kernel.__module__ = entry.__module__
@@ -69,10 +81,15 @@ def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[i
     for (name, _), size in zip(inputs, sizes, strict=False):
         if name in CONFIGURATIONS and size:
             ints = constants[0]
-            starts = (quaternion_start(ints, i) for i in range(1, int(ints[0]) + 1))
+            starts = (_start(entry, constants, i) for i in range(1, int(ints[0]) + 1))
             places += [before + int(start) for start in starts if start >= 0]
         before += size
     return places
+
+
+def _start(entry: Kernel, constants: Sequence[Any], i: int) -> Any:
+    """The place of joint i's quaternion in a configuration, or -1."""
+    return tied_quaternion_start(constants[0], constants[2], i) if is_tied(entry) else quaternion_start(constants[0], i)
 
 
 def _parameters(entry: Kernel) -> list[tuple[str, str]]:

@@ -158,5 +158,5 @@ def scratch_for(tree, q):
 
 
 forward_dynamics_states = entry(
-    forward_dynamics, scratch_for, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+    forward_dynamics, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
 )

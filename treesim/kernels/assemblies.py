@@ -352,7 +352,15 @@ def scratch_for(tree, ints, q):
 
 
 forward_dynamics_by_plan_states = entry(
-    forward_dynamics_by_plan, scratch_for, tells=True, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv"
+    forward_dynamics_by_plan,
+    scratch_for,
+    tells=True,
+    q="nq",
+    v="nv",
+    tau="nv'",
+    f_ext="N, 6 | none",
+    qdd="-> nv",
+    follows="qdd",
 )
 
 

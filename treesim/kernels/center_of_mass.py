@@ -40,7 +40,7 @@ def center_of_mass(tree, q, v, a, out, W, V, A):
     put_vector(out, 6, acceleration)
 
 
-center_of_mass_states = entry(center_of_mass, scratch_for, q="nq", v="nv", a="nv", out="-> 9")
+center_of_mass_states = entry(center_of_mass, scratch_for, q="nq", v="nv", a="nv", out="-> 9", expands=True)
 
 
 def jacobian_of_placed(tree, W, moment, mass, J):
@@ -76,4 +76,4 @@ def masses_for(tree, q):
     return body[:, 0:12], body[:, 12:15], body[:, 15]
 
 
-center_of_mass_jacobian_states = entry(center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv")
+center_of_mass_jacobian_states = entry(center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv'", expands=True)

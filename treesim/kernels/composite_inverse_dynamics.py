@@ -77,5 +77,5 @@ def scratch_for(tree, q):
 
 
 inverse_dynamics_composite_states = entry(
-    inverse_dynamics_composite, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv"
+    inverse_dynamics_composite, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv'", expands=True
 )

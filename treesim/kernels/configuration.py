@@ -249,6 +249,32 @@ def advance(tree, q, mean, u, h, q_new, u_new):
             u_new[j] = u[j]
 
 
+def retrace(tree, q, q_new, u_new, h, mean, u):
+    """What `advance` makes q_new and u_new of in h seconds: the velocity `mean`, and u, in the joints' axes at q."""
+    for i in range(1, tree.n_bodies + 1):
+        k, j = tree.q_start[i], tree.v_start[i]
+        code = tree.code[i]
+        if code in (FLOATING, SPHERICAL):
+            r, e = (k + 3, j + 3) if code == FLOATING else (k, j)
+            vector, scalar = quaternion_between(q, q_new, r)
+            turn = unit_quaternion_matrix(vector.x, vector.y, vector.z, scalar)
+            put_vector(mean, e, scale(log_quaternion(vector, scalar), 1 / h))
+            put_vector(u, e, rotate(turn, vector_at(u_new, e)))
+            if code == FLOATING:
+                shift = sub(vector_at(q_new, k), vector_at(q, k))
+                put_vector(mean, j, scale(rotate_back(rotation_at(q, r), shift), 1 / h))
+                put_vector(u, j, rotate(turn, vector_at(u_new, j)))
+        elif code == PLANAR:
+            o, angle = h * 0, q_new[k + 2] - q[k + 2]
+            shift = planar_turn(Vector(q_new[k] - q[k], q_new[k + 1] - q[k + 1], o), -q[k + 2])
+            turned = planar_turn(Vector(u_new[j], u_new[j + 1], o), angle)
+            mean[j], mean[j + 1], mean[j + 2] = shift.x / h, shift.y / h, angle / h
+            u[j], u[j + 1], u[j + 2] = turned.x, turned.y, u_new[j + 2]
+        else:
+            mean[j] = (q_new[k] - q[k]) / h
+            u[j] = u_new[j]
+
+
 def into_start_axes(tree, mean, h, v, qdd, a):
     """a = the acceleration, in the axes at the start, of joints that have moved with `mean` for h seconds since and now
     have the velocity v and the acceleration qdd, in their own axes, which turn."""
@@ -270,7 +296,7 @@ def into_start_axes(tree, mean, h, v, qdd, a):
             a[j] = qdd[j]
 
 
-integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq")
+integrate_states = entry(integrate, q="nq", displacement="nv", out="-> nq", expands=True)
 
 
-difference_states = entry(difference, q0="nq", q1="nq", d="-> nv")
+difference_states = entry(difference, q0="nq", q1="nq", d="-> nv", expands=True)

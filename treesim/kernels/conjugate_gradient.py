@@ -191,10 +191,11 @@ forward_dynamics_within_states = entry(
     tells=True,
     q="nq",
     v="nv",
-    tau="nv",
+    tau="nv'",
     f_ext="N, 6 | none",
     qdd="-> nv",
     report="-> 2",
+    follows="qdd",
 )
 forward_dynamics_plain_states = via_bias_entry(forward_dynamics_plain, scratch_for, tells=True)
 forward_dynamics_preconditioned_states = via_bias_entry(forward_dynamics_preconditioned, scratch_for, tells=True)

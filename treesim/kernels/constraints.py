@@ -156,4 +156,5 @@ constraint_derivatives_states = entry(
     qdd="nv",
     derivative="-> m",
     rows="-> 2, m, 6",
+    expands=True,
 )

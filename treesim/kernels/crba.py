@@ -157,5 +157,5 @@ def mass_matrix_packed(tree, q, M, X, Ic):
     mass_matrix(tree, q, X, Ic, M, put_packed)
 
 
-mass_matrix_full_states = entry(mass_matrix_full, scratch_for, q="nq", M="-> nv, nv")
+mass_matrix_full_states = entry(mass_matrix_full, scratch_for, q="nq", M="-> nv', nv'", expands=True)
 mass_matrix_packed_states = entry(mass_matrix_packed, scratch_for, q="nq", M="-> nnz")

@@ -23,12 +23,13 @@ MADE = "<entry "  # begins the file name of functions that are made here
 
 class Array(NamedTuple):
     """An array of each state: its name, its shape as expressions in SYMBOLS and the declared sizes, whether it is a
-    result, and whether it may be empty instead."""
+    result, whether it may be empty instead, and which axes are of forces, dual to motions."""
 
     name: str
     shape: tuple[str, ...]
     result: bool
     optional: bool
+    dual: tuple[bool, ...]
 
     @property
     def size(self) -> str:
@@ -45,22 +46,39 @@ class Signature(NamedTuple):
     sizes: dict[str, str]
 
 
+class Origin(NamedTuple):
+    """What an entry was made of; the names are those of `entry`."""
+
+    kernel: Callable[..., Any]
+    scratch: Any
+    signature: Signature
+    tells: bool
+    expands: bool
+    follows: str
+
+
 def entry(
     kernel: Callable[..., Any],
     scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
     tables: dict[str, str] | None = None,
     sizes: dict[str, str] | None = None,
     tells: bool = False,
+    expands: bool = False,
+    follows: str = "",
     **arrays: str,
 ) -> Callable[..., int]:
     """Return the entry of a kernel that works on one state, whose parameters are named as what it gets.
 
-    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv"; "-> " before that of a result, " | none" behind that of
-    an argument that may be empty, which then has no rows. sizes: further symbols. tables: what does not depend on the
-    state, by name, with its kind of `annotations`. scratch lays out memory, of the numbers in the first array; it may
-    ask for tree, ints, the tables and the first array by name. The kernel gets it as `scratch`, or, if none of its
-    parameters is called so, as its last ones; of several functions, each gives one of these. tells: whether the kernel
-    returns a status; the worst of all states is returned. The entry's name is the kernel's with `_states` behind it.
+    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'"; "-> " before that of a result, " | none" behind that of
+    an argument that may be empty, which then has no rows; nv is an axis of motions, nv' one of forces, as the columns
+    of a Jacobian are. sizes: further symbols. tables: what does not depend on the state, by name, with its kind of
+    `annotations`. scratch lays out memory, of the numbers in the first array; it may ask for tree, ints, the tables and
+    the first array by name. The kernel gets it as `scratch`, or, if none of its parameters is called so, as its last
+    ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
+    states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
+    arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
+    followers' rows then bring to those of the robot; "" for none. The entry's name is the kernel's with `_states`
+    behind it.
     Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
     `entry.one(tree, *arrays, memory)`, which returns a status.
     """
@@ -71,18 +89,19 @@ def entry(
         **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
-    made: Any = _made(name, _text(name, declared, _parameters(kernel), _memory(scratch), tells), namespace)
+    made: Any = made_entry(name, _text(name, declared, parameters_of(kernel), memory_of(scratch), tells), namespace)
     made.__doc__ = kernel.__doc__
+    made.origin = Origin(kernel, scratch, declared, tells, expands, follows)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
-        texts = _part_texts(f"{name}_memory", f"{name}_one", declared, _parameters(kernel), _memory(scratch), tells)
-        made.memory, made.one = (_made(part, text, dict(namespace)) for part, text in texts.items())
+        texts = _part_texts(f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), tells)
+        made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
 
 
-def _made(name: str, text: str, namespace: dict[str, Any]) -> Any:
-    """The function of a name that a text defines."""
+def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:
+    """Return the entry of a name that a text defines."""
     return made_function(f"{MADE}{namespace['__name__']}.{name}>", text, name, namespace)
 
 
@@ -119,7 +138,7 @@ def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
     kinds |= {array.name: "Reals" for array in states.signature.arrays}
 
     def declare(kernel: Any) -> Any:
-        if _parameters(kernel) != list(kinds):
+        if parameters_of(kernel) != list(kinds):
             raise TypeError(f"{kernel.__name__}: the kernel takes other arguments than {', '.join(kinds)}")
         kernel.__annotations__ = {**kinds, "return": "int"}
         return kernel
@@ -128,20 +147,22 @@ def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
 
 
 def _array(name: str, text: str) -> Array:
-    shape = text.removeprefix("-> ").removesuffix(" | none")
-    return Array(name, tuple(length.strip() for length in shape.split(",")), text[:2] == "->", text.endswith("| none"))
+    axes = [length.strip() for length in text.removeprefix("-> ").removesuffix(" | none").split(",")]
+    dual = tuple(length.endswith("'") for length in axes)
+    return Array(name, tuple(length.rstrip("'") for length in axes), text[:2] == "->", text.endswith("| none"), dual)
 
 
-def _parameters(function: Any) -> list[str]:
+def parameters_of(function: Any) -> list[str]:
+    """Return the names of a function's parameters."""
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])
 
 
-def _memory(scratch: Any) -> str | None:
-    """The expression that lays out memory, if anything does."""
+def memory_of(scratch: Any) -> str | None:
+    """Return the expression that lays out memory, if anything does."""
     if isinstance(scratch, tuple):
-        calls = [f"scratch_{k}({', '.join(_parameters(function))})" for k, function in enumerate(scratch)]
+        calls = [f"scratch_{k}({', '.join(parameters_of(function))})" for k, function in enumerate(scratch)]
         return f"({', '.join(calls)},)"
-    return None if scratch is None else f"scratch_for({', '.join(_parameters(scratch))})"
+    return None if scratch is None else f"scratch_for({', '.join(parameters_of(scratch))})"
 
 
 def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool) -> str:
@@ -151,7 +172,7 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
     symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]
     given = {"tree": "tree", "scratch": "scratch", **{table: table for table in declared.tables}}
-    given |= {x.name: _state(x) for x in arrays}
+    given |= {x.name: state_of(x) for x in arrays}
     missing = [parameter for parameter in wanted if parameter not in given]
     if (
         bool(missing) + ("scratch" in wanted) != (scratch is not None)
@@ -164,7 +185,7 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
         "tree = tree_tables(ints, reals)",
         *symbols,
         f"count = {first.name}.size // ({first.size}) if {first.size} > 0 else 1",  # one state of what cannot move
-        f"if count < 1 or {' or '.join(map(_misfit, arrays))}:",
+        f"if count < 1 or {' or '.join(map(misfit, arrays))}:",
         "    return WRONG_SIZE",
         *([] if scratch is None else [f"scratch = {scratch}"]),
         "status = FINE",
@@ -174,14 +195,14 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
     ])  # fmt: skip
 
 
-def _misfit(x: Array) -> str:
-    """The condition that an array is not that of `count` states."""
+def misfit(x: Array) -> str:
+    """Return the condition that an array is not that of `count` states."""
     wrong = f"{x.name}.size != count * {x.size}"
     return f"({x.name}.size != 0 and {wrong})" if x.optional else wrong
 
 
-def _state(x: Array) -> str:
-    """An array of state s, as the kernel takes it."""
+def state_of(x: Array) -> str:
+    """Return an array of state s, as the kernel takes it."""
     part = f"{x.name}[s * ({x.size}) : (s + 1) * ({x.size})]"
     if x.optional:  # as many rows a state as there are
         rows, columns = f"({x.name}.size // (count * ({x.shape[-1]})))", x.shape[-1]

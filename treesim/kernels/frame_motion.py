@@ -68,5 +68,13 @@ def memory_for(tree, codes, offsets, q):
 
 
 frame_motions_states = entry(
-    frame_motions, memory_for, FRAMES, {"k": "codes.size - 1"}, q="nq", v="nv", a="nv", out=f"-> k, {NUMBERS}"
+    frame_motions,
+    memory_for,
+    FRAMES,
+    {"k": "codes.size - 1"},
+    q="nq",
+    v="nv",
+    a="nv",
+    out=f"-> k, {NUMBERS}",
+    expands=True,
 )

@@ -12,4 +12,4 @@ def solve_mass_matrix(tree, q, x, out, scratch):
     solve_ltdl(tree, q, scratch, out)
 
 
-solve_mass_matrix_states = entry(solve_mass_matrix, scratch_for, q="nq", x="nv", out="-> nv")
+solve_mass_matrix_states = entry(solve_mass_matrix, scratch_for, q="nq", x="nv'", out="-> nv", follows="out")

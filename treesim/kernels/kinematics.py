@@ -96,7 +96,9 @@ def placements_for(tree, q):
     return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
 
 
-body_poses_states = entry(body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4")
+body_poses_states = entry(
+    body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4", expands=True
+)
 
 
 def path_placement(tree, transform, q, body):
@@ -120,7 +122,7 @@ def frames_for(codes, offsets):
     return (frames_of(codes, offsets),)
 
 
-frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4")
+frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4", expands=True)
 
 
 def energy_and_momentum(tree, q, v, out, W, V):
@@ -155,4 +157,4 @@ def motions_for(tree, q):
     return np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
 
 
-energy_and_momentum_states = entry(energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8")
+energy_and_momentum_states = entry(energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8", expands=True)

@@ -33,4 +33,4 @@ def scratch_for(tree, q):
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], dof[0], dof[1]
 
 
-mass_matrix_direct_states = entry(mass_matrix_direct, scratch_for, q="nq", M="-> nv, nv")
+mass_matrix_direct_states = entry(mass_matrix_direct, scratch_for, q="nq", M="-> nv', nv'", expands=True)

@@ -69,4 +69,4 @@ def scratch_for(tree, q):
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], root
 
 
-mass_matrix_symmetric_states = entry(mass_matrix_symmetric, scratch_for, q="nq", M="-> nv, nv")
+mass_matrix_symmetric_states = entry(mass_matrix_symmetric, scratch_for, q="nq", M="-> nv', nv'", expands=True)

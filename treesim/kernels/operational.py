@@ -91,7 +91,7 @@ def packed_for(tree, codes, offsets, q):
     return frames_of(codes, offsets), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
 
 
-jacobian_states = entry(jacobian, packed_for, FRAMES, COUNT, q="nq", J="-> 6 * k, nv")
+jacobian_states = entry(jacobian, packed_for, FRAMES, COUNT, q="nq", J="-> 6 * k, nv'", expands=True)
 
 
 def frame_velocity(tree, q, v, out, frames, W, V):
@@ -113,7 +113,7 @@ def velocities_for(tree, codes, offsets, q):
     return frames_of(codes, offsets), W, V
 
 
-frame_velocity_states = entry(frame_velocity, velocities_for, FRAMES, q="nq", v="nv", out="-> 6")
+frame_velocity_states = entry(frame_velocity, velocities_for, FRAMES, q="nq", v="nv", out="-> 6", expands=True)
 
 
 def put_task_axes(tree, X, bodies, reference, W):

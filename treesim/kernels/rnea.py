@@ -67,4 +67,6 @@ def scratch_for(tree, q):
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
 
 
-inverse_dynamics_states = entry(inverse_dynamics, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv")
+inverse_dynamics_states = entry(
+    inverse_dynamics, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv'", expands=True
+)

@@ -4,9 +4,10 @@ A step takes the state (q, v) and a control, and gives the state h = dt later, t
 the work that was done: on simulations, rollouts and steppers alike. Forward dynamics are those of any backend.
 
 The force of a degree of freedom is its control, or a spring towards it, kp (control - q) - kd v, within the effort
-limit. What resists motion, damping d and Coulomb friction f, acts with these gains at a time theta h ahead:
-(M + D) qdd = force - C - (d + f / |v|) v - theta h kp v,  D = theta h (d + f / |v| + kd) + (theta h)^2 kp,
-theta = 1 at the end of the step, 1/2 in its middle.
+limit. Damping d acts with these gains at a time theta h ahead:
+(M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) + (theta h)^2 kp,
+theta = 1 at the end of the step, 1/2 in its middle. Coulomb friction of joints, their limits and contacts are what
+`contact_step` makes of the step.
 """
 
 from __future__ import annotations
@@ -25,21 +26,20 @@ from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
+from .tied_entry import is_tied, tied_entry
 
-STICKING_SPEED = 1e-3  # m/s, rad/s: Coulomb friction of slower joints grows linearly with speed
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
-COLUMNS = 7  # numbers for each degree of freedom in the table of settings, behind dt
+COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
 
 
 class Settings(NamedTuple):
-    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, friction,
-    effort limit, whether its control is a target (1) or a force (0), and theta, see above."""
+    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, effort
+    limit, whether its control is a target (1) or a force (0), and theta, see above."""
 
     dt: Any
     kp: Any
     kd: Any
     damping: Any
-    friction: Any
     effort: Any
     driven: Any
     theta: Any
@@ -51,7 +51,7 @@ class StepMemory(NamedTuple):
     tau: Any  # the force less what resists motion
     added: Any  # D
     diagonal: Any  # D and the rotor inertias
-    resistance: Any  # d + f / |v|
+    resistance: Any  # d
     qdd: Any
     mean: Any
     a: Any
@@ -66,7 +66,6 @@ def settings_of(tree, table):
     return Settings(
         table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
-        table[1 + 6 * n : 1 + 7 * n],
     )  # fmt: skip
 
 
@@ -102,7 +101,7 @@ def resist(tree, s, v, force, m):
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
         kp, kd = gains(s, force, k)
-        m.resistance[k] = s.damping[k] + s.friction[k] / maximum(absolute(v[k]), STICKING_SPEED)
+        m.resistance[k] = s.damping[k]
         m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
         m.diagonal[k] = m.added[k] + tree.armature[k]
         m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
@@ -173,11 +172,14 @@ def label(dynamics):
 @lru_cache(maxsize=64)
 def step_entry(name, dynamics):
     """The entry of one step by the rule of that name, with the forward dynamics of an entry:
-    (ints, reals, settings, q, v, control, q_new, v_new, force, work)."""
+    (ints, reals, settings, q, v, control, q_new, v_new, force, work); of a tied one, a tied one."""
     rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
 
     def memory_for(tree, ints, q):
         return step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        return step_memory(tree, q), forward_memory(tree, ints, followers, ratios, q)
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         """(q, v) at the end of a step, the force that was applied [N m, N], and the work of the control, and of damping
@@ -187,10 +189,12 @@ def step_entry(name, dynamics):
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
     step.__name__ = f"{name}_by_{label(dynamics)}"
-    return entry(
-        step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv", q_new="-> nq",
-        v_new="-> nv", force="-> nv", work="-> 2",
+    tied = is_tied(dynamics)
+    made = entry(
+        step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied, q="nq",
+        v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
@@ -201,14 +205,20 @@ def carried_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
+
     def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    return entry(
-        carried_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", control="nv",
-        q_new="-> nq", v_new="-> nv",
+    tied = is_tied(dynamics)
+    made = entry(
+        carried_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 @lru_cache(maxsize=64)
@@ -220,16 +230,22 @@ def counted_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
+    def tied_memory_for(tree, ints, followers, ratios, q):
+        forward = forward_memory(tree, ints, followers, ratios, q)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
+
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
         status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
         add_work(work, work_new)
         return status
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
-    return entry(
-        counted_step, memory_for, {"settings": "TableOfReals"}, tells=True, q="nq", v="nv", work="2", control="nv",
-        q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    tied = is_tied(dynamics)
+    made = entry(
+        counted_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
+        q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip
+    return tied_entry(made) if tied else made
 
 
 def add_work(before, work):

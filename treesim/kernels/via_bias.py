@@ -37,4 +37,6 @@ def right_hand_side(tree, q, v, tau, f_ext, x, bias):
 def via_bias_entry(kernel, scratch, tells=False):
     """The entry of forward dynamics by way of the bias, whose kernel takes memory for it and its own."""
     memory = bias_memory, scratch
-    return entry(kernel, memory, tells=tells, q="nq", v="nv", tau="nv", f_ext="N, 6 | none", qdd="-> nv")
+    return entry(
+        kernel, memory, tells=tells, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
+    )

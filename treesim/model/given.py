@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from .mimic import no_followers
 from .tree import Tree
 
 MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63
@@ -23,6 +24,12 @@ def checked_robot(value: Any) -> Tree:
     if not isinstance(value, Tree):
         raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}")
     return value
+
+
+def refuse_followers(robot: Tree, what: str) -> None:
+    """Raise UnsupportedError, naming them, for a robot whose joints follow others: `what` does not serve those."""
+    if robot.coupling is not None:
+        raise no_followers(robot.name, robot.followers, what)
 
 
 def checked_frames(value: Any) -> tuple[str, ...]:

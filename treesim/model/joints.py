@@ -19,7 +19,8 @@ from ..errors import ModelError, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
 from .frozen import frozen, record
-from .inertia import Placement, unit_vector
+from .inertia import Placement, cross_matrix, unit_vector
+from .mimic import Mimic
 
 NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero
 
@@ -62,6 +63,7 @@ class Joint(Shown):
     lower, upper: (nq,) position limits [rad, m]; infinite when there are none.
     velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
     damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
+    mimic: the joint that it follows, if any; in a tree it then has no coordinate of its own.
     Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
 
     Example:
@@ -82,6 +84,7 @@ class Joint(Shown):
     damping: ArrayLike = 0.0
     friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
@@ -102,16 +105,20 @@ class Joint(Shown):
             raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
         if np.any(np.asarray(self.armature) < 0):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
+        if self.mimic is not None and kind.nv != 1:
+            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot follow another one")
 
     def __repr__(self) -> str:
         axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
         lower, upper = np.asarray(self.lower, float), np.asarray(self.upper, float)
         limits = f", {lower[0]:.4g} ... {upper[0]:.4g}" if self.nq == 1 else ""
-        return f"<Joint {self.name!r}: {self.type}{axis}{limits}>"
+        follows = "" if self.mimic is None else f", follows {self.mimic.joint!r}"
+        return f"<Joint {self.name!r}: {self.type}{axis}{limits}{follows}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         labels = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
-        return [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
+        facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
+        return facts if self.mimic is None else [*facts, ("mimic", self.mimic)]
 
     @property
     def kind(self) -> JointType:
@@ -143,3 +150,12 @@ class Joint(Shown):
                 f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
             )
         return frozen(unit_vector(axis))
+
+
+def displacement(joint: Joint, position: float) -> Placement:
+    """Return where a revolute or prismatic joint's body is, in the joint's own frame, at a position [rad, m]."""
+    axis = np.asarray(joint.axis)
+    if joint.type == "prismatic":
+        return Placement(translation=position * axis)
+    across = cross_matrix(axis)
+    return Placement(np.eye(3) + np.sin(position) * across + (1 - np.cos(position)) * across @ across)

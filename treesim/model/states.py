@@ -15,6 +15,8 @@ from ..engine.call.evaluate import Argument, evaluate
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.entry import SYMBOLS, Signature, made_function
 from ..kernels.status import FINE
+from ..kernels.tied_entry import is_tied, serves_followers, tied_entry
+from .mimic import no_followers
 from .quaternions import configuration
 
 if TYPE_CHECKING:
@@ -37,8 +39,30 @@ def on_states(
     constants: what the entry takes before the arrays of states: the robot's two tables, and those that it declares.
     values: its arrays by their declared names, which messages use. options: as in `evaluate`.
     """
+    if robot.coupling is not None:
+        entry, constants = for_followers(entry, robot, constants)
     arguments, results = declared(entry, robot, constants, values)
     return evaluate(entry, constants, arguments, results, explain, **options)
+
+
+def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the entry, and its constants, that do the same for a robot with followers: the spanning tree's tables in
+    the place of the robot's, and those of the followers behind them. Raises UnsupportedError where there is none."""
+    if is_tied(entry):
+        return entry, tuple(constants)
+    if not serves_followers(entry):
+        raise no_followers(robot.name, robot.followers, f"entry {entry.__name__.removesuffix('_states')}")
+    return tied_entry(entry), tied_constants(robot, constants)
+
+
+def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an entry's constants as its twin for followers takes them, where there are any; see `for_followers`."""
+    if robot.coupling is None:
+        return tuple(constants)
+    ints, reals, *tables = constants
+    own = robot.tied_tables
+    ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
+    return ints, reals, *own[2:], *tables
 
 
 def declared(

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
-from operator import index
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, html_table, vector
+from ..display import html_table
 from ..engine.call.arguments import Argument, coerce
-from ..errors import ArgumentError, ModelError, quoted, unknown_name
+from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
-from ..types import ShapeKind
-from .frozen import Immutable, frozen, record
-from .inertia import Inertia, Placement
+from .frozen import Immutable, frozen
 from .joints import Joint
+from .mimic import Coupling, Withheld, coupling_of, no_followers
 from .pack import pack
+from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
 from .states import state_function
 from .topology import Topology
+
+if TYPE_CHECKING:
+    from .shapes import CollisionShape
+    from .standing import Plane
+
+__all__ = ["Body", "Frame", "Tree", "Visual"]
 
 INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -32,98 +37,26 @@ REACH = {"revolute": [np.pi], "continuous": [np.pi], "planar": [1.0, 1.0, np.pi]
 FARTHEST = 1e6  # rad, m: limits beyond this are none; rounding hides small motions at such places
 
 
-@record(eq=False)
-class Body(Shown):
-    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
-    its own frame (the frame that the joint places).
-
-    Example:
-        >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
-        >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
-        <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
-    """
-
-    name: str
-    parent: int
-    joint: Joint
-    inertia: Inertia = field(default_factory=Inertia)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parent", _body_number(f"parent of body {self.name!r}", self.parent))
-
-    def __repr__(self) -> str:
-        joint = f"{self.joint.type} joint {self.joint.name!r}"
-        return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
-
-
-@record(eq=False)
-class Frame(Shown):
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame.
-
-    Example:
-        >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
-        <Frame 'tip': on body 1 at (0, 0, -1)>
-    """
-
-    name: str
-    body: int
-    placement: Placement = field(default_factory=Placement)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of frame {self.name!r}", self.body))
-
-    def __repr__(self) -> str:
-        return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement)]
-
-
-@record(eq=False)
-class Visual(Shown):
-    """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
-    "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given.
-
-    Example:
-        >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
-        <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
-    """
-
-    body: int
-    placement: Placement
-    kind: ShapeKind
-    size: tuple[float, ...]
-    file: str | None = None
-    color: tuple[float, float, float, float] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "body", _body_number(f"body of a {self.kind}", self.body))
-        object.__setattr__(self, "size", tuple(self.size))
-        object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
-
-    def __repr__(self) -> str:
-        return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
-
-
 class Tree(Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
+    shapes: CollisionShapes, those that touch.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
     v_index (joint name -> slice; other names raise UnknownNameError with near misses), dof_names (nv,), lower and
     upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays are read-only and cannot be
-    made writable. A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
+    made writable.
+
+    A joint whose `mimic` names another one follows it, q_b = k q_a + o, exactly: it has no coordinate of its own, and
+    nq, nv, q_index, v_index and the arrays are those of the others, its limits, effort, damping, friction and armature
+    part of theirs. followers: their names; spanning: the tree in which they move on their own (else the tree itself),
+    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's. coupling: their numbers.
+
+    A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
 
     Example:
@@ -135,9 +68,10 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "armature", "bodies", "body_names", "body_rotations", "damping", "effort_limit", "frame_names", "frames",
-        "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name", "nnz", "notes", "nq", "nv",
-        "q_index", "reals", "topology", "upper", "v_index", "velocity_limit", "visuals",
+        "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping", "effort_limit",
+        "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name",
+        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
+        "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -148,22 +82,26 @@ class Tree(Immutable):
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
+        shapes: Sequence[CollisionShape] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
         self.visuals = tuple(visuals)
         self.notes = tuple(notes)
+        self.shapes = tuple(shapes)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = _unique("body", [body.name for body in self.bodies])
         self.joint_names = _unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
-        q_ends = np.cumsum([0] + [joint.nq for joint in joints])
-        v_ends = np.cumsum([0] + [joint.nv for joint in joints])
-        self.nq, self.nv = int(q_ends[-1]), int(v_ends[-1])
-        self.nnz = int(self.topology.dof_depth.sum())
-        self.q_index = _slices(name, self.joint_names, q_ends)
-        self.v_index = _slices(name, self.joint_names, v_ends)
+        self.coupling: Coupling | None = coupling_of(joints)
+        moving = [joint for joint in joints if joint.mimic is None]
+        self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
+        self.q_index = _slices(name, moving, [joint.nq for joint in moving], self.coupling)
+        self.v_index = _slices(name, moving, [joint.nv for joint in moving], self.coupling)
+        for shape in self.shapes:
+            if not 0 <= shape.body <= self.n_bodies:
+                raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = _named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
@@ -176,8 +114,104 @@ class Tree(Immutable):
         ):  # fmt: skip
             parts = [getattr(joint, source) for joint in joints]
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
-        self.ints, self.reals, self.body_rotations = pack(self)
+        self._spanning: Tree | None = None
+        if self.coupling is None:
+            self.nnz = int(self.topology.dof_depth.sum())
+            self.ints, self.reals, self.body_rotations = pack(self)
+        else:
+            self._reduce(self.coupling)
         self._frozen = True
+
+    def _reduce(self, tied: Coupling) -> None:
+        """Give the independent coordinates what the joints together have, and keep the spanning tree."""
+        alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
+        frames = tuple(self.frames.values())[self.n_bodies :]
+        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, shapes=self.shapes)
+        lower, upper = tied.limited(whole.lower, whole.upper)
+        for joint, where in self.q_index.items():
+            if (lower[where] > upper[where]).any():
+                raise ModelError(f"joint {joint!r}: the limits of joints that follow it leave no position")
+        slowest = whole.velocity_limit[tied.kept_v]
+        np.minimum.at(slowest, tied.onto, whole.velocity_limit[tied.v] / np.abs(tied.multiplier))
+        self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
+        for label, powers in (("effort_limit", 1), ("friction", 1), ("damping", 2), ("armature", 2)):
+            setattr(self, label, frozen(tied.gathered(getattr(whole, label), powers)))
+        self.nnz = int(np.tril(self.sparsity()).sum())
+        self.body_rotations = whole.body_rotations
+        reason = no_followers(self.name, tied.names, "this")
+        self.ints, self.reals = (Withheld.instead_of(table, reason) for table in (whole.ints, whole.reals))
+
+    @property
+    def followers(self) -> tuple[str, ...]:
+        """The names of the joints that follow others, in the order of their bodies."""
+        return () if self.coupling is None else self.coupling.names
+
+    @property
+    def spanning(self) -> Tree:
+        """The tree in which every joint moves on its own; the tree itself where none follows another."""
+        return self if self._spanning is None else self._spanning
+
+    def as_felt(self) -> Tree:
+        """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
+        them (`kernels.followers.with_shared_rotors`); itself where there are none."""
+        if self.coupling is None or not self.armature.any():
+            return self.spanning
+        whole, rotors = self.spanning, self.coupling.shared(self.armature)
+        bodies = [
+            replace(body, joint=replace(body.joint, armature=rotors[whole.v_index[body.joint.name]]))
+            for body in whole.bodies
+        ]
+        return Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
+        if self.coupling is None:
+            return np.arange(self.nq), np.arange(self.nv)
+        return self.coupling.kept_q, self.coupling.kept_v
+
+    @property
+    def tied_tables(self) -> tuple[np.ndarray, ...]:
+        """The tables that entries take first: the spanning tree's, and behind them those of followers, if any."""
+        whole = self.spanning
+        return (whole.ints, whole.reals) if self.coupling is None else (whole.ints, whole.reals, *self.coupling[-2:])
+
+    def expand(self, q: ArrayLike) -> np.ndarray:
+        """Return the configuration (..., spanning.nq) in which followers have coordinates of their own, from q
+        (..., nq): `robot.expand(q)[..., robot.spanning.q_index["finger"]]`. Raises ArgumentError.
+
+        Example:
+            >>> hinge = treesim.Joint("a", "revolute")
+            >>> follower = treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2.0, 0.5))
+            >>> robot = treesim.Tree("gear", [treesim.Body("first", 0, hinge), treesim.Body("second", 0, follower)])
+            >>> robot.nq, robot.expand([1.0])
+            (1, array([ 1. , -1.5]))
+        """
+        return self._expanded(coerce(Argument("q", q, (self.nq,))), "q")
+
+    def expand_velocity(self, v: ArrayLike) -> np.ndarray:
+        """Return the velocity, or acceleration, (..., spanning.nv) of all joints from that of y, (..., nv)."""
+        return self._expanded(coerce(Argument("v", v, (self.nv,))), "v")
+
+    def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
+        tied = self.coupling
+        if tied is None:
+            return y
+        size, kept = (self.spanning.nq, tied.kept_q) if which == "q" else (self.spanning.nv, tied.kept_v)
+        whole = np.empty((*y.shape[:-1], size))
+        whole[..., kept] = y
+        F, first = len(tied.names), 3 if which == "q" else 3 + 4 * len(tied.names)
+        own, leader = tied.ints[first : first + F], tied.ints[first + F : first + 2 * F]
+        whole[..., own] = tied.multiplier * whole[..., leader] + (tied.offset if which == "q" else 0.0)
+        return whole
+
+    def sparsity(self) -> np.ndarray:
+        """Return the (nv, nv) boolean pattern of the mass matrix: where it may differ from zero; followers couple what
+        their joints and their leaders' carry. O(nv^2)."""
+        pattern = self.topology.sparsity()
+        if self.coupling is None:
+            return pattern
+        G = self.coupling.G != 0
+        return np.asarray(G.T.astype(int) @ pattern.astype(int) @ G.astype(int) > 0)
 
     lower: np.ndarray
     upper: np.ndarray
@@ -195,8 +229,11 @@ class Tree(Immutable):
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         for i, body in enumerate(self.bodies, start=1):
-            q, v = self.q_index[body.joint.name], self.v_index[body.joint.name]
-            places = (f"{where.start}:{where.stop}" for where in (q, v))
+            if body.joint.mimic is None:
+                q, v = self.q_index[body.joint.name], self.v_index[body.joint.name]
+                places = [f"{where.start}:{where.stop}" for where in (q, v)]
+            else:
+                places = [f"follows {body.joint.mimic.joint}", ""]
             yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -208,7 +245,7 @@ class Tree(Immutable):
 
     def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes
+        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes
 
     @property
     def parent(self) -> np.ndarray:
@@ -217,7 +254,9 @@ class Tree(Immutable):
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """(n,) λe(1..n)."""
+        """(n,) λe(1..n). Raises UnsupportedError for a robot with followers, whose mass matrix has no such tree."""
+        if self.coupling is not None:
+            raise no_followers(self.name, self.coupling.names, "dof_parent")
         return self.topology.dof_parent
 
     def frame(self, name: str) -> Frame:
@@ -229,7 +268,7 @@ class Tree(Immutable):
 
     def joint(self, name: str) -> Joint:
         """Return the joint called `name`; raises UnknownNameError with near misses."""
-        if name not in self.q_index:
+        if name not in self.joint_names:
             raise unknown_name(f"joint of {self.name!r}", name, self.joint_names)
         return self.bodies[self.joint_names.index(name)].joint
 
@@ -277,7 +316,8 @@ class Tree(Immutable):
         1 m from zero, or twice that from the other if zero lies beyond it; uniform rotations. rng: generator or seed.
         """
         rng = np.random.default_rng(rng)
-        reach = np.array([x for body in self.bodies for x in REACH.get(body.joint.type, [1.0] * body.joint.nq)])
+        moving = [body.joint for body in self.bodies if body.joint.mimic is None]
+        reach = np.array([x for joint in moving for x in REACH.get(joint.type, [1.0] * joint.nq)])
         low = np.where(self.lower > -FARTHEST, self.lower, np.minimum(-reach, self.upper - 2 * reach))
         high = np.where(self.upper < FARTHEST, self.upper, np.maximum(reach, self.lower + 2 * reach))
         q, start = np.empty(self.nq), 0
@@ -306,6 +346,15 @@ class Tree(Immutable):
         """
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
+    def standing(self, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+        """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+
+        ground: see `treesim.standing`, which this is, and which tells the errors.
+        """
+        from .standing import standing
+
+        return standing(self, q, ground)
+
     def _all_frames(self, frames: Sequence[Frame]) -> dict[str, Frame]:
         table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}
         for frame in frames:
@@ -328,24 +377,32 @@ def _unique(kind: str, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _slices(robot: str, names: Sequence[str], ends: np.ndarray) -> Mapping[str, slice]:
-    edges = ends.tolist()
-    return _named(f"joint of {robot!r}", {name: slice(edges[i], edges[i + 1]) for i, name in enumerate(names)})
+def _slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: Coupling | None) -> Mapping[str, slice]:
+    edges = np.cumsum([0, *sizes]).tolist()
+    table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
+    led = {} if tied is None else dict(zip(tied.names, tied.leaders, strict=True))
+    return _named(f"joint of {robot!r}", table, led)
 
 
 class _Named(dict[str, T]):
-    """What has names, by name; `kind` is what an unknown name is called in the error."""
+    """What has names, by name; `kind` is what an unknown name is called in the error; led: followers' leaders."""
 
     kind: str
+    led: Mapping[str, str]
 
     def __missing__(self, name: str) -> T:
+        if name in self.led:
+            raise UnknownNameError(
+                f"{self.kind}: {name!r} follows {self.led[name]!r} and has no coordinate of its own; "
+                f"`expand` gives its position, in the order of `spanning.q_index`"
+            )
         raise unknown_name(self.kind, name, self)
 
 
-def _named(kind: str, table: Mapping[str, T]) -> Mapping[str, T]:
+def _named(kind: str, table: Mapping[str, T], led: Mapping[str, str] | None = None) -> Mapping[str, T]:
     """Return a table that cannot be changed, and that tells near misses of a name that it does not have."""
     named = _Named(table)
-    named.kind = kind
+    named.kind, named.led = kind, led or {}
     return MappingProxyType(named)
 
 
@@ -361,10 +418,3 @@ def _position(label: str, value: Any, size: int) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ArgumentError(f"{label} is not finite: {array.tolist()}")
     return array
-
-
-def _body_number(label: str, value: Any) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise ModelError(f"{label} must be the number of a body, got {value!r}") from None

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.base import explain_failure
+from ..dynamics.functions import bias_forces
 from ..dynamics.tables import constants_of, kernel_wrenches
-from ..engine.call.evaluate import Argument, coerce
+from ..engine.call.evaluate import Argument, coerce, refuse_non_finite
 from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError
 from ..kernels.frame_motion import NUMBERS
@@ -20,6 +21,7 @@ from ..model.quaternions import configuration
 from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Reference
+from .followers import answer_of
 from .frames import known_frame_codes
 from .motion import FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
@@ -113,6 +115,8 @@ def base_rows(
     constants = (*constants_of(robot, gravity), *tables)
     if centers:
         massive(robot)
+    if robot.coupling is not None:
+        return _held_rows(robot, q, v, f_ext, gravity, frames, centers)
     if f_ext is None:
         motions, J, X = np.empty((k + centers, NUMBERS)), np.empty((m, n)), np.empty((n, m))
         inverse, bias = np.empty((m, m)), np.empty(m)
@@ -121,6 +125,32 @@ def base_rows(
     given = _same_batch(robot, q, v, f_ext)  # anything but one state in float arrays
     found = on_states(ROWS.entry, robot, constants, given, lambda named: explain_failure(robot, named))
     return BaseRows(frames, tables, *found)
+
+
+def _held_rows(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    frames: tuple[str, ...],
+    centers: bool,
+) -> BaseRows:
+    """The rows of a robot with followers, from those of its spanning tree; see `followers`."""
+    tied, answer = robot.coupling, answer_of(robot, q)
+    assert tied is not None
+    velocity = Argument("v", v, (robot.nv,))
+    speeds = coerce(velocity)
+    refuse_non_finite([velocity], [speeds])
+    whole, V = answer.whole, robot.expand_velocity(speeds)
+    base = base_rows(whole, answer.q, V, f_ext, gravity, frames, centers)
+    B = base.J @ answer.X
+    lost = B @ answer.S_inv
+    C = bias_forces(whole, answer.q, V, f_ext, gravity)
+    X = base.X - answer.X @ transposed(lost)
+    bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
+    J, inverse = base.J @ tied.G, symmetric(base.inverse - lost @ transposed(B))
+    return BaseRows(frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., tied.kept_v, :]), inverse, bias)
 
 
 def combined(

@@ -11,6 +11,7 @@ from .. import plugins
 from ..model.given import checked_frames, checked_robot
 from ..model.tree import Tree
 from ..types import Reference
+from .followers import inverse_inertia_by
 
 
 def inverse_operational_inertia(
@@ -33,4 +34,7 @@ def inverse_operational_inertia(
     if type(robot) is not Tree:
         robot = checked_robot(robot)
     names = (frames,) if isinstance(frames, str) else checked_frames(frames)
-    return plugins.get("operational", method).inverse_inertia(robot, q, names, reference)
+    found = plugins.get("operational", method)
+    if robot.coupling is not None:
+        return inverse_inertia_by(found, robot, q, names, reference)
+    return found.inverse_inertia(robot, q, names, reference)

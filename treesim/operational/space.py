@@ -34,6 +34,7 @@ from .base_rows import (
     symmetric,
     transposed,
 )
+from .followers import inverse_inertia_by
 from .tasks import Task
 
 RTOL = 1e-9
@@ -166,7 +167,7 @@ def operational_space(
 
 def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.ndarray:
     """Λ^-1 of the frames by `method`."""
-    return plugins.get("operational", method).inverse_inertia(robot, q, base.frames, "world")
+    return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "world")
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels
-from ..model.given import checked_frames, checked_robot
+from ..model.given import checked_frames, checked_robot, refuse_followers
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import Reference
@@ -167,6 +167,7 @@ def sparse_jacobian(
         <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
+    refuse_followers(robot, "sparse_jacobian")
     names = checked_frames(frames)
     bodies, _ = frame_tables(robot, names)
     last = [robot.topology.last_dof[body] for body in bodies for _ in range(6)]

@@ -24,7 +24,8 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
 
     source: a path, an open file, XML text (a str that holds "<", or bytes), or the short name of an installed robot
     (see installed_robots). base: "fixed" welds the root link to the world, "floating" lets it move by a joint called
-    "root_joint". mimic: joints that mimic another are refused unless "free", which lets them move on their own.
+    "root_joint". mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see
+    `treesim.Tree`); "free" lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
     strict: doubtful physics is an error rather than a warning.
 
     Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after

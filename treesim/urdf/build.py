@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import quoted
 from ..model.inertia import Inertia, Placement
-from ..model.joints import JOINT_TYPES, Joint
+from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
+from .collisions import Collisions
 from .findings import Findings, title
 from .inertias import clipped
+from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
 from .schema import clean
 from .singular import report_singular
 from .validate import validate
-from .visuals import MeshFinder, clean_visuals, draw_collisions, named_colors, placement_of, shapes_of
+from .visuals import MeshFinder, clean_visuals, named_colors, placement_of, shapes_of
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -31,12 +33,13 @@ ROOT_JOINT = "root_joint"
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
     """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
     root = parse(document, findings)
-    draw_collisions(root, findings)
+    find_mesh = MeshResolver(document.path).find
+    collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
     validate(root, findings, mimic)
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
-    return Builder(typed_model(root), root, capsules, MeshResolver(document.path).find, findings).build(base)
+    return Builder(typed_model(root), root, capsules, collisions, find_mesh, findings, mimic).build(base)
 
 
 @dataclass
@@ -53,7 +56,8 @@ class Builder:
     """Walks a robot depth-first in file order and collects bodies, frames and shapes.
 
     robot: yourdfpy's model. root: the checked document, for lines and for what yourdfpy does not read. capsules: see
-    clean_visuals. find_mesh: name -> (file, whether it exists). findings: receives what only shows here.
+    clean_visuals. collisions: the links' shapes that touch. find_mesh: name -> (file, whether it exists). findings:
+    receives what only shows here. mimic: as `treesim.load` takes it.
     """
 
     def __init__(
@@ -61,13 +65,17 @@ class Builder:
         robot: yourdfpy.Robot,
         root: _Element,
         capsules: set[tuple[str, int]],
+        collisions: Collisions,
         find_mesh: MeshFinder,
         findings: Findings,
+        mimic: str | None,
     ) -> None:
         self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
+        self.collisions = collisions
         self.links = {link.name: link for link in robot.links}
         self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
+        self.mimics = Mimics(self.joint_elements, mimic)
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:
             self.children[joint.parent].append(joint)
@@ -90,10 +98,15 @@ class Builder:
             root_body = self._new_body(root_link, 0, Joint(ROOT_JOINT, "floating"))
         self._walk(root_link, root_body)
         self._report_missing_meshes()
+        self.mimics.report_still(self.joint_elements, self.findings)
+        self.collisions.report_missing(self.findings)
         bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
+        report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
+        self.findings.stop_on_errors()
         report_singular(bodies, {ROOT_JOINT: self.link_elements[root_link], **self.joint_elements}, self.findings)
         self.findings.stop_on_errors()
-        return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=tuple(self.findings))
+        notes, shapes = tuple(self.findings), self.collisions.shapes
+        return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=notes, shapes=shapes)
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order; a stack instead of recursion, since chains may be long."""
@@ -110,7 +123,10 @@ class Builder:
         place = placement @ placement_of(joint.origin)
         if joint.type == "fixed":
             return body, place
-        return self._new_body(joint.child, body, make_joint(joint, place, self._armature(joint))), Placement()
+        made = replace(make_joint(joint, place, self._armature(joint)), mimic=self.mimics.followers.get(joint.name))
+        if joint.name in self.mimics.still:
+            return body, place @ displacement(made, self.mimics.still[joint.name])
+        return self._new_body(joint.child, body, made), Placement()
 
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
         self.bodies.append(_Body(name, parent, joint))
@@ -131,6 +147,7 @@ class Builder:
             self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color))
             if not found:
                 self.missing_meshes.setdefault(str(shape.file), self.link_elements[link.name])
+        self.collisions.weld(link.name, body, placement)
 
     def _report_missing_meshes(self) -> None:
         if self.missing_meshes:

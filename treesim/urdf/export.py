@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -14,20 +14,22 @@ from ..model.joints import Joint
 from .build import ROOT_JOINT
 
 if TYPE_CHECKING:
+    from ..model.shapes import CollisionShape
     from ..model.tree import Frame, Tree
 
 
-def to_urdf(tree: Tree, principal: bool = False) -> str:
+def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
     One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame; numbers
     are written so that they are read back exactly. Joints without position limits are written as continuous, which
-    is what that means. Gravity and shapes are not written. A tree whose only child of the world hangs on a floating
+    is what that means. Gravity and visuals are not written. A tree whose only child of the world hangs on a floating
     joint "root_joint" is written with that body as root link, to be loaded with base="floating".
-    principal: turn inertial frames to the principal axes, so that products of inertia are zero.
+    principal: turn inertial frames to the principal axes, so that products of inertia are zero. shapes: write the
+    collision shapes, each with the link that declares it; a hull as the file that it is made of.
 
-    Raises UnsupportedError for limits, damping, friction or rotor inertia that differ between the degrees of freedom
-    of one joint, which URDF cannot say.
+    Raises UnsupportedError for hulls without a file, and for limits, damping, friction or rotor inertia that differ
+    between the degrees of freedom of one joint, which URDF cannot say.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -37,19 +39,53 @@ def to_urdf(tree: Tree, principal: bool = False) -> str:
     """
     floating = _has_floating_base(tree)
     base = tree.body_names[0] if floating else _base_name(tree)
+    names = (base, *tree.body_names)
+    touching = _collisions_by_link(tree, names) if shapes else {}
     lines = [f"<robot name={quoteattr(tree.name)}>"]
     if not floating:
-        lines += _link(base, Inertia())
+        lines += _link(base, Inertia(), touching)
     for body in tree.bodies:
-        lines += _link(body.name, body.inertia, principal)
-    names = (base, *tree.body_names)
+        lines += _link(body.name, body.inertia, touching, principal)
     for body in tree.bodies[1:] if floating else tree.bodies:
         lines += _joint(body.joint, names[body.parent], body.name)
     joint_names = set(tree.joint_names)
     for frame in tree.frames.values():
         if frame.name not in names:
-            lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names))
+            lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names), touching)
     return "\n".join([*lines, "</robot>", ""])
+
+
+def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:
+    """The lines of `<collision>` of each link: that which declares a shape if it is on the shape's body, and
+    that of the body, of those with `names`, otherwise."""
+    lines: dict[str, list[str]] = {}
+    for shape in tree.shapes:
+        frame = tree.frames.get(shape.link)
+        link, place = names[shape.body], shape.placement
+        if frame is not None and frame.body == shape.body and shape.link not in names:
+            link, place = shape.link, frame.placement.inverse() @ place
+        lines.setdefault(link, []).extend(_collision(shape, place))
+    return lines
+
+
+def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
+    return [
+        "    <collision>",
+        f"      {_origin(placement)}",
+        f"      <geometry>{_geometry(shape)}</geometry>",
+        "    </collision>",
+    ]
+
+
+def _geometry(shape: CollisionShape) -> str:
+    if shape.kind == "box":
+        return f'<box size="{_numbers(shape.size)}"/>'
+    if shape.kind != "hull":
+        return _element(shape.kind, dict(zip(("radius", "length"), shape.size, strict=False)))
+    if shape.file is None:
+        hint = "give it a mesh file, or write the tree without its shapes: to_urdf(tree, shapes=False)"
+        raise UnsupportedError(f"URDF has no hulls of vertices, as link {shape.link!r} has: {hint}")
+    return f'<mesh filename={quoteattr(shape.file)} scale="{_numbers(shape.scale)}"/>'
 
 
 def _has_floating_base(tree: Tree) -> bool:
@@ -81,7 +117,7 @@ def _is_identity(placement: Placement) -> bool:
     return bool(np.array_equal(placement.matrix(), np.eye(4)))
 
 
-def _link(name: str, inertia: Inertia, principal: bool = False) -> list[str]:
+def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], principal: bool = False) -> list[str]:
     """A link with its inertial, even if that is zero: some readers give a link without one 1 kg."""
     rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
     entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
@@ -92,6 +128,7 @@ def _link(name: str, inertia: Inertia, principal: bool = False) -> list[str]:
         f'      <mass value="{_number(inertia.mass)}"/>',
         f"      {_element('inertia', entries)}",
         "    </inertial>",
+        *touching.get(name, ()),
         "  </link>",
     ]
 
@@ -121,6 +158,9 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     if joint.kind.has_axis:
         lines.append(f'    <axis xyz="{_numbers(np.asarray(joint.axis))}"/>')
     lines += [f"    {_element(tag, values)}" for tag, values in (("limit", limits), ("dynamics", resistance)) if values]
+    if joint.mimic is not None:
+        numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+        lines.append(f"    {_element('mimic', numbers, joint=joint.mimic.joint)}")
     return [*lines, "  </joint>"]
 
 
@@ -138,9 +178,9 @@ def _uniform(joint: Joint, name: str) -> float:
     return float(values[0])
 
 
-def _frame(frame: Frame, parent: str, joint_name: str) -> list[str]:
+def _frame(frame: Frame, parent: str, joint_name: str, touching: Mapping[str, Sequence[str]]) -> list[str]:
     return [
-        *_link(frame.name, Inertia()),
+        *_link(frame.name, Inertia(), touching),
         f'  <joint name={quoteattr(joint_name)} type="fixed">',
         f"    <parent link={quoteattr(parent)}/>",
         f"    <child link={quoteattr(frame.name)}/>",
@@ -166,8 +206,9 @@ def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
     return float(roll), float(pitch), float(yaw)
 
 
-def _element(tag: str, values: dict[str, float]) -> str:
-    words = (f'{name}="{_number(value)}"' for name, value in values.items())
+def _element(tag: str, values: dict[str, float], **names: str) -> str:
+    words = [f"{label}={quoteattr(name)}" for label, name in names.items()]
+    words += [f'{name}="{_number(value)}"' for name, value in values.items()]
     return f"<{tag} {' '.join(words)}/>"
 
 

@@ -108,16 +108,19 @@ CODES: dict[str, Code] = {
     "U405": Code("warning", "no position limits: unlimited", strict=True),
     "U406": Code("warning", "negative damping, friction, effort or velocity limit", strict=True),
     "U407": Code("error", "mimic of an unknown joint, of itself, or in a cycle"),
-    "U408": Code("error", "mimic joint, not supported as a constraint"),
+    "U408": Code("error", "mimic of a joint of several degrees of freedom, or limits that leave it no position"),
     "U409": Code("warning", "mimic joint left free, as asked"),
     "U410": Code("error", "the name of the floating base's joint is taken"),
     "U411": Code("info", "position limits of a joint with several degrees of freedom: ignored"),
     "U412": Code("warning", "axis without xyz: (1, 0, 0) by the standard", strict=True),
+    "U413": Code("info", "mimic that holds its joint still: fixed there"),
     # shapes, which never stop a load
     "U501": Code("warning", "visual without usable geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),
     "U503": Code("warning", "unusable colour or material"),
     "U504": Code("info", "no visuals: collision shapes are drawn"),
+    "U505": Code("warning", "collision without usable geometry: left out"),
+    "U506": Code("warning", "collision mesh not found: left out"),
 }
 
 

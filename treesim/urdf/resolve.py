@@ -76,27 +76,34 @@ class MeshResolver:
         """Return the file of a mesh name and whether it exists; a name that leads nowhere is returned as it is."""
         for candidate in self._candidates(name):
             if os.path.isfile(candidate):  # False, where Path.is_file raises, for names that no file can have
-                return str(candidate), True
+                return str(Path(candidate)), True
         return name, False
 
-    def _candidates(self, name: str) -> Iterator[Path]:
+    def _candidates(self, name: str) -> Iterator[str | Path]:
+        """Where a name may lead, in order; joined as text, since making paths takes longer than looking."""
         scheme, _, rest = name.partition("://")
         if not rest:
-            yield self.directory / name
+            yield os.path.join(self.directory, name)
         elif scheme == "file":
             yield from _path_of_url(name)
         elif scheme in ("package", "model"):
             package, _, inside = rest.partition("/")
-            for root in self._package_roots:
-                yield root / package / inside
-                if root.name == package:
-                    yield root / inside
-            for root in (self.directory, *self.directory.parents):  # meshes kept beside a file without its package
-                yield root / inside
+            for root, folder in self._package_roots:
+                yield os.path.join(root, package, inside)
+                if folder == package:
+                    yield os.path.join(root, inside)
+            for root in self._above:  # meshes kept beside a file without its package
+                yield os.path.join(root, inside)
 
     @cached_property
-    def _package_roots(self) -> list[Path]:
-        return [self.directory, *self.directory.parents, *_roots_of_environment(), *data_roots()]
+    def _above(self) -> list[str]:
+        return [str(root) for root in (self.directory, *self.directory.parents)]
+
+    @cached_property
+    def _package_roots(self) -> list[tuple[str, str]]:
+        """Folders that may hold packages, each with its own name."""
+        roots = [self.directory, *self.directory.parents, *_roots_of_environment(), *data_roots()]
+        return [(str(root), root.name) for root in roots]
 
 
 def _working_directory() -> Path:

@@ -26,6 +26,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
 
     elements: where each joint stands, by name. O(N); with bodies that are no solid ones, 0.1 ms for each body.
     """
+    bodies = _as_felt(bodies)
     idle = _moving_nothing(bodies)
     for body in idle:
         text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
@@ -38,6 +39,13 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
         hint = "forward dynamics have no answer: give the links between them mass, fix a joint, or add armature"
         findings.add("U311", text, elements[name], hint)
+
+
+def _as_felt(bodies: Sequence[Body]) -> Sequence[Body]:
+    """The bodies of the spanning tree, on whose mass matrix dynamics rest, with rotors as these spread them."""
+    if not any(body.joint.mimic for body in bodies):
+        return bodies
+    return Tree("", bodies).as_felt().bodies
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:

@@ -13,6 +13,7 @@ from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
 from .findings import Findings, title
 from .inertias import judge
+from .mimics import around, check_mimics
 from .numbers import attribute_text, read_number, read_numbers, required_number
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def validate(root: _Element, findings: Findings, mimic: str | None) -> None:
     _note_missing_inertials(links, joints, findings)
     named_links = _named(links, findings)
     named_joints = _named(joints, findings)
-    _check_mimics(named_joints, findings, mimic)
+    check_mimics(named_joints, findings, mimic)
     _check_connectivity(named_links, joints, root, findings)
 
 
@@ -158,50 +159,6 @@ def _check_dynamics(joint: _Element, owner: str, findings: Findings) -> None:
             findings.add("U406", f"{owner}: {name} {value:g} is negative", dynamics, "it would feed energy in")
 
 
-def _check_mimics(joints: dict[str, _Element], findings: Findings, mimic: str | None) -> None:
-    masters = {}
-    for name, joint in joints.items():
-        element = joint.find("mimic")
-        if element is None:
-            continue
-        for attribute in ("multiplier", "offset"):
-            if attribute in element.attrib:
-                read_number(element, attribute, findings)
-        master = element.get("joint")
-        if master not in joints:
-            findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(master)}", element)
-        elif joint.get("type") == "fixed":
-            findings.add("U213", f"{title(joint)} is fixed and cannot mimic {quoted(master)}: ignored", element)
-        elif joint.get("type") in ("revolute", "continuous", "prismatic"):
-            masters[name] = master
-        else:
-            findings.add("U407", f"{title(joint)} ({quoted(joint.get('type'))}) cannot mimic another", element)
-    for cycle in list(cycles(masters)):
-        _report_mimic_cycle(cycle, joints[cycle[0]], findings)
-        for name in cycle:
-            del masters[name]
-    for name, master in masters.items():
-        _check_mimic(joints[name], master, findings, mimic)
-
-
-def _report_mimic_cycle(cycle: list[str], first: _Element, findings: Findings) -> None:
-    text = "itself" if len(cycle) == 1 else f"itself through others: {_round(cycle)}"
-    findings.add("U407", f"{title(first)} mimics {text}", first.find("mimic"))
-
-
-def _round(cycle: list[str]) -> str:
-    return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
-
-
-def _check_mimic(joint: _Element, master: str, findings: Findings, mimic: str | None) -> None:
-    text, element = f"{title(joint)} mimics {quoted(master)}", joint.find("mimic")
-    if mimic == "free":
-        findings.add("U409", f"{text}: left free", element)
-    else:
-        hint = 'load with mimic="free" to let it move freely'
-        findings.add("U408", f"{text}, which is not supported", element, hint)
-
-
 def _check_connectivity(
     links: dict[str, _Element], joints: Sequence[_Element], root: _Element, findings: Findings
 ) -> None:
@@ -219,7 +176,7 @@ def _check_connectivity(
             parents[child] = parent
     found = [upward[::-1] for upward in cycles(parents)]  # each link the parent of the next
     for cycle in found:
-        findings.add("U206", f"links form a cycle: {_round(cycle)}", links[cycle[0]])
+        findings.add("U206", f"links form a cycle: {around(cycle)}", links[cycle[0]])
     if complete and not found:
         _check_root([name for name in links if name not in parents], root, findings)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import shortened
 from ..model.inertia import Placement
 from ..types import ShapeKind
 from .findings import Findings, title
-from .numbers import BadNumberError, attribute_text, parse_numbers
+from .geometry import BadGeometryError, read_geometry
+from .numbers import BadNumberError, parse_numbers
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
 
 Color = tuple[float, float, float, float]
 MeshFinder = Callable[[str], tuple[str, bool]]
-
-# attributes of each shape, and how many numbers each holds
-_SHAPES = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,64 +53,28 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
     Capsules, which yourdfpy does not know, become cylinders; returned are their (link name, index of the visual).
     """
     for color in list(root.iter("color")):
-        problem = _number_problem(color, "rgba", 4) if "rgba" in color.attrib else None
-        if problem:
-            findings.add("U503", problem, color)
+        if "rgba" not in color.attrib:
+            continue
+        try:
+            parse_numbers(color, "rgba", 4)
+        except BadNumberError as problem:
+            findings.add("U503", str(problem), color)
             color.getparent().remove(color)
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
         owner, kept = title(link), 0
         for visual in link.findall("visual"):
-            problem = _visual_problem(visual)
-            if problem:
+            try:
+                kind = read_geometry(visual).kind
+            except (BadGeometryError, BadNumberError) as problem:
                 findings.add("U501", f"{owner}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
-            shape = visual.find("geometry")[0]
-            if shape.tag == "capsule":
-                shape.tag = "cylinder"
+            if kind == "capsule":
+                visual.find("geometry")[0].tag = "cylinder"
                 capsules.add((link.get("name"), kept))
             kept += 1
     return capsules
-
-
-def _visual_problem(visual: _Element) -> str | None:
-    """Why a visual cannot be drawn; None if it can."""
-    geometry, origin = visual.find("geometry"), visual.find("origin")
-    if geometry is None or not len(geometry):
-        return "<visual> has no geometry"
-    for attribute in ("xyz", "rpy"):
-        if origin is not None and attribute in origin.attrib:
-            problem = _number_problem(origin, attribute, 3)
-            if problem:
-                return problem
-    shape = geometry[0]
-    if shape.tag == "mesh":
-        if not shape.get("filename"):
-            return "<mesh> has no file name"
-        return _number_problem(shape, "scale", 1, 3) if "scale" in shape.attrib else None
-    if shape.tag not in _SHAPES:
-        return f"unknown shape <{shortened(shape.tag)}>"
-    for attribute, count in _SHAPES[shape.tag].items():
-        if attribute not in shape.attrib:
-            return f"<{shape.tag}> has no {attribute}"
-        problem = _number_problem(shape, attribute, count, least=0)
-        if problem:
-            return problem
-    return None
-
-
-def _number_problem(element: _Element, attribute: str, *counts: int, least: float = -math.inf) -> str | None:
-    """What is wrong with an attribute that must hold one of `counts` numbers, none below `least`; None if nothing."""
-    problem = None
-    for count in counts:
-        try:
-            values = parse_numbers(element, attribute, count)
-        except BadNumberError as error:
-            problem = str(error)
-            continue
-        return None if min(values) >= least else f"{attribute_text(element, attribute)} is negative"
-    return problem
 
 
 def named_colors(robot: yourdfpy.Robot) -> dict[str, Color]:

@@ -1,0 +1,78 @@
+"""Convex hulls of meshes: the vertices that none of the points lies outside of, few of them, and what is no mesh."""
+
+import numpy as np
+import pytest
+
+from treesim.errors import ModelError
+from treesim.model.hulls import MOST_VERTICES, hull_of_file, hull_vertices, spread
+
+CUBE = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
+RNG = np.random.default_rng(3)
+
+TETRAHEDRON = """solid
+facet normal 0 0 -1\nouter loop\nvertex 0 0 0\nvertex 0 1 0\nvertex 1 0 0\nendloop\nendfacet
+facet normal -1 0 0\nouter loop\nvertex 0 0 0\nvertex 0 0 1\nvertex 0 1 0\nendloop\nendfacet
+facet normal 0 -1 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 0 1\nendloop\nendfacet
+facet normal 1 1 1\nouter loop\nvertex 1 0 0\nvertex 0 1 0\nvertex 0 0 1\nendloop\nendfacet
+endsolid
+"""
+
+
+def as_set(points):
+    return {tuple(point) for point in points.tolist()}
+
+
+def test_points_inside_are_no_vertices():
+    inside = RNG.uniform(0.1, 0.9, (200, 3))
+    assert as_set(hull_vertices(np.concatenate([inside, CUBE, CUBE]))) == as_set(CUBE)
+
+
+def test_the_hull_reaches_as_far_as_its_points_in_every_direction():
+    points, directions = RNG.normal(size=(300, 3)), RNG.normal(size=(500, 3))
+    vertices = hull_vertices(points)
+    assert len(vertices) < len(points)
+    assert np.array_equal((vertices @ directions.T).max(axis=0), (points @ directions.T).max(axis=0))
+
+
+@pytest.mark.parametrize(
+    "points, vertices",
+    [
+        ([[1, 2, 3]] * 4, [[1, 2, 3]]),
+        ([[k, 2 * k, -k] for k in range(5)], [[0, 0, 0], [4, 8, -4]]),
+        ([[x, y, x + y] for x in range(3) for y in range(3)], [[0, 0, 0], [0, 2, 2], [2, 0, 2], [2, 2, 4]]),
+    ],
+    ids=["point", "line", "plane"],
+)
+def test_flat_hulls(points, vertices):
+    assert as_set(hull_vertices(np.array(points, float))) == as_set(np.array(vertices, float))
+
+
+def test_few_points_are_far_from_each_other():
+    """Each chosen point is at least as far from those before it as any that was not chosen."""
+    points = RNG.normal(size=(100, 3))
+    chosen = spread(points)
+    assert len(chosen) == len(as_set(chosen)) == MOST_VERTICES and as_set(chosen) <= as_set(points)
+    between = np.linalg.norm(chosen[:, None] - chosen, axis=2)[np.triu_indices(len(chosen), 1)]
+    left_out = np.linalg.norm(points[:, None] - chosen, axis=2).min(axis=1)
+    assert between.min() >= left_out.max()
+    assert np.array_equal(spread(CUBE, 100)[:0], np.zeros((0, 3))) and as_set(spread(CUBE)) == as_set(CUBE)
+
+
+def test_a_file_is_read_once_and_scaled(tmp_path):
+    file = tmp_path / "tetrahedron.stl"
+    file.write_text(TETRAHEDRON)
+    found = hull_of_file(str(file), (1.0, -2.0, 3.0))
+    assert as_set(found) == {(0, 0, 0), (1, 0, 0), (0, -2, 0), (0, 0, 3)} and not found.flags.writeable
+    file.unlink()
+    assert hull_of_file(str(file), (1.0, -2.0, 3.0)) is found
+
+
+@pytest.mark.parametrize(
+    "name, text", [("a.stl", ""), ("b.dae", "<COLLADA/>"), ("c.obj", "v 0 0 nan\n"), ("d.xyz", "")]
+)
+def test_what_is_no_mesh_is_told(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ModelError, match=rf"mesh '.*{name}' (cannot be read|has no points)"):
+        hull_of_file(str(tmp_path / name), (1.0, 1.0, 1.0))
+    with pytest.raises(ModelError, match="cannot be read"):
+        hull_of_file(str(tmp_path / "nothing.stl"), (1.0, 1.0, 1.0))

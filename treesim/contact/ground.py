@@ -1,0 +1,171 @@
+"""What a robot meets: planes, boxes that stay where they are, and heights over a grid, each with its surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..display import Shown, vector
+from ..errors import ArgumentError
+from ..model.given import told
+from ..model.inertia import Placement
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Surface(Shown):
+    """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
+    (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
+    points at which they touch, and dissipation_time [s], the ratio of damping to stiffness.
+
+    Example:
+        >>> treesim.Surface(friction=0.5)
+        <Surface: friction 0.5, restitution 0, rigid>
+    """
+
+    friction: float = 0.8
+    restitution: float = 0.0
+    stiffness: float | None = None
+    dissipation_time: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("friction", 0, np.inf), ("restitution", 0, 1), ("dissipation_time", 0, np.inf)):
+            _within(name, getattr(self, name), low, high)
+        if self.stiffness is not None:
+            _within("stiffness", self.stiffness, 0, np.inf)
+            if not self.stiffness:
+                raise ArgumentError("stiffness must be positive [N/m], or None for a rigid surface")
+
+    def __repr__(self) -> str:
+        yields = "rigid" if self.stiffness is None else f"{self.stiffness:g} N/m"
+        about = f"friction {self.friction:g}, restitution {self.restitution:g}, {yields}"
+        return f"<{type(self).__name__}: {', '.join(filter(None, (self._place(), about)))}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[Any, ...]:
+        """All that it is made of, as numbers and bytes."""
+        return tuple(_plain(getattr(self, field.name)) for field in fields(self))
+
+    def _place(self) -> str:
+        return ""
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("friction", self.friction), ("restitution", self.restitution), ("stiffness [N/m]", self.stiffness)]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Ground(Surface):
+    """A plane: everything below n . x = height belongs to it. normal: (3,), of any length; height [m] along it.
+
+    Example:
+        >>> treesim.Ground(friction=0.8)
+        <Ground: normal (0, 0, 1), height 0 m, friction 0.8, restitution 0, rigid>
+    """
+
+    normal: ArrayLike = field(default=(0.0, 0.0, 1.0), kw_only=True)
+    height: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n = _vector("normal", self.normal, 3)
+        length = float(np.linalg.norm(n))
+        if not length > 0:
+            raise ArgumentError(f"normal must be a direction, got {told(self.normal)}")
+        object.__setattr__(self, "normal", tuple((n / length).tolist()))
+        _within("height", self.height, -np.inf, np.inf)
+
+    def _place(self) -> str:
+        return f"normal {vector(np.asarray(self.normal))}, height {self.height:g} m"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StaticBox(Surface):
+    """A box that does not move: its full lengths (3,) [m] and where its centre is.
+
+    Points of a robot meet its faces; its edges and corners do not cut into faces of the robot.
+
+    Example:
+        >>> treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(0, 0, 0.1)), friction=0.6)
+        <StaticBox: 1 x 1 x 0.2 m at (0, 0, 0.1), friction 0.6, restitution 0, rigid>
+    """
+
+    size: ArrayLike
+    placement: Placement = field(default_factory=Placement)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = _vector("size", self.size, 3)
+        if not (size > 0).all():
+            raise ArgumentError(f"size must be three positive lengths [m], got {told(self.size)}")
+        object.__setattr__(self, "size", tuple(size.tolist()))
+
+    def _place(self) -> str:
+        lengths = " x ".join(f"{x:g}" for x in np.asarray(self.size))
+        return f"{lengths} m at {vector(self.placement.translation)}"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HeightField(Surface):
+    """Heights (nx, ny) [m] over a grid with these spacings [m] along x and y, whose centre is at `center` (2,).
+
+    Between four heights the surface is two triangles, cut along the diagonal from the corner of least x and y. Beside
+    the grid is nothing. Points of a robot meet the triangle below them.
+
+    Example:
+        >>> treesim.HeightField(np.zeros((20, 20)), spacing=(0.1, 0.1))
+        <HeightField: 20 x 20 heights, friction 0.8, restitution 0, rigid>
+    """
+
+    heights: ArrayLike
+    spacing: ArrayLike = (0.1, 0.1)
+    center: ArrayLike = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        heights = np.array(self.heights, dtype=float)
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+            raise ArgumentError(f"heights must be finite numbers (nx, ny), two or more each way, got {told(heights)}")
+        heights.setflags(write=False)
+        object.__setattr__(self, "heights", heights)
+        for name in ("spacing", "center"):
+            object.__setattr__(self, name, tuple(_vector(name, getattr(self, name), 2).tolist()))
+        if not (np.asarray(self.spacing) > 0).all():
+            raise ArgumentError(f"spacing must be two positive lengths [m], got {told(self.spacing)}")
+
+    def _place(self) -> str:
+        nx, ny = np.shape(self.heights)
+        return f"{nx} x {ny} heights"
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as what can be compared and hashed."""
+    if isinstance(value, Placement):
+        return value.rotation.tobytes(), value.translation.tobytes()
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+
+def _within(name: str, value: Any, low: float, high: float) -> None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be a number, got {told(value)}") from None
+    if not (low <= number <= high and np.isfinite(number)):
+        allowed = "finite" if low == -np.inf else f"{low:g} or more" if high == np.inf else f"{low:g} ... {high:g}"
+        raise ArgumentError(f"{name} must be a number, {allowed}, got {told(value)}")
+
+
+def _vector(name: str, value: ArrayLike, count: int) -> np.ndarray:
+    try:
+        found = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (count,) or not np.isfinite(found).all():
+        raise ArgumentError(f"{name} must be {count} finite numbers, got {told(value)}")
+    return found

@@ -1,0 +1,87 @@
+"""What contact did in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..display import Shown, arrays
+from ..kernels.contact_step import TOLD
+from ..model.tree import Tree
+
+SUMS, LAST = [2, 4], 3  # of what is told: what adds up over substeps, and what is the last one's; others are largest
+
+
+@dataclass(frozen=True, repr=False)
+class ContactReport(Shown):
+    """Contacts, joint limits and joint friction in a step of one state or a batch.
+
+    wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
+    world's axes, at the body's origin. told (..., 6), the rows of `penetration` and so on.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.Stepper(robot)
+        >>> stepper.step(stepper.reset())[1].contact
+        <ContactReport: no contacts>
+    """
+
+    wrench: np.ndarray
+    told: np.ndarray
+
+    @classmethod
+    def empty(cls, robot: Tree, batch: tuple[int, ...]) -> ContactReport:
+        """Return that of a step in which nothing touches."""
+        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)))
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
+        """Return that of a step whose equal parts have these wrenches, and this told of them."""
+        wrench, told = parts[-1]
+        if len(parts) > 1:
+            wrench = np.stack([each for each, _ in parts]).mean(axis=0)
+            every = np.stack([each for _, each in parts])
+            told = every.max(axis=0)
+            told[..., SUMS] = every[..., SUMS].sum(axis=0)
+            told[..., LAST] = every[-1][..., LAST]
+        return cls(wrench, told)
+
+    @property
+    def penetration(self) -> np.ndarray:
+        """The largest overlap (...) at the end of the step [m]."""
+        return self.told[..., 0]
+
+    @property
+    def residual(self) -> np.ndarray:
+        """By how much the worst contact, limit or joint misses its law (...) [m/s, rad/s]."""
+        return self.told[..., 1]
+
+    @property
+    def certificate(self) -> np.ndarray:
+        """By how much impulses changed the kinetic energy (...) [J]: never upwards, see docs/contact.md."""
+        return self.told[..., 2]
+
+    @property
+    def count(self) -> np.ndarray:
+        """Number of contacts (...) that were near enough to act."""
+        return self.told[..., 3].astype(int)
+
+    @property
+    def iterations(self) -> np.ndarray:
+        """Sweeps and iterations of the solver (...)."""
+        return self.told[..., 4].astype(int)
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Contacts (...) for which there was no room."""
+        return self.told[..., 5].astype(int)
+
+    def __repr__(self) -> str:
+        most = int(self.count.max(initial=0))
+        return f"<ContactReport: {f'{most} contacts' if most else 'no contacts'}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "wrench", "penetration", "residual", "certificate")]

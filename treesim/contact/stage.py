@@ -1,0 +1,65 @@
+"""The part of a step in which bodies touch: what turns the free step into one with contact, limits and friction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dynamics.tables import constants_of
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
+from ..engine.fastcall import BAD_LAYOUT
+from ..kernels.contact_step import TOLD, contact_step_entry
+from ..model.states import tied_constants
+from ..model.tree import Tree
+from .base import ContactSolver, chosen_solver
+from .tables import Touching
+
+SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
+TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
+SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
+
+
+class ContactStage:
+    """Compiled code of what contact makes of a free step, for single states and batches."""
+
+    def __init__(
+        self,
+        robot: Tree,
+        touching: Touching,
+        rule: str,
+        settings: np.ndarray,
+        gravity: np.ndarray | None,
+        solver: str | ContactSolver = "pgs",
+        work: bool = True,
+    ) -> None:
+        chosen = chosen_solver(solver)
+        self.robot, self.touching = robot, touching
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, robot.coupling is not None)
+        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])
+        self.constants = (
+            *tied_constants(robot, constants_of(robot, gravity)),
+            touching.layout,
+            touching.geometry,
+            *touching.held,
+            settings,
+            scheme,
+        )
+        n = (robot.nv,), (touching.rows,)
+        inputs = ((robot.nq,), n[0], (robot.nq,), *n[:1], *n)
+        self.shapes = ((robot.nq,), (robot.nv,), (touching.rows,), (robot.n_bodies + 1, 6), (TOLD,), (2,))
+        self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
+
+    def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+        """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
+        told."""
+        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
+
+    def run(self, *arrays: np.ndarray) -> int:
+        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then
+        q_new, v_new, impulses, wrenches, told, change of the work; return the worst status."""
+        if arrays[0].ndim == 1:
+            status = self.bound.call(*arrays)
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+        count = len(arrays[0])
+        flat = [x.reshape(count, -1) for x in arrays]
+        return run_states(self.entry, self.constants, flat[:6], flat[6:], "generic")

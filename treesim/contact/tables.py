@@ -1,0 +1,196 @@
+"""From shapes, surfaces and joints to the flat tables of what may touch (see `treesim.kernels.contact_points`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..kernels.contact_points import BOX, COLUMNS, GRID, PER_PAIR, PLANE, REALS, RIM
+from ..model.inertia import Placement
+from ..model.shapes import CollisionShape
+from ..model.support import candidate_points, candidates
+from ..model.tree import Tree
+from .ground import Ground, HeightField, StaticBox, Surface
+
+CAPACITY = 64  # contacts of one state at most; what is more is told
+RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A solid on a body: its kind, sizes (4,), placement on the body, and, of a grid, its heights."""
+
+    body: int
+    kind: int
+    size: tuple[float, ...]
+    placement: Placement
+    heights: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Touching:
+    """The tables of a world, and what stands in which slot."""
+
+    layout: np.ndarray
+    geometry: np.ndarray
+    links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
+    bodies: tuple[int, ...]  # whose shapes may touch
+
+    held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
+    capacity: int
+    slots: int
+    limits: int
+    frictions: int
+
+    @property
+    def rows(self) -> int:
+        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, and row that holds."""
+        return 3 * self.slots + self.limits + self.frictions + int(self.held[0][1 + 3 * self.held[0][0]])
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything that may touch, be reached, or rub."""
+        return bool(self.slots or self.limits or self.frictions)
+
+
+def touching(
+    robot: Tree,
+    grounds: Sequence[Surface],
+    limits: bool,
+    friction: bool,
+    held: tuple[np.ndarray, np.ndarray],
+) -> Touching:
+    """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
+    joint friction; held: layout and geometry of the rows that hold frames and loops."""
+    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    made = _Pairs(robot)
+    for shape in shapes:
+        for surface in grounds:
+            made.add(shape, solid_of_surface(surface), surface)
+    limit, bound = _limits(robot) if limits else ([], [])
+    rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
+    _, kept_v = robot.kept()
+    counts = [len(made.ints), len(made.points), len(bound), len(rough), made.capacity, made.slots, made.most]
+    layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), kept_v[rough]]).astype(np.int64)
+    parts: list[Any] = [
+        [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
+        made.reals,
+        made.points,
+        bound,
+        robot.friction[rough],
+        made.heights,
+    ]
+    geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
+    layout.setflags(write=False)
+    geometry.setflags(write=False)
+    bodies = tuple(sorted({s.body for s in shapes}))
+    counts = [made.capacity, made.slots, len(bound), len(rough)]
+    return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
+
+
+def solid_of_surface(surface: Surface) -> Solid:
+    """Return the solid of a surface of the world; raises ArgumentError for what is none."""
+    if isinstance(surface, Ground):
+        n = np.asarray(surface.normal)
+        across = np.array([1.0, 0, 0]) if abs(n[0]) < 0.9 else np.array([0, 1.0, 0])
+        x = across - n * (n @ across)
+        x /= np.linalg.norm(x)
+        return Solid(0, PLANE, (0.0,) * 4, Placement(np.stack([x, np.cross(n, x), n], axis=1), n * surface.height))
+    if isinstance(surface, StaticBox):
+        return Solid(0, BOX, (*(0.5 * np.asarray(surface.size)), 0.0), surface.placement)
+    if isinstance(surface, HeightField):
+        spacing, center = np.asarray(surface.spacing, float), np.asarray(surface.center, float)
+        place = Placement(translation=(*center, 0.0))
+        return Solid(0, GRID, (*spacing, 0.0, 0.0), place, np.asarray(surface.heights))
+    raise ArgumentError(f"ground must be treesim.Ground, StaticBox or HeightField, or several of them, got {surface!r}")
+
+
+class _Pairs:
+    """Pairs of points and solids, as they are collected."""
+
+    def __init__(self, robot: Tree) -> None:
+        self.robot = robot
+        self.ints: list[list[int]] = []
+        self.reals: list[np.ndarray] = []
+        self.points: list[np.ndarray] = []
+        self.heights: list[float] = []
+        self.links: list[tuple[str, str]] = []
+        self.slots = self.most = self.capacity = 0
+        self._first: dict[int, tuple[int, np.ndarray]] = {}
+
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface) -> None:
+        """One shape's points against one solid."""
+        first, points = self._points(shape)
+        cylinder = int(shape.kind == "cylinder")
+        slots = RIM if cylinder else len(points)
+        nx, ny, start = 0, 0, len(self.heights)
+        if solid.heights is not None:
+            nx, ny = solid.heights.shape
+            self.heights.extend(solid.heights.ravel().tolist())
+        row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
+        assert len(row) == COLUMNS
+        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR)
+        law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
+        ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
+        reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
+        assert reals.size == REALS
+        self.ints.append(row)
+        self.reals.append(reals)
+        self.links.append((shape.link, type(surface).__name__))
+        self.slots += slots
+        self.most = max(self.most, slots)
+        self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
+
+    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray]:
+        """The place of a shape's points in the table, and the points (n, 4)."""
+        if id(shape) not in self._first:
+            turn = self.robot.body_rotations[shape.body].T
+            own = points_of(shape)
+            at = own[:, :3] @ shape.placement.rotation.T + shape.placement.translation
+            self._first[id(shape)] = len(self.points), np.column_stack([at @ turn.T, own[:, 3]])
+            self.points.extend(self._first[id(shape)][1])
+        return self._first[id(shape)]
+
+
+def points_of(shape: CollisionShape) -> np.ndarray:
+    """Return a shape's points, and their radius, (n, 4) in its own axes; of a cylinder the centres of its rims."""
+    points = candidate_points(shape)
+    return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
+
+
+def bounding_ball(points: np.ndarray) -> np.ndarray:
+    """Return the centre and radius (4,) of a ball around points with radii (n, 4)."""
+    center = (points[:, :3].min(axis=0) + points[:, :3].max(axis=0)) / 2
+    radius = (np.linalg.norm(points[:, :3] - center, axis=1) + points[:, 3]).max()
+    return np.array([*center, radius])
+
+
+def _around(points: np.ndarray, extra: float) -> np.ndarray:
+    """The ball around a cylinder, from the centres of its rims and their radius."""
+    center = points[:, :3].mean(axis=0)
+    half = np.linalg.norm(points[0, :3] - center)
+    return np.array([*center, np.hypot(half, extra)])
+
+
+def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
+    turn = robot.body_rotations[body].T
+    return np.concatenate([(turn @ placement.rotation).ravel(), turn @ placement.translation])
+
+
+def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
+    """The limits of joints with one coordinate: (degree of freedom, coordinate, side), in the spanning tree, and where
+    they are; those of followers are their leaders'."""
+    kept_q, kept_v = robot.kept()
+    found: Iterable[tuple[list[int], float]] = (
+        ([int(kept_v[robot.v_index[name].start]), int(kept_q[where.start]), side], float(bounds[where.start]))
+        for name, where in robot.q_index.items()
+        if where.stop - where.start == 1
+        for side, bounds in ((1, robot.lower), (-1, robot.upper))
+        if np.isfinite(bounds[where.start])
+    )
+    pairs = list(found)
+    return [row for row, _ in pairs], [bound for _, bound in pairs]

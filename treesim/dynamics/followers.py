@@ -1,0 +1,68 @@
+"""Forward dynamics of robots whose joints follow others, by backends that know only trees whose joints all move freely.
+
+The backend gives the accelerations of the spanning tree; the rows of the followers bring them to those of the robot
+(`kernels.followers`), in O(N + m d + m^3) for m followers: the result is exact, whatever the method.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.arguments import Argument, coerce, refuse_non_finite
+from ..kernels.followers import follow_states
+from ..model.quaternions import configuration
+from ..model.states import on_states
+from ..model.tree import Tree
+from .base import CompiledBackend, DynamicsBackend, explain_failure
+from .tables import constants_of, on_leaders, shared_rotors
+
+
+def takes_followers(backend: DynamicsBackend | CompiledBackend) -> bool:
+    """Return whether a backend's own `forward_dynamics` takes robots with followers."""
+    if isinstance(backend, CompiledBackend):
+        return backend.serves_followers
+    return backend.capabilities.followers
+
+
+class HeldFollowers:
+    """A backend on the spanning tree, and the followers' rows behind it."""
+
+    def __init__(self, backend: Any) -> None:
+        self.name, self.capabilities, self._backend = backend.name, backend.capabilities, backend
+
+    def forward_dynamics(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        given = [configuration(robot, q), *(Argument(label, x, (robot.nv,)) for label, x in (("v", v), ("tau", tau)))]
+        arrays = [coerce(argument) for argument in given]
+        refuse_non_finite(given, arrays)
+        whole, state = robot.spanning, (robot.expand(arrays[0]), robot.expand_velocity(arrays[1]))
+        forces = on_leaders(robot, arrays[2])
+        rotors = shared_rotors(robot, armature)
+        free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
+        return held(robot, state[0], free, armature)
+
+
+def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None = None) -> np.ndarray:
+    """Return the accelerations (..., nv) of a robot with followers at configurations q (..., spanning.nq), from those
+    (..., spanning.nv) of its spanning tree; likewise M_y^-1 G' x from M^-1 x."""
+    tied, whole, rotors = robot.coupling, robot.spanning, shared_rotors(robot, armature)
+    assert tied is not None
+    constants = (*constants_of(whole, None, rotors), tied.ints, tied.reals)
+
+    def explain(named: dict[str, np.ndarray]) -> Exception:
+        return explain_failure(whole, named, rotors)
+
+    found = on_states(follow_states, whole, constants, {"q": q, "free": qdd}, explain)[0]
+    return np.ascontiguousarray(found[..., tied.kept_v])

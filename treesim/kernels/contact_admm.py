@@ -1,0 +1,105 @@
+"""Alternating direction method of multipliers on the impulses of contacts, for stacks and large ratios of masses.
+
+Each iteration solves (G + (rho + eta) 1) x = -(g + s) + rho y + z + eta x with the shift s = (0, 0, mu |z_t|) of De
+Saxcé, which makes the cone's law that of Signorini and Coulomb, projects y = P(x - z / rho), and moves the multipliers
+z by -rho (x - y); rho follows the ratio of the two residuals (Acary, Cadoux, Lemaréchal, Malick 2011; Carpentier, Le
+Lidec, Montaut 2024). Without the shift the problem is the convex relaxation, whose solution is unique.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cholesky import factor, solve
+from .contact_problem import project, relative_velocities
+from .numbers import absolute, maximum, sqrt
+
+EVERY = 10  # iterations rho is looked at
+FAR = 10.0  # ratio of the residuals from which it changes
+STRIDE = 5.0  # by this factor
+
+
+class AdmmMemory(NamedTuple):
+    """Scratch memory: the factor (M, M), and x, z, the right-hand side and y before, (M,) each."""
+
+    L: Any
+    x: Any
+    z: Any
+    rhs: Any
+    before: Any
+
+
+def admm_memory(rows, q):
+    """Scratch memory for at most so many rows, of the numbers in q."""
+    vectors = np.empty((4, rows), q.dtype)
+    return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3])
+
+
+def factor_shifted(problem, shift, L):
+    """L <- the factor of G + shift 1."""
+    n = problem.rows
+    for i in range(n):
+        for j in range(n):
+            L[i, j] = problem.G[i, j]
+        L[i, i] += shift
+    factor(L[:n, :n])
+
+
+def shifted(problem, z, r):
+    """The shift of De Saxcé on row r: mu |z_t| on the normal of a contact, none in the relaxation."""
+    found = z[r] * 0
+    if r < 3 * problem.contacts and r % 3 == 2:
+        found = problem.exact * maximum(problem.mu[r // 3], 0) * sqrt(z[r - 2] * z[r - 2] + z[r - 1] * z[r - 1])
+    return found
+
+
+def iterate(problem, rho, eta, impulse, memory):
+    """One iteration; returns the distance of x and y, and how far y has moved."""
+    x, z, n = memory.x, memory.z, problem.rows
+    for r in range(n):
+        shift = shifted(problem, z, r)
+        memory.rhs[r] = rho * impulse[r] + z[r] + eta * x[r] - problem.g[r] - shift
+    solve(memory.L[:n, :n], memory.rhs[:n])
+    for r in range(n):
+        memory.before[r] = impulse[r]
+        x[r] = memory.rhs[r]
+        impulse[r] = x[r] - z[r] / rho
+    project(problem, impulse)
+    apart, moved = x[0] * 0, x[0] * 0
+    for r in range(n):
+        z[r] -= rho * (x[r] - impulse[r])
+        apart = maximum(apart, absolute(x[r] - impulse[r]))
+        moved = maximum(moved, absolute(impulse[r] - memory.before[r]))
+    return apart, moved
+
+
+def solve_admm(problem, impulse, sigma, tolerance, most, memory):
+    """Impulses by at most `most` iterations, from those given on; sigma = G lambda + g. Returns how many."""
+    largest = sigma[0] * 0
+    for r in range(problem.rows):
+        largest = maximum(largest, problem.G[r, r])
+    rho, eta = 0.1 * largest, 1e-6 * largest
+    relative_velocities(problem, impulse, sigma)
+    for r in range(problem.rows):
+        memory.x[r] = impulse[r]
+        memory.z[r] = sigma[r] + shifted(problem, sigma, r)
+    factor_shifted(problem, rho + eta, memory.L)
+    taken, close = 0, False
+    while taken < most and not close:
+        apart, moved = iterate(problem, rho, eta, impulse, memory)
+        taken += 1
+        close = largest * apart < tolerance and rho * moved < tolerance
+        if not close and taken % EVERY == 0:
+            primal, dual = largest * apart, rho * moved
+            changed = rho
+            if primal > FAR * dual:
+                changed = rho * STRIDE
+            if dual > FAR * primal:
+                changed = rho / STRIDE
+            if changed != rho:
+                rho = changed
+                factor_shifted(problem, rho + eta, memory.L)
+    relative_velocities(problem, impulse, sigma)
+    return taken

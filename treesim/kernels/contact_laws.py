@@ -1,0 +1,176 @@
+"""The rows of a step with contact, and what each of them is held to: gaps, bounds and biases of both sets of impulses.
+
+`m` is the memory of the step (`contact_step.ContactMemory`). Contacts come first, three rows each, tangents before the
+normal; then limits that can be reached in the step, joints with friction, and rows that hold frames or close loops.
+"""
+
+from __future__ import annotations
+
+from .constraints import constraint_rows
+from .contact_points import across, vector_of
+from .contact_rows import put_joint, put_pair
+from .linear import cross
+from .numbers import maximum, minimum, sqrt
+
+MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
+UNBOUNDED = 1e300
+
+
+def law_of(m, c):
+    """Row of the laws' table of contact c."""
+    return m.contacts.pair[c]
+
+
+def put_contact(m, c):
+    """The three rows of contact c."""
+    k = m.contacts.pair[c]
+    a, b = m.touch.pair[k, 0], m.touch.pair[k, 1]
+    x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
+    t = across(n)
+    put_pair(m.rows, 3 * c, a, b, x, t)
+    put_pair(m.rows, 3 * c + 1, a, b, x, cross(n, t))
+    put_pair(m.rows, 3 * c + 2, a, b, x, n)
+
+
+def limit_gap(m, j, q):
+    """How far a joint is from limit j."""
+    return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
+
+
+def put_limits(m, q, dt, n):
+    """Rows of the limits that can be reached in the step, from row n on; returns the number of rows."""
+    for j in range(m.touch.limits):
+        k = m.touch.limit[j, 0]
+        closing = -m.touch.limit[j, 2] * m.mean[k]
+        if limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0):
+            put_joint(m.rows, n, k)
+            m.limit[n] = j
+            n += 1
+    return n
+
+
+def put_frictions(m, n):
+    """Rows of the joints with friction, from row n on; returns the number of rows."""
+    for j in range(m.touch.frictions):
+        put_joint(m.rows, n, m.touch.friction[j])
+        m.limit[n] = m.touch.limits + j
+        n += 1
+    return n
+
+
+def put_held(tree, m, n):
+    """Rows of held frames and closed loops, from row n on; returns the number of rows."""
+    held, r = m.held, m.rows
+    count = held.R.shape[0]
+    if count > 0:
+        constraint_rows(held, r.W, r.V, r.A[:, n : n + count], m.bias)
+        for c in range(held.reference.size):
+            for k in range(held.start[c], held.start[c + 1]):
+                r.body[0, n + k], r.body[1, n + k], r.dof[n + k] = held.body[c, 0], held.body[c, 1], -1
+                m.limit[n + k] = m.touch.limits + m.touch.frictions + k
+    return n + count
+
+
+def put_bounds(m, r, dt, share):
+    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end."""
+    j = m.limit[r] - m.touch.limits
+    if j < 0:
+        side = m.touch.limit[m.limit[r], 2]
+        m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
+    else:
+        m.high[r] = UNBOUNDED
+        if j < m.touch.frictions:
+            m.high[r] = share * dt * m.touch.rough[j]
+        m.low[r] = -m.high[r]
+
+
+def position_bias(m, gap, dt):
+    """What the mean velocity along a row may lack of closing its gap: of an overlap a share is taken back."""
+    bias = gap / dt
+    if gap <= 0:
+        bias = -m.touch.option[0] * maximum(-gap - m.touch.option[1], 0) / dt
+    return bias
+
+
+def rebound_of(m, c, dt, share):
+    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
+    on soft surfaces, whose stiffness and damping tell how they bounce.
+
+    It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
+    """
+    e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
+    start, r = m.start_rate[3 * c + 2], 3 * c + 2
+    position, velocity = dt * 0, dt * 0
+    rigid = m.touch.law[law_of(m, c), 2] == 0
+    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+        if share == 1:  # positions move with the end's velocity: so does the bounce
+            position, velocity = e * start, -e * start
+        a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
+        t = 2 * open_gap / (-start + sqrt(maximum(start * start - 2 * a * open_gap, 0)))
+        left, speed = dt - t, -e * (start + a * t)
+        height, rate = speed * left + a * left * left / 2, speed + a * left
+        if share < 1 and height > 0 and rate > 0:
+            position, velocity = -(height - gap) / dt, rate
+    return position, velocity
+
+
+def compliance(m, c, dt):
+    """R of the normal of contact c, 1 / (h (h + t_d) k) of an implicit spring and damper: 0 where it is rigid."""
+    law = m.touch.law
+    k = law_of(m, c)
+    found = dt * 0
+    if law[k, 2] > 0:
+        found = 1 / (dt * (dt + law[k, 3]) * law[k, 2])
+    return found
+
+
+def position_problem(m, nc, n, q, dt, share):
+    """g and bounds for the impulses of the positions; share: of an impulse in the mean velocity."""
+    for r in range(n):
+        m.bias[r] = dt * 0
+    for c in range(nc):
+        k, r = law_of(m, c), 3 * c + 2
+        m.mu[c] = m.touch.law[k, 0]
+        bounce, m.rebound[c] = rebound_of(m, c, dt, share)
+        m.bias[r] = position_bias(m, m.contacts.gap[c], dt)
+        if m.rebound[c] > 0:
+            m.bias[r] = bounce
+        R = compliance(m, c, dt)
+        if R > 0:
+            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
+            m.rows.G[r, r] += R / share
+    for r in range(3 * nc, n):
+        j = m.limit[r] - m.touch.limits
+        put_bounds(m, r, dt, share)
+        if j < 0:
+            m.bias[r] = m.touch.limit[m.limit[r], 2] * position_bias(m, limit_gap(m, m.limit[r], q), dt)
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
+    for r in range(n):
+        m.g[r] = m.mean_rate[r] + m.bias[r]
+
+
+def velocity_problem(m, nc, n, q, dt, share):
+    """g and bounds for the impulses of the velocities, of the rows whose gaps are closed at the end of the step."""
+    for c in range(nc):
+        k, r = law_of(m, c), 3 * c + 2
+        moved = m.sigma[r] - m.bias[r]
+        R = compliance(m, c, dt)
+        m.bias[r] = -m.rebound[c]
+        if R > 0:
+            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
+            m.rows.G[r, r] += R - R / share
+        elif m.push[r] <= 0 and m.contacts.gap[c] + dt * moved > 0:
+            m.mu[c] = -1
+    for r in range(3 * nc, n):
+        j, moved = m.limit[r] - m.touch.limits, m.sigma[r] - m.bias[r]
+        put_bounds(m, r, dt, 1)
+        m.bias[r] = dt * 0
+        if j < 0:
+            side = m.touch.limit[m.limit[r], 2]
+            if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * moved > 0:
+                m.low[r], m.high[r] = m.bias[r], m.bias[r]
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.end_rate[r]
+    for r in range(n):
+        m.g[r] = m.end_rate[r] + m.bias[r]

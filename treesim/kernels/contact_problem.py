@@ -1,0 +1,94 @@
+"""The problem of one step with contacts: impulses lambda with sigma = G lambda + g that obey the law of every row.
+
+G = J (M + D)^-1 J' + R is symmetric. The first 3 n_c rows are those of contacts, tangents before the normal, whose law
+is that of `contact_cone`; the others are scalar: low <= lambda <= high, sigma = 0 in between, sigma >= 0 at the lower
+and <= 0 at the upper bound (joint limits: 0 and infinity; Coulomb friction of joints: -h f and h f; rows that are held:
+infinite ones).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .contact_cone import block_at, cone_projection, violation
+from .linear import Vector
+from .numbers import absolute, maximum, minimum
+
+
+class Problem(NamedTuple):
+    """One problem: numbers of contacts and of rows (arrays may be longer), and what stands above."""
+
+    contacts: Any
+    rows: Any
+    exact: Any  # 1 for the law of Signorini and Coulomb, 0 for its convex relaxation
+    G: Any
+    g: Any
+    mu: Any  # by contact
+    low: Any  # by row; those of contacts are not read
+    high: Any
+
+
+def triple(x, r):
+    """Three neighbouring numbers as a vector."""
+    return Vector(x[r], x[r + 1], x[r + 2])
+
+
+def put_triple(x, r, a):
+    """Write a vector to three neighbouring numbers."""
+    x[r], x[r + 1], x[r + 2] = a.x, a.y, a.z
+
+
+def relative_velocities(problem, impulse, sigma):
+    """sigma = G lambda + g."""
+    for r in range(problem.rows):
+        sigma[r] = problem.g[r]
+    for s in range(problem.rows):
+        if impulse[s] != 0:
+            for r in range(problem.rows):
+                sigma[r] += problem.G[s, r] * impulse[s]
+
+
+def change_impulse(problem, s, change, sigma):
+    """sigma += G[:, s] change; rows of the symmetric G are contiguous."""
+    for r in range(problem.rows):
+        sigma[r] += problem.G[s, r] * change
+
+
+def clamped(problem, r, x):
+    """x within the bounds of scalar row r."""
+    return minimum(maximum(x, problem.low[r]), problem.high[r])
+
+
+def residual(problem, impulse, sigma):
+    """The largest violation of a law, as a velocity [m/s, rad/s]: the natural map of every contact and row."""
+    worst = impulse[0] * 0
+    for c in range(problem.contacts):
+        A = block_at(problem.G, 3 * c)
+        worst = maximum(worst, violation(A, triple(sigma, 3 * c), triple(impulse, 3 * c), problem.mu[c], problem.exact))
+    for r in range(3 * problem.contacts, problem.rows):
+        w = problem.G[r, r]
+        worst = maximum(worst, w * absolute(impulse[r] - clamped(problem, r, impulse[r] - sigma[r] / w)))
+    return worst
+
+
+def project(problem, impulse):
+    """The nearest impulses within cones and bounds."""
+    for c in range(problem.contacts):
+        put_triple(impulse, 3 * c, cone_projection(triple(impulse, 3 * c), problem.mu[c]))
+    for r in range(3 * problem.contacts, problem.rows):
+        impulse[r] = clamped(problem, r, impulse[r])
+
+
+def scale_along_ray(problem, impulse, sigma):
+    """lambda <- c lambda, c in [0, 1] with the least energy along the ray, c = -g lambda / (lambda G lambda): impulses
+    to start from, of the step before, then add no energy, however few sweeps follow. sigma is scratch memory."""
+    relative_velocities(problem, impulse, sigma)
+    linear, square = impulse[0] * 0, impulse[0] * 0
+    for r in range(problem.rows):
+        linear += problem.g[r] * impulse[r]
+        square += (sigma[r] - problem.g[r]) * impulse[r]
+    c = impulse[0] * 0
+    if square > 0:
+        c = minimum(maximum(-linear / square, 0), 1)
+    for r in range(problem.rows):
+        impulse[r] = c * impulse[r]

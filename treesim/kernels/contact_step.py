@@ -1,0 +1,399 @@
+"""One time step with contact: what contacts, joint limits and joint friction make of a step that knew nothing of them.
+
+The free step goes from (q, v) to its end with a mean velocity v_m and an end velocity v_f, both along the axes at the
+start. Two sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
+
+    positions:   q+ = q (+) h (v_m + (M + D)^-1 J' lambda_p): no gap becomes negative in the step, an overlap shrinks
+    velocities:  v+ = v_f + (M + D)^-1 J' lambda:             Signorini's and Coulomb's laws where the gap is closed
+
+so that nothing sinks, and no push out of an overlap stays in the velocities (the impulses of the positions are not
+kept, as in the stabilisation of Gear, Gupta and Leimkuhler 1985). Without active rows the step is the free one, bit for
+bit. Positions are of the free rule's order while contacts last; impacts happen within their step at a constant free
+acceleration.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .configuration import advance, retrace
+from .constraints import constraint_tables
+from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
+from .contact_laws import (
+    MARGIN,
+    UNBOUNDED,
+    compliance,
+    law_of,
+    limit_gap,
+    position_problem,
+    put_contact,
+    put_frictions,
+    put_held,
+    put_limits,
+    velocity_problem,
+)
+from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
+from .contact_problem import Problem, relative_velocities, residual, scale_along_ray
+from .contact_rows import (
+    Rows,
+    articulate,
+    gather_rows,
+    move_bodies,
+    place,
+    response,
+    rows_memory,
+    spread_rows,
+    velocities_along,
+)
+from .entry import entry
+from .kinematics import energy_and_momentum
+from .linear import add, cross, scale, sub
+from .numbers import maximum, minimum, sqrt
+from .status import FINE
+from .step import put_work, resist, settings_of, step_memory
+from .tables import transform_at, with_armature
+from .tied_entry import tied_entry
+
+TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
+
+
+class ContactMemory(NamedTuple):
+    """Scratch memory of a step with contact."""
+
+    touch: Touch
+    held: Any  # frames and loops of the world: rows that contact must leave at rest
+    contacts: Contacts
+    rows: Rows
+    step: Any
+    # (nv,): the mean and end velocity along the axes at the start, and what impulses change of each
+    mean: Any
+    end: Any
+    mean_change: Any
+    end_change: Any
+    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
+    # restitution and what restitution adds; sigma; g; its bias; bounds
+    start_rate: Any
+    mean_rate: Any
+    end_rate: Any
+    push: Any
+    impulse: Any
+    inelastic: Any
+    bounce: Any
+    sigma: Any
+    g: Any
+    bias: Any
+    low: Any
+    high: Any
+    # by contact: friction of the solve, and bias of the velocities' law
+    mu: Any
+    rebound: Any
+    limit: Any  # which limit a scalar row is of; friction behind them
+    energy: Any  # (2, 8) of the free step's end, and of the end
+    W: Any
+    V: Any
+
+
+def contact_memory(tree, layout, geometry, rows, frames, q):
+    """The tables, and scratch memory, of the numbers in q."""
+    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
+    M = 3 * touch.capacity + touch.limits + touch.frictions + held.R.shape[0]
+    dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
+    B = tree.n_bodies + 1
+    return ContactMemory(
+        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
+        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
+        by[0], by[1],
+        np.empty(M, np.int64), np.empty((2, 8), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype),
+    )  # fmt: skip
+
+
+def work_of(m, impulse, nc, n, dt):
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
+    total = impulse[0] * 0
+    for r in range(n):
+        total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
+    for c in range(nc):
+        total -= compliance(m, c, dt) * impulse[3 * c + 2] * impulse[3 * c + 2] / 2
+    return total
+
+
+def clear(after, wrench, told, work):
+    """Nothing has happened yet."""
+    for r in range(after.size):
+        after[r] = 0.0
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            wrench[i, j] = 0.0
+    for k in range(told.size):
+        told[k] = 0.0
+    work[0], work[1] = 0.0, 0.0
+
+
+def moves_freely(m, q, q_free, dt):
+    """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
+    free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0
+    for j in range(m.touch.limits):
+        side, k = m.touch.limit[j, 2], m.touch.limit[j, 1]
+        free = free and limit_gap(m, j, q) >= MARGIN + 2 * maximum(side * (q[k] - q_free[k]), 0)
+    return free
+
+
+def remember(m, nc, n, after):
+    """Impulses by slot, limit and joint, for the next step to start from."""
+    for c in range(nc):
+        for j in range(3):
+            after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
+    for r in range(3 * nc, n):
+        after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
+
+
+def recall(m, nc, n, share, before):
+    """Impulses of the step before, to start from."""
+    for c in range(nc):
+        for j in range(3):
+            m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
+    for r in range(3 * nc, n):
+        m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
+
+
+def put_wrenches(tree, m, nc, dt, wrench):
+    """wrench[i] = the mean force and moment of the step's contacts on body i, along the world's axes, at its origin."""
+    for c in range(nc):
+        k = law_of(m, c)
+        x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
+        t = across(n)
+        f = add(
+            scale(t, m.impulse[3 * c]), add(scale(cross(n, t), m.impulse[3 * c + 1]), scale(n, m.impulse[3 * c + 2]))
+        )
+        for side in range(2):
+            i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
+            moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
+            wrench[i, 0] += force.x
+            wrench[i, 1] += force.y
+            wrench[i, 2] += force.z
+            wrench[i, 3] += moment.x
+            wrench[i, 4] += moment.y
+            wrench[i, 5] += moment.z
+
+
+def stand_on_free_step(q_free, v_free, q_new, v_new):
+    """Where no row acts, the step is the free one."""
+    for k in range(q_new.size):
+        q_new[k] = q_free[k]
+    for k in range(v_new.size):
+        v_new[k] = v_free[k]
+
+
+def acts(impulse, n):
+    """Whether there is any impulse."""
+    found = False
+    for r in range(n):
+        if impulse[r] != 0:
+            found = True
+    return found
+
+
+def deepest(m, nc, dt, share):
+    """The largest overlap of a contact at the end of the step, as its row tells; m.sigma: of the positions."""
+    found = dt * 0
+    for c in range(nc):
+        r = 3 * c + 2
+        rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
+        found = maximum(found, -(m.contacts.gap[c] + dt * rate))
+    return found
+
+
+def work_at(tree, s, v, force, m, work):
+    """The work of the control (and of damping) in a step that ends with the velocity m.end, along the axes at its
+    start."""
+    for k in range(tree.nv):
+        m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
+        m.step.mean[k] = (m.end[k] + v[k]) / 2
+    put_work(tree, s, v, force, m.step.mean, m.step, work)
+
+
+def change_work(tree, s, v, force, m, work):
+    """m.end += m.end_change, and work[0] = by how much that changes the work of the control."""
+    work_at(tree, s, v, force, m, work)
+    free = work[0]
+    for k in range(tree.nv):
+        m.end[k] += m.end_change[k]
+    work_at(tree, s, v, force, m, work)
+    work[0] -= free
+
+
+def changed_energy(tree, q_free, v_free, q_new, v_new, m):
+    """By how much the energy at the end of the step differs from that of the free one."""
+    energy_and_momentum(tree, q_free, v_free, m.energy[0], m.W, m.V)
+    energy_and_momentum(tree, q_new, v_new, m.energy[1], m.W, m.V)
+    return m.energy[1, 0] + m.energy[1, 1] - m.energy[0, 0] - m.energy[0, 1]
+
+
+def find_rows(tree, q, dt, m):
+    """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
+    contacts for which there was no room."""
+    place(tree, q, m.rows)
+    found = 0
+    if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
+        move_bodies(tree, m.rows, m.mean)
+    if m.touch.pair.shape[0] > 0:
+        found = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts)
+    nc = found if found < m.touch.capacity else m.touch.capacity
+    for c in range(nc):
+        put_contact(m, c)
+    n = put_limits(m, q, dt, 3 * nc)
+    if n > 0 or m.touch.frictions > 0:
+        n = put_held(tree, m, put_frictions(m, n))
+    return nc, n, found - nc
+
+
+def rates(tree, v, m, nc, n):
+    """Velocities along the rows: in the free mean, of which m.rows.V are the bodies' velocities, at the free end, and,
+    where something bounces, at the start."""
+    velocities_along(m.rows, n, m.mean, m.mean_rate)
+    move_bodies(tree, m.rows, m.end)
+    velocities_along(m.rows, n, m.end, m.end_rate)
+    bounces = False
+    for c in range(nc):
+        bounces = bounces or m.touch.law[law_of(m, c), 1] > 0
+    if bounces:
+        move_bodies(tree, m.rows, v)
+        velocities_along(m.rows, n, v, m.start_rate)
+
+
+def make_contact_step(solver, felt, hold):
+    """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
+    are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
+
+    def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
+        """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
+        it is taken as adds none, on the way from the impulses without restitution."""
+        taken = solver(problem, m.impulse, m.sigma, tolerance, most, memory)
+        bounces = False
+        for c in range(problem.contacts):
+            bounces = bounces or m.rebound[c] > 0
+        if bounces and work_of(m, m.impulse, problem.contacts, n, dt) > 0:
+            for r in range(n):
+                m.inelastic[r] = m.impulse[r]
+            for c in range(problem.contacts):
+                m.g[3 * c + 2] += m.rebound[c]
+            taken += solver(problem, m.inelastic, m.sigma, tolerance, most, memory)
+            for c in range(problem.contacts):
+                m.g[3 * c + 2] -= m.rebound[c]
+            take_part(problem, m, n)
+        return taken
+
+    def contact_step(
+        tree, settings, scheme, q, v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work, m, memory,
+        tie,
+    ):  # fmt: skip
+        """(q, v) at the end of the step, the impulses of every row by its place, the bodies' contact wrenches, what is
+        told of the step, and by how much the work of the control, and what is lost, change [J]."""
+        s = settings_of(tree, settings)
+        share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+        if moves_freely(m, q, q_free, s.dt):
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            clear(after, wrench, told, work)
+            return FINE
+        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
+        nc, n, left_out = find_rows(tree, q, s.dt, m)
+        clear(after, wrench, told, work)
+        told[5] = left_out
+        if n == 0:
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            return FINE
+        resist(tree, s, v, force, m.step)
+        moved = felt(with_armature(tree, m.step.diagonal), tie)
+        rates(moved, v, m, nc, n)
+        articulate(moved, q, m.rows)
+        spread_rows(moved, m.rows, n)
+        hold(moved, q, m.rows, n, tie)
+        gather_rows(moved, m.rows, n)
+        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+        position_problem(m, nc, n, q, s.dt, share)
+        recall(m, nc, n, share, before)
+        scale_along_ray(problem, m.push, m.sigma)
+        taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
+        left = residual(problem, m.push, m.sigma)
+        told[0] = deepest(m, nc, s.dt, share)
+        velocity_problem(m, nc, n, q, s.dt, share)
+        for r in range(n):
+            m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+        scale_along_ray(problem, m.impulse, m.sigma)
+        taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
+        relative_velocities(problem, m.impulse, m.sigma)
+        told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
+        told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
+        remember(m, nc, n, after)
+        if not (acts(m.impulse, n) or acts(m.push, n)):
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            return FINE
+        response(moved, m.rows, n, m.push, m.mean_change)
+        response(moved, m.rows, n, m.impulse, m.end_change)
+        for k in range(tree.nv):
+            m.mean[k] += m.mean_change[k]
+        change_work(tree, s, v, force, m, work)
+        advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
+        put_wrenches(tree, m, nc, s.dt, wrench)
+        if scheme[4] > 0:
+            work[1] = changed_energy(tree, q_free, v_free, q_new, v_new, m) - work[0]
+        return FINE
+
+    return contact_step
+
+
+def take_part(problem, m, n):
+    """impulse <- inelastic + s (impulse - inelastic) with the largest s in [0, 1] that adds no energy."""
+    linear, square, start = m.g[0] * 0, m.g[0] * 0, work_of_impulse(problem, m, m.inelastic, n)
+    for r in range(n):
+        m.bounce[r] = m.impulse[r] - m.inelastic[r]
+    relative_velocities(problem, m.bounce, m.sigma)
+    for r in range(n):
+        square += m.bounce[r] * (m.sigma[r] - m.g[r]) / 2
+        linear += m.inelastic[r] * (m.sigma[r] - m.g[r]) + m.bounce[r] * m.end_rate[r]
+    root = sqrt(maximum(linear * linear - 4 * square * start, 0))
+    part = m.g[0] * 0
+    if square > 0:
+        part = minimum(maximum((root - linear) / (2 * square), 0), 1)
+    for r in range(n):
+        m.impulse[r] = m.inelastic[r] + part * m.bounce[r]
+
+
+def work_of_impulse(problem, m, impulse, n):
+    """lambda' G lambda / 2 + lambda' sigma_f; m.sigma is scratch memory."""
+    relative_velocities(problem, impulse, m.sigma)
+    total = impulse[0] * 0
+    for r in range(n):
+        total += impulse[r] * ((m.sigma[r] - m.g[r]) / 2 + m.end_rate[r])
+    return total
+
+
+@lru_cache(maxsize=16)
+def contact_step_entry(solver, solver_memory, tied=False):
+    """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
+    v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work); tied: of robots with followers."""
+    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)))
+
+    def memory_for(tree, layout, geometry, rows, frames, q):
+        m = contact_memory(tree, layout, geometry, rows, frames, q)
+        return m, solver_memory(m.g.size, q), 0
+
+    def tied_memory_for(tree, followers, ratios, layout, geometry, rows, frames, q):
+        m = contact_memory(tree, layout, geometry, rows, frames, q)
+        return m, solver_memory(m.g.size, q), tie_memory(tree, followers, ratios, q)
+
+    step.__name__ = f"contact_step_by_{solver.__name__}" + "_tied" * tied
+    made = entry(
+        step, tied_memory_for if tied else memory_for,
+        {
+            "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
+            "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
+        },
+        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, expands=tied, q="nq",
+        v="nv", q_free="nq", v_free="nv", force="nv'", before="R", q_new="-> nq", v_new="-> nv", after="-> R",
+        wrench="-> N + 1, 6", told="-> 6", work="-> 2",
+    )  # fmt: skip
+    return tied_entry(made) if tied else made

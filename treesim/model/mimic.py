@@ -1,0 +1,208 @@
+"""Joints that follow others, q_b = k q_a + o: the independent coordinates y of a tree, and what they make of the rest.
+
+In Featherstone's words the tree with all joints moving on their own is the spanning tree, with coordinates q and v;
+the coordinates of the joints that follow none are the independent ones, y. Here q = G y + o and v = G yd (RBDA eq. 3.9
+and 8.20, with a constant G), so that M_y = G' M G, C_y = G' C, tau_y = G' tau, and J_y = J G.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..display import Shown
+from ..errors import ModelError, UnsupportedError, listed, quoted
+from .frozen import frozen, record
+
+if TYPE_CHECKING:
+    from .joints import Joint
+
+
+@record()
+class Mimic(Shown):
+    """A joint follows another one: its position is `multiplier` times that of `joint`, plus `offset` [rad, m].
+
+    Both have one degree of freedom; the other one may follow a third. Raises ModelError for a multiplier that is zero,
+    which holds the joint still (then leave it out, and place its body at the offset), or numbers that are not finite.
+
+    Example:
+        >>> treesim.Mimic("left_finger", multiplier=-1)
+        <Mimic: -1 times joint 'left_finger' + 0>
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for label in ("multiplier", "offset"):
+            value = float(getattr(self, label))
+            if not math.isfinite(value):
+                raise ModelError(f"a joint that follows {quoted(self.joint)}: {label} {value} is not finite")
+            object.__setattr__(self, label, value)
+        if self.multiplier == 0:
+            raise ModelError(f"a joint that follows {quoted(self.joint)}: multiplier 0 holds it still: weld its body")
+
+    def __repr__(self) -> str:
+        return f"<Mimic: {self.multiplier:g} times joint {self.joint!r} + {self.offset:g}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("joint", self.joint), ("multiplier", self.multiplier), ("offset", self.offset)]
+
+
+class Coupling(NamedTuple):
+    """The followers of a tree, each with the joint that leads it and follows none itself: q_b = k q_a + o.
+
+    names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
+    among the independent ones. kept_q, kept_v: the places of the independent coordinates and velocities in the spanning
+    tree. ints, reals: all of it as kernels read it (`kernels.followers`).
+    """
+
+    names: tuple[str, ...]
+    leaders: tuple[str, ...]
+    multiplier: np.ndarray
+    offset: np.ndarray
+    v: np.ndarray
+    onto: np.ndarray
+    kept_q: np.ndarray
+    kept_v: np.ndarray
+    ints: np.ndarray
+    reals: np.ndarray
+
+    @property
+    def G(self) -> np.ndarray:
+        """(n, n_y): v = G yd."""
+        G = np.zeros((self.kept_v.size + self.v.size, self.kept_v.size))
+        G[self.kept_v, np.arange(self.kept_v.size)] = 1.0
+        G[self.v, self.onto] = self.multiplier
+        return G
+
+    @property
+    def A(self) -> np.ndarray:
+        """(m, n): A v = 0 is v = G yd."""
+        A = np.zeros((self.v.size, self.kept_v.size + self.v.size))
+        A[np.arange(self.v.size), self.v] = 1.0
+        A[np.arange(self.v.size), self.kept_v[self.onto]] = -self.multiplier
+        return A
+
+    def lines(self) -> dict[str, tuple[str, float, float]]:
+        """Return {follower: (leader, multiplier, offset)}."""
+        numbers = self.multiplier.tolist(), self.offset.tolist()
+        return dict(zip(self.names, zip(self.leaders, *numbers, strict=True), strict=True))
+
+    def gathered(self, values: np.ndarray, powers: int) -> np.ndarray:
+        """Return what acts on y of numbers (n,) that act on the spanning tree's degrees of freedom: |k|^powers times
+        the followers', beside the leaders' own."""
+        total = values[self.kept_v]
+        np.add.at(total, self.onto, np.abs(self.multiplier) ** powers * values[self.v])
+        return total
+
+    def shared(self, values: np.ndarray) -> np.ndarray:
+        """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader
+        and its followers (`kernels.followers.with_shared_rotors`)."""
+        share = self.reals[2 * len(self.names) :]
+        whole = np.empty(self.kept_v.size + self.v.size)
+        whole[self.kept_v] = values
+        whole[self.v] = share * values[self.onto] / self.multiplier**2
+        np.subtract.at(whole, self.kept_v[self.onto], share * values[self.onto])
+        return whole
+
+    def limited(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return position limits of y: those of the leaders that keep the followers within theirs, all (n_q,)."""
+        low, high = lower[self.kept_q], upper[self.kept_q]
+        places = {int(v): place for place, v in enumerate(self.kept_q)}
+        F = len(self.names)
+        for f, (own, leader) in enumerate(zip(self.ints[3 : 3 + F], self.ints[3 + F : 3 + 2 * F], strict=True)):
+            place = places[int(leader)]
+            first, second = leader_limits(float(lower[own]), float(upper[own]), *self._line(f))
+            low[place], high[place] = max(low[place], first), min(high[place], second)
+        return low, high
+
+    def _line(self, f: int) -> tuple[float, float]:
+        return float(self.multiplier[f]), float(self.offset[f])
+
+
+def leader_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:
+    """Return the limits of a leader's position that keep its follower within lower ... upper."""
+    first, second = (lower - offset) / multiplier, (upper - offset) / multiplier
+    return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
+
+
+def coupling_of(joints: Sequence[Joint]) -> Coupling | None:
+    """Return the followers among joints, in the order of their bodies, or None if there are none.
+
+    Chains are resolved to the joint at their end. Raises ModelError naming the joint that follows what it cannot.
+    """
+    if not any(joint.mimic for joint in joints):
+        return None
+    places = {joint.name: i for i, joint in enumerate(joints)}
+    lines = {joint.name: _resolved(joint, joints, places) for joint in joints if joint.mimic}
+    q_start = np.cumsum([0] + [joint.nq for joint in joints])
+    v_start = np.cumsum([0] + [joint.nv for joint in joints])
+    own = np.array([places[name] for name in lines])
+    led = np.array([places[leader] for leader, _, _ in lines.values()])
+    kept_q = np.setdiff1d(np.arange(q_start[-1]), q_start[own])
+    kept_v = np.setdiff1d(np.arange(v_start[-1]), v_start[own])
+    onto = np.searchsorted(kept_v, v_start[led])
+    multiplier, offset = (np.array([line[part] for line in lines.values()]) for part in (1, 2))
+    ints = np.concatenate([
+        [own.size, kept_q.size, kept_v.size],
+        q_start[own], q_start[led], own + 1, led + 1, v_start[own], v_start[led], onto, kept_q, kept_v,
+    ])  # fmt: skip
+    return Coupling(
+        tuple(lines), tuple(leader for leader, _, _ in lines.values()), frozen(multiplier), frozen(offset),
+        frozen(v_start[own], np.int64), frozen(onto, np.int64), frozen(kept_q, np.int64), frozen(kept_v, np.int64),
+        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, 1 / (1 + np.bincount(onto)[onto])])),
+    )  # fmt: skip
+
+
+def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> tuple[str, float, float]:
+    """The joint at the end of the chain that a follower is part of, and multiplier and offset to it."""
+    multiplier, offset, now, chain = 1.0, 0.0, joint, [joint.name]
+    while now.mimic is not None:
+        line = now.mimic
+        if line.joint not in places:
+            raise ModelError(f"joint {quoted(now.name)} follows {quoted(line.joint)}, which is no joint of this tree")
+        multiplier, offset = multiplier * line.multiplier, multiplier * line.offset + offset
+        now = joints[places[line.joint]]
+        if now.name in chain:
+            raise ModelError(f"joints follow each other in a cycle: {listed([*chain, now.name], separator=' -> ')}")
+        chain.append(now.name)
+    if now.nv != 1:
+        raise ModelError(
+            f"joint {quoted(joint.name)} follows {quoted(now.name)}, a {now.type} joint of {now.nv} degrees of freedom"
+        )
+    return now.name, multiplier, offset
+
+
+def no_followers(robot: str, names: Sequence[str], what: str) -> UnsupportedError:
+    """Return the error for what does not serve a robot whose joints `names` follow others."""
+    told = listed(list(names), limit=3)
+    return UnsupportedError(
+        f"{what} does not serve joints that follow others, as {told} of {quoted(robot)}: load the robot with "
+        f"mimic='free' (--mimic free), or take `robot.spanning`, in which they move on their own"
+    )
+
+
+class Withheld(np.ndarray):
+    """What stands in the place of a table of the spanning tree in a robot with followers: compiled code of other robots
+    finds a tree that cannot move, whose sizes fit no state, and Python that reads it gets an UnsupportedError. What
+    serves such robots takes `Tree.tied_tables`."""
+
+    reason: UnsupportedError
+
+    @classmethod
+    def instead_of(cls, table: np.ndarray, reason: UnsupportedError) -> Withheld:
+        """Return one in the place of a table, whose numbers are those of a tree without bodies."""
+        withheld = np.ndarray.__new__(cls, table.shape, table.dtype, np.zeros_like(table).tobytes())
+        withheld.reason = reason
+        return withheld
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.reason
+
+    __getitem__ = __iter__ = __array_function__ = __array_ufunc__ = _refuse  # type: ignore[assignment]
+    copy = reshape = ravel = view = astype = tobytes = tolist = _refuse  # type: ignore[assignment]

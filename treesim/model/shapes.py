@@ -1,0 +1,124 @@
+"""Shapes that touch: what a link's collision geometry is, and which links of a robot have any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..display import Shown, vector
+from ..errors import ModelError, listed, quoted
+from ..types import CollisionKind
+from .frozen import Immutable, frozen
+from .hulls import hull_of_file
+from .inertia import Placement
+from .parts import body_number
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+KINDS = get_args(CollisionKind)
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "hull": 0}  # how many numbers a kind's size has
+MOST_NOTES = 3  # told in a message of collisions that were left out; robot.notes has all
+NO_VERTICES = frozen(np.zeros((0, 3)))
+UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings on collisions that were left out
+
+
+class CollisionShape(Immutable, Shown):
+    """A convex shape that touches: fixed to body number `body` (0 = the fixed base) at `placement` in the body's frame.
+
+    kind and size: "sphere" with its radius; "capsule" and "cylinder" with radius and length along z (of a capsule
+    between the centres of its caps); "box" with its lengths along x, y, z; "hull", of no size, with the `vertices`
+    (n, 3) of a convex hull in the shape's own axes, all [m]. link: the name of the link that it belongs to.
+    file: a mesh file that a hull is made of when `vertices` is asked for the first time, `scale` the factors along its
+    x, y, z; the found vertices, at most 16, are kept for the process. A pickle holds the file's name, not what was
+    found in it. Raises ModelError for what is no such shape; `vertices` raises it for a file that cannot be read.
+
+    Example:
+        >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", (0.1,), link="foot")
+        <CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>
+    """
+
+    __slots__ = ("_vertices", "body", "file", "kind", "link", "placement", "scale", "size")
+
+    def __init__(
+        self,
+        body: int,
+        placement: Placement,
+        kind: CollisionKind,
+        size: tuple[float, ...] = (),
+        vertices: ArrayLike | None = None,
+        link: str = "",
+        file: str | None = None,
+        scale: tuple[float, ...] = (1.0, 1.0, 1.0),
+    ) -> None:
+        self.body = body_number(f"body of a {kind}", body)
+        self.placement, self.kind, self.link, self.file = placement, kind, link, file
+        self.size, self.scale = tuple(map(float, size)), tuple(map(float, scale))
+        if kind not in KINDS:
+            raise ModelError(f"kind of a collision shape must be {', '.join(KINDS)}, got {quoted(kind)}")
+        if len(self.size) != SIZES[kind] or not all(0 <= length < np.inf for length in self.size):
+            raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {size}")
+        if (kind == "hull") != ((vertices is None) != (file is None)):
+            raise ModelError(f"a {kind} is made of " + ("vertices or a file" if kind == "hull" else "its size alone"))
+        self._vertices = None if vertices is None else _points(vertices)
+        self._frozen = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (
+            self.body, self.placement, self.kind, self.size, self._vertices, self.link, self.file, self.scale,
+        )  # fmt: skip
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """(n, 3) vertices of a hull in the shape's own axes [m], read-only; none for other kinds."""
+        if self._vertices is not None:
+            return self._vertices
+        return NO_VERTICES if self.file is None else hull_of_file(self.file, self.scale)
+
+    def __repr__(self) -> str:
+        of = f" of link {self.link!r}" if self.link else ""
+        size = f" {vector(self.size)}" if self.size else ""
+        place = f"on body {self.body} at {vector(self.placement.translation)}"
+        return f"<CollisionShape: {self.kind}{size}{of}, {place}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("link", self.link), ("body", self.body), ("placement", self.placement), ("file", self.file)]
+
+
+def _points(vertices: ArrayLike) -> np.ndarray:
+    points = frozen(vertices)
+    if points.ndim != 2 or points.shape[1] != 3 or not len(points) or not np.isfinite(points).all():
+        raise ModelError(f"vertices of a hull must be finite, of shape (n, 3), got shape {points.shape}")
+    return points
+
+
+def shape_counts(robot: Tree) -> dict[str, int]:
+    """Return how many collision shapes of each kind a robot has, without kinds of which it has none."""
+    counts = Counter(shape.kind for shape in robot.shapes)
+    return {kind: counts[kind] for kind in KINDS if counts[kind]}
+
+
+def shape_links(robot: Tree) -> tuple[str, ...]:
+    """Return the names of the links that declare collision shapes, in order."""
+    return tuple(dict.fromkeys(shape.link for shape in robot.shapes))
+
+
+def supports(robot: Tree) -> str:
+    """Return a text for messages: how many collision shapes a robot has, on which links, and what was not found.
+
+    Example:
+        >>> from treesim.model.shapes import supports
+        >>> supports(treesim.load("simple_humanoid"))
+        '2 collision shapes (1 capsule, 1 hull) on ...'
+    """
+    notes: tuple[Any, ...] = robot.notes
+    lost = [note.message for note in notes if getattr(note, "code", "") in (UNUSABLE, MISSING_MESH)][:MOST_NOTES]
+    if not robot.shapes:
+        return "; ".join(["no collision shapes (no link has a usable <collision>)", *lost])
+    kinds = ", ".join(f"{count} {kind}" for kind, count in shape_counts(robot).items())
+    number = len(robot.shapes)
+    found = f"{number} collision shape{'s' * (number > 1)} ({kinds}) on {listed(shape_links(robot))}"
+    return "; ".join([found, *lost])

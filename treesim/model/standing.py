@@ -1,0 +1,66 @@
+"""A robot set down on the ground: its floating base moved until its lowest collision shape touches."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, quoted
+from .given import checked_robot, told
+from .support import checked_plane, gaps
+from .tree import Body, Tree
+
+
+class Plane(Protocol):
+    """A plane to stand on: points x with n . x = height [m] in world axes, n the `normal` (3,) scaled to length 1."""
+
+    @property
+    def normal(self) -> Any:
+        """(3,) normal, out of the ground."""
+
+    @property
+    def height(self) -> float:
+        """How far the plane is from the origin along the normal [m]."""
+
+
+def standing(robot: Tree, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+    """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+
+    ground: anything with a `normal` (3,) and a `height` [m]; None is the plane z = 0. Joints and the base's attitude
+    stay; shapes of a link that q presses into another are not looked at. Each state's least gap is then 0 to rounding.
+    Raises ArgumentError for a robot without one floating base, or without collision shapes that can be used, and for a
+    q or a ground that does not fit; NonFiniteError. O(N + shapes) per state; mesh files are read at the first call.
+
+    Example:
+        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+        >>> q = treesim.standing(robot, robot.neutral())
+        >>> q[:3].round(3).tolist()
+        [0.0, 0.0, 0.792]
+    """
+    base = _floating_base(checked_robot(robot))
+    normal, height = ((0.0, 0.0, 1.0), 0.0) if ground is None else _plane_of(ground)
+    n, d = checked_plane(normal, height)
+    gap = gaps(robot, q, n, d)[0].min(axis=-1)
+    start = robot.q_index[base.joint.name].start
+    placed = np.array(q, float)
+    placed[..., start : start + 3] -= gap[..., None] * (n @ base.joint.placement.rotation)
+    return placed
+
+
+def _plane_of(ground: Any) -> tuple[Any, Any]:
+    try:
+        return ground.normal, ground.height
+    except AttributeError:
+        raise ArgumentError(f"ground must have a normal (3,) and a height [m], got {told(ground)}") from None
+
+
+def _floating_base(robot: Tree) -> Body:
+    """The one body on the world that carries all others, if a floating joint lets it move."""
+    bases = [body for body in robot.bodies if body.parent == 0]
+    if len(bases) != 1 or bases[0].joint.type != "floating":
+        why = f"has {len(bases)} bodies on the fixed base" if len(bases) != 1 else "has a fixed base"
+        hint = 'load it with base="floating"'
+        raise ArgumentError(f"{quoted(robot.name)} {why}, and cannot be moved to the ground as a whole: {hint}")
+    return bases[0]

@@ -1,0 +1,174 @@
+"""Where a robot is lowest: the points of its collision shapes that touch a plane first."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..display import html_table, vector
+from ..errors import ArgumentError, ModelError, quoted, shortened
+from ..kernels.kinematics import body_poses_states
+from .given import checked_robot, told
+from .inertia import unit_vector
+from .shapes import CollisionShape, supports
+from .states import state_function
+from .tree import Tree
+
+POSES = state_function(body_poses_states)
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
+
+
+class ShapeWarning(UserWarning):
+    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why.
+
+    Example:
+        >>> issubclass(treesim.ShapeWarning, UserWarning)
+        True
+    """
+
+
+class Candidates(NamedTuple):
+    """The k points of a robot's collision shapes, at least one of which is lowest on any plane.
+
+    shapes: those that the points belong to. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
+    balls (k,): radius of a ball about each point, of spheres and capsules; rims (k,): radius of a disc about it, of
+    cylinders [m], which the two columns of planes (k, 3, 2) span. Boxes and hulls have their vertices, with neither.
+    """
+
+    shapes: tuple[CollisionShape, ...]
+    bodies: np.ndarray
+    points: np.ndarray
+    balls: np.ndarray
+    rims: np.ndarray
+    planes: np.ndarray
+
+
+class LowestPoint(NamedTuple):
+    """The lowest point of a robot over a plane: its signed distance `gap` from it [m], negative below it, the name of
+    the `link` that it is on, and the `point` (3,) in world axes [m]."""
+
+    gap: float
+    link: str
+    point: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<LowestPoint: {self.gap:.6g} m over the plane, of link {self.link!r}, at {vector(self.point)}>"
+
+    def _repr_html_(self) -> str:
+        point = ("point [m]", vector(self.point))
+        return html_table(repr(self), [("gap [m]", self.gap), ("link", self.link), point])
+
+
+_KEPT: WeakKeyDictionary[Tree, Candidates] = WeakKeyDictionary()
+
+
+def candidates(robot: Tree) -> Candidates:
+    """Return the candidate points of the collision shapes on a robot's moving bodies; mesh files are read once.
+
+    A shape whose mesh cannot be read is left out with a ShapeWarning. Raises ArgumentError if no shape is left.
+    """
+    if robot not in _KEPT:
+        _KEPT[robot] = _stacked(robot)
+    return _KEPT[robot]
+
+
+def _stacked(robot: Tree) -> Candidates:
+    found = []
+    for shape in robot.shapes:
+        try:
+            points = candidate_points(shape) if shape.body else np.zeros((0, 3))
+        except ModelError as error:
+            message = f"link {quoted(shape.link)} of {quoted(robot.name)}: {error}; its shape is left out"
+            warnings.warn(message, ShapeWarning, stacklevel=2)
+            continue
+        found += [(shape, point) for point in points]
+    if not found:
+        raise ArgumentError(f"{quoted(robot.name)} has nothing to touch the ground with: {_what_there_is(robot)}")
+    shapes, points = zip(*found, strict=True)
+    return Candidates(
+        shapes,
+        np.array([shape.body for shape in shapes]),
+        np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found]),
+        np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes]),
+        np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes]),
+        np.array([shape.placement.rotation[:, :2] for shape in shapes]),
+    )
+
+
+def _what_there_is(robot: Tree) -> str:
+    """Why no shape of a robot can be used."""
+    if any(shape.body for shape in robot.shapes):
+        return f"none of its meshes can be read; it has {supports(robot)}"
+    return supports(robot) + (", all on the fixed base" if robot.shapes else "")
+
+
+def candidate_points(shape: CollisionShape) -> np.ndarray:
+    """Return the points (k, 3) of one shape in its own axes [m], as `Candidates` holds them: a sphere's centre, the
+    centres of a capsule's caps and of a cylinder's discs, the vertices of a box or hull."""
+    if shape.kind == "box":
+        return CORNERS * shape.size
+    if shape.kind == "hull":
+        return shape.vertices
+    return np.zeros((1, 3)) if shape.kind == "sphere" else ENDS * shape.size[1]
+
+
+def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far the lowest point about each candidate is from the plane normal . x = height, (..., k) [m], and
+    these points (..., k, 3) in world axes [m].
+
+    q (..., nq): configuration. normal (3,): of length 1. With n the normal and n_p its projection on the plane of a
+    disc of radius r about p, the lowest point of its rim is p - r n_p / |n_p|. Raises ArgumentError, NonFiniteError.
+    O(N + k).
+    """
+    touching = candidates(robot)
+    poses = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
+    placed = poses[..., touching.bodies, :, :]
+    R, x = placed[..., :3, :3], placed[..., :3, 3]
+    points = (R @ touching.points[:, :, None])[..., 0] + x
+    plane = R @ touching.planes
+    along = normal @ plane  # (..., k, 2) coordinates of n_p in the disc's plane
+    steepness = np.linalg.norm(along, axis=-1, keepdims=True)
+    downward = (plane @ (along / np.where(steepness > 0, steepness, 1.0))[..., None])[..., 0]
+    points = points - touching.balls[:, None] * normal - touching.rims[:, None] * downward
+    return points @ normal - height, points
+
+
+def lowest_point(robot: Tree, q: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
+    """Return the lowest point of a robot's moving collision shapes over a plane: its gap, link and place.
+
+    q (nq,): configuration. normal (3,), height [m]: the plane of points x with n . x = height in world axes, n the
+    normal scaled to length 1. Exact for every kind of shape; a hull is that of its vertices. Raises ArgumentError,
+    for a robot without usable shapes too, and NonFiniteError. O(N + shapes); mesh files are read at the first call.
+
+    Example:
+        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+        >>> treesim.lowest_point(robot, robot.neutral())
+        <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
+    """
+    n, d = checked_plane(normal, height)
+    if np.ndim(q) > 1:  # type: ignore[arg-type]
+        raise ArgumentError(f"q must be one configuration ({checked_robot(robot).nq},), got shape {np.shape(q)}")
+    gap, points = gaps(checked_robot(robot), q, n, d)
+    k = int(gap.argmin())
+    return LowestPoint(float(gap[k]), candidates(robot).shapes[k].link, points[k])
+
+
+def checked_plane(normal: ArrayLike, height: object) -> tuple[np.ndarray, float]:
+    """Return a plane's normal scaled to length 1 and its height; raises ArgumentError for what is no plane."""
+    try:
+        n, d = np.asarray(normal, float), np.asarray(height, float)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ArgumentError(_no_plane(normal, height)) from None
+    if n.shape != (3,) or d.shape != () or not np.isfinite(n).all() or not np.isfinite(d) or not n.any():
+        raise ArgumentError(_no_plane(normal, height))
+    return unit_vector(n), float(d)
+
+
+def _no_plane(normal: object, height: object) -> str:
+    what = "a plane has a normal of three finite numbers, not all 0, and a height, one finite number [m]"
+    return f"{what}; got normal {shortened(told(normal))} and height {shortened(told(height))}"

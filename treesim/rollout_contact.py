@@ -1,0 +1,77 @@
+"""Rollouts with contact: the free step of all rollouts on lanes, then what contact makes of each, step after step."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from .engine.call.evaluate import lanes_for, run_states
+from .engine.call.steps import Arrays, Carried, Piece, all_finite
+from .engine.graph.policies import Policy
+from .rollout_arguments import Method, Start
+
+
+def under_contact(method: Method, start: Start, policy: Policy | None, engine: str) -> Piece:
+    """Return what carries rollouts through steps with contact, under controls, or under a policy."""
+    return _ContactSteps(method, start, policy, engine).carry
+
+
+class _ContactSteps:
+    """Steps of many rollouts, in double precision, and the impulses from which their next steps start.
+
+    A rollout's bits depend on no other, and not on how many are carried at once."""
+
+    def __init__(self, method: Method, start: Start, policy: Policy | None, engine: str) -> None:
+        assert method.code is not None
+        assert method.code.bound is not None
+        self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        bound = method.code.bound
+        sizes, results = ([int(np.prod(shape)) for shape in group] for group in (bound.inputs, bound.results))
+        found = None
+        if engine != "generic":
+            found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
+        self.lanes = copy(found)
+        self.kept: dict[int, np.ndarray] = {}  # impulses of the rollouts from this one on
+
+    def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
+        now = [np.array(x, dtype=float, order="C") for x in states]
+        count = len(now[0])
+        if steps.start == 0 or rows.start not in self.kept:
+            self.kept[rows.start] = np.zeros((count, self.method.world.touching.rows))
+        finite = True
+        for step in range(steps.start, steps.stop):
+            control = np.array(self._control(rows, step, now), dtype=float, order="C")
+            finite = all_finite(control) and finite
+            for _ in range(self.method.substeps):
+                now = self._substep(rows.start, control, now)
+            if (step - steps.start + 1) % every == 0:
+                finite = all(np.isfinite(x).all() for x in now) and finite
+                for result, x in zip(results, now, strict=True):
+                    result[:, (step - steps.start) // every] = x
+        return Carried(now, finite)
+
+    def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
+        if self.policy is None:
+            return self.start.u[rows, step]
+        return self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+
+    def _substep(self, first: int, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
+        q, v, *total = now
+        q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
+        *rows, before, after, wrench, told = self.code.row_results((len(q),))
+        before = self.kept[first]
+        self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows, before, after, wrench, told)
+        self.kept[first] = after
+        return [q_new, v_new, *(x + work for x in total)]
+
+    def _free(self, *arrays: Any) -> int:
+        """The free step of a batch, by the same code for any number of states."""
+        bound, count = self.code.bound, len(arrays[0])
+        assert bound is not None
+        flat = [x.reshape(count, -1) for x in arrays]
+        if self.lanes is not None:
+            return self.lanes.run(flat, count)
+        return run_states(bound.entry, bound.constants, flat[:3], flat[3:], "generic")

@@ -1,0 +1,70 @@
+"""Shapes that touch, from `<collision>`: read leniently, since no shape may stop a robot from being loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import listed, quoted
+from ..model.inertia import Placement
+from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
+from .findings import Findings, title
+from .geometry import BadGeometryError, Geometry, read_geometry
+from .numbers import BadNumberError
+from .visuals import MeshFinder, draw_collisions
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+class Collisions:
+    """The collision shapes of a document's links, and those that bodies get from them while links are welded.
+
+    root: the document, out of which they are taken, with a warning for each that cannot be used; in a robot without
+    visuals they stay as such (draw_collisions). find_mesh: name -> (file, whether it exists).
+    """
+
+    def __init__(self, root: _Element, find_mesh: MeshFinder, findings: Findings) -> None:
+        self.find_mesh = find_mesh
+        self.shapes: list[CollisionShape] = []
+        self._missing: dict[str, tuple[str, int | None]] = {}  # link -> its first mesh that was not found, and the line
+        self._declared: dict[str, list[tuple[Geometry, int | None]]] = {}  # and the line of each
+        for link in root.iterfind("link"):
+            self._declared[link.get("name", "")] = list(_usable(link, findings))
+        draw_collisions(root, findings)
+        for element in root.findall("link/collision"):
+            element.getparent().remove(element)
+
+    def weld(self, link: str, body: int, placement: Placement) -> None:
+        """Add a link's shapes to the body in which the link has a placement, but for meshes that are not found."""
+        for geometry, line in self._declared[link]:
+            place, size = geometry.in_body(placement), geometry.size
+            if geometry.mesh is None:
+                kind: Any = geometry.kind
+                self.shapes.append(CollisionShape(body, place, kind, size, link=link))
+                continue
+            file, exists = self.find_mesh(geometry.mesh)
+            if exists:
+                self.shapes.append(CollisionShape(body, place, "hull", link=link, file=file, scale=size))
+            else:
+                self._missing.setdefault(link, (file, line))
+
+    def report_missing(self, findings: Findings) -> None:
+        """Warn, once, of the links whose collision meshes were not found."""
+        if not self._missing:
+            return
+        (file, line), links = next(iter(self._missing.values())), listed([*self._missing])
+        what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
+        findings.add(
+            MISSING_MESH, what, line, "what is missing touches nothing; ROS_PACKAGE_PATH tells where packages are"
+        )
+
+
+def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, int | None]]:
+    """The geometry and line of each collision of a link that can be read; others are removed with a warning."""
+    for element in link.findall("collision"):
+        try:
+            yield read_geometry(element), element.sourceline
+        except (BadGeometryError, BadNumberError) as problem:
+            findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
+            link.remove(element)

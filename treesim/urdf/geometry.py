@@ -1,0 +1,83 @@
+"""Geometry of links, as visuals and collisions hold it: what is wrong with it, or what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import shortened
+from ..model.inertia import Placement
+from .numbers import BadNumberError, attribute_text, parse_numbers
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+Numbers = tuple[float, ...]
+
+# attributes of each shape, and how many numbers each holds
+_SHAPES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+
+
+class BadGeometryError(ValueError):
+    """A visual or collision holds no geometry that can be used: the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What a visual or collision holds: `kind`, an element of URDF; `size`, a box's x y z, a sphere's radius, a
+    cylinder's or capsule's radius and length [m], a mesh's three factors; the name of the `mesh` if it is one; its
+    place in the link, `xyz` [m] and `rpy` [rad]."""
+
+    kind: str
+    size: Numbers
+    mesh: str | None
+    xyz: Numbers
+    rpy: Numbers
+
+    def in_body(self, link: Placement) -> Placement:
+        """Return the placement in a body in which the link has the placement `link`."""
+        return link @ Placement.from_xyz_rpy(self.xyz, self.rpy) if any(self.xyz + self.rpy) else link
+
+
+def read_geometry(owner: _Element) -> Geometry:
+    """Return what a visual or collision holds; raises BadGeometryError or BadNumberError for what cannot be used."""
+    geometry = owner.find("geometry")
+    if geometry is None or not len(geometry):
+        raise BadGeometryError(f"<{owner.tag}> has no geometry")
+    origin = owner.find("origin")
+    xyz, rpy = (
+        (0.0, 0.0, 0.0) if origin is None or name not in origin.attrib else parse_numbers(origin, name, 3)
+        for name in ("xyz", "rpy")
+    )
+    shape = geometry[0]
+    if shape.tag == "mesh" and not shape.get("filename"):
+        raise BadGeometryError("<mesh> has no file name")
+    return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), xyz, rpy)
+
+
+def _size(shape: _Element) -> Numbers:
+    if shape.tag not in _SHAPES:
+        raise BadGeometryError(f"unknown shape <{shortened(shape.tag)}>")
+    size: Numbers = ()
+    for attribute, count in _SHAPES[shape.tag].items():
+        if attribute not in shape.attrib:
+            raise BadGeometryError(f"<{shape.tag}> has no {attribute}")
+        size += parse_numbers(shape, attribute, count)
+        if min(size) < 0:
+            raise BadGeometryError(f"{attribute_text(shape, attribute)} is negative")
+    return size
+
+
+def _scale(mesh: _Element) -> Numbers:
+    """A mesh's factors along x, y, z, of which one stands for all three."""
+    if "scale" not in mesh.attrib:
+        return (1.0, 1.0, 1.0)
+    try:
+        return parse_numbers(mesh, "scale", 1) * 3
+    except BadNumberError:
+        return parse_numbers(mesh, "scale", 3)

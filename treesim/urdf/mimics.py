@@ -1,0 +1,132 @@
+"""`<mimic>`: which joints follow others, which it holds still, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import listed, quoted
+from ..model.joints import JOINT_TYPES
+from ..model.mimic import Mimic, leader_limits
+from .cycles import cycles
+from .findings import Findings, title
+from .numbers import read_number
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from ..model.joints import Joint
+
+FREE_HINT = 'load with mimic="free" to let it move freely'
+FOLLOWING = ("revolute", "continuous", "prismatic")  # types of joints that may follow others
+
+
+def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str | None) -> None:
+    """Add a finding for every `<mimic>` that cannot be meant, and for those that are left free or hold a joint still.
+
+    joints: the document's, by name. mimic: as `treesim.load` takes it.
+    """
+    leaders = {}
+    for name, joint in joints.items():
+        element = joint.find("mimic")
+        if element is None:
+            continue
+        for attribute in ("multiplier", "offset"):
+            if attribute in element.attrib:
+                read_number(element, attribute, findings)
+        leader = element.get("joint")
+        if leader not in joints:
+            findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(leader)}", element)
+        elif joint.get("type") == "fixed":
+            findings.add("U213", f"{title(joint)} is fixed and cannot mimic {quoted(leader)}: ignored", element)
+        elif joint.get("type") in FOLLOWING:
+            leaders[name] = leader
+        else:
+            findings.add("U407", f"{title(joint)} ({quoted(joint.get('type'))}) cannot mimic another", element)
+    for cycle in list(cycles(leaders)):
+        _report_cycle(cycle, joints[cycle[0]], findings)
+        for name in cycle:
+            del leaders[name]
+    for name, leader in leaders.items():
+        _check_leader(joints[name], joints[leader], findings, mimic)
+
+
+def _report_cycle(cycle: list[str], first: _Element, findings: Findings) -> None:
+    text = "itself" if len(cycle) == 1 else f"itself through others: {around(cycle)}"
+    findings.add("U407", f"{title(first)} mimics {text}", first.find("mimic"))
+
+
+def around(cycle: list[str]) -> str:
+    """Return a cycle as messages tell it."""
+    return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
+
+
+def _check_leader(joint: _Element, leader: _Element, findings: Findings, mimic: str | None) -> None:
+    text, element = f"{title(joint)} mimics {quoted(leader.get('name'))}", joint.find("mimic")
+    kind = JOINT_TYPES.get(leader.get("type", ""))
+    if mimic == "free":
+        findings.add("U409", f"{text}: left free", element)
+    elif kind is not None and kind.nv != 1:
+        findings.add("U408", f"{text}, a {kind.name} joint of {kind.nv} degrees of freedom", element, FREE_HINT)
+
+
+class Mimics:
+    """The joints of a checked document that follow others, {name: Mimic}, and those that this holds still, {name:
+    position}: followers of fixed joints, or with a multiplier of zero, and those that follow them in turn."""
+
+    def __init__(self, joints: Mapping[str, _Element], mimic: str | None) -> None:
+        self.lines: dict[str, tuple[str, float, float]] = {}
+        for name, joint in joints.items() if mimic != "free" else ():
+            element = joint.find("mimic")
+            if element is not None and joint.get("type") in FOLLOWING:
+                numbers = (float(element.get(label, default)) for label, default in (("multiplier", 1), ("offset", 0)))
+                self.lines[name] = (element.get("joint", ""), *numbers)
+        self.still = {name: 0.0 for name, joint in joints.items() if joint.get("type") == "fixed"}
+        for name in self.lines:
+            self._hold(name)
+        self.followers = {name: Mimic(*line) for name, line in self.lines.items() if name not in self.still}
+
+    def _hold(self, name: str) -> None:
+        """Note a joint as still, and those between it and the one that is, if there is any."""
+        chain = [name]
+        while chain[-1] in self.lines and chain[-1] not in self.still and self.lines[chain[-1]][1] != 0:
+            chain.append(self.lines[chain[-1]][0])
+        if chain[-1] in self.lines or chain[-1] in self.still:
+            for one in reversed(chain):
+                if one not in self.still:
+                    leader, multiplier, offset = self.lines[one]
+                    self.still[one] = (multiplier * self.still[leader] if multiplier else 0.0) + offset
+
+    def report_still(self, joints: Mapping[str, _Element], findings: Findings) -> None:
+        """Add a finding for each follower that does not move."""
+        for name in self.lines:
+            if name in self.still:
+                text = f"{title(joints[name])} is held at {self.still[name]:g} by its mimic: fixed there"
+                findings.add("U413", text, joints[name].find("mimic"))
+
+
+def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], findings: Findings) -> None:
+    """Add an error for each joint that follows another whose limits, and those of others that follow it, leave no
+    position within its own; elements: where joints stand, by name."""
+    known = {joint.name: joint for joint in joints}
+    limits = [
+        (joint, *np.asarray([joint.lower, joint.upper], float).ravel().tolist()) for joint in joints if joint.nq == 1
+    ]
+    left = {joint.name: (lower, upper) for joint, lower, upper in limits}
+    for joint in joints:
+        leader, multiplier, offset = joint, 1.0, 0.0
+        while leader.mimic is not None:
+            multiplier, offset = multiplier * leader.mimic.multiplier, multiplier * leader.mimic.offset + offset
+            leader = known[leader.mimic.joint]
+        if leader is joint:
+            continue
+        low, high = leader_limits(*left[joint.name], multiplier, offset)
+        first, second = left[leader.name]
+        left[leader.name] = max(low, first), min(high, second)
+        if max(low, first) > min(high, second):
+            element = elements[joint.name]
+            text = f"{title(element)}: its limits leave no position to {quoted(leader.name)}, which it mimics"
+            findings.add("U408", text, element.find("mimic"), FREE_HINT)
+            left[leader.name] = first, second
