@@ -88,6 +88,15 @@ LINES = {
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
+    "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), 1.0, 2.0),
+    "<Ground: normal (0, 0, 1), height 0 m, friction 0.5, restitution 0, rigid>": treesim.Ground(friction=0.5),
+    "<StaticBox: 1 x 2 x 0.5 m at (0, 0, 0), friction 0.8, restitution 0, 1000 N/m>": treesim.StaticBox(
+        (1, 2, 0.5), stiffness=1e3
+    ),
+    "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
+        np.zeros((2, 3)), restitution=0.1
+    ),
+    "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
     "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,

@@ -1,11 +1,15 @@
 """How many substeps a step has: by rule, by robot, or as asked for."""
 
+import re
+
 import numpy as np
 import pytest
 
 import treesim
+from treesim.energy_balance import EnergyWarning
 from treesim.model import generators as make
-from treesim.step_settings import MANY, fastest_rate, substeps_of
+from treesim.rollouts import DivergedWarning
+from treesim.step_settings import MANY, fastest_rate, speed_hint, substeps_of
 
 
 def flail(inertia, **options):
@@ -42,3 +46,35 @@ def test_robots_that_have_no_least_inertia_take_the_rule_s():
 def test_too_many_are_refused():
     with pytest.raises(treesim.ArgumentError, match="dt 10 s would be 20000 substeps of 0"):
         substeps_of(flail(1e-2), "implicit_midpoint", 10.0, None)
+
+
+def ball_of_three_axes(armature=0.0):
+    """A bar that hangs from three crossing axes, the links between them without inertia, which align at 90 degrees."""
+    axes, names = np.eye(3)[[2, 0, 1]], ("turn", "tilt", "roll")
+    bodies = [
+        treesim.Body(name, k, treesim.Joint(name, "revolute", axis=axis, armature=armature), treesim.Inertia())
+        for k, (name, axis) in enumerate(zip(names, axes, strict=True))
+    ]
+    inertia = treesim.Inertia(1.0, (0.0, -0.1, -0.3), np.diag([0.02, 0.03, 0.01]))
+    bodies[2] = treesim.Body("bar", 2, bodies[2].joint, inertia)
+    return treesim.Tree("ball", bodies)
+
+
+def test_the_joint_whose_speed_nothing_bounds_is_named_where_runs_fail():
+    """At 90 degrees of the second axis nothing moves when the outer two turn against each other."""
+    robot = ball_of_three_axes()
+    M = treesim.mass_matrix(robot, [0.3, np.pi / 2, 0.2])
+    assert np.linalg.eigvalsh(M)[0] < 1e-15 < 1e-4 < np.linalg.eigvalsh(treesim.mass_matrix(robot, robot.neutral()))[0]
+    hint = (
+        "; nothing bounds the speed of joint 'turn', between links without inertia, where axes align: give these links"
+    )
+    assert speed_hint(robot).startswith(hint)
+    assert speed_hint(ball_of_three_axes(1e-3)) == speed_hint(flail(1e-6)) == speed_hint(treesim.load("ur5")) == ""
+    assert hint in treesim.Simulation(robot).run(0.002, v0=[0.0, 1e200, 0.0]).stopped
+    with pytest.warns(DivergedWarning, match=re.escape(hint)):
+        treesim.rollout(robot, robot.neutral(), [0.0, 1e200, 0.0], steps=2)
+    q, v, coarse = [0.3, np.pi / 2 - 1e-3, 0.2], [0.0, 2.0, 0.0], {"dt": 0.05, "substeps": 1}
+    with pytest.warns(EnergyWarning, match=re.escape(hint)):
+        treesim.Simulation(robot, **coarse).run(2.0, q, v)
+    with pytest.warns(EnergyWarning, match=re.escape(hint)):
+        treesim.rollout(robot, q, v, steps=40, work=True, **coarse)

@@ -20,7 +20,7 @@ from .dynamics.base import (
 from .dynamics.functions import held_backend
 from .dynamics.packed_mass_matrix import mass_matrix_pattern
 from .dynamics.tables import constants_of, kernel_wrenches
-from .engine.call.arguments import Argument, check_out, real_numbers
+from .engine.call.arguments import check_out, real_numbers
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.buffer_pool import empty
 from .engine.call.evaluate import evaluate
@@ -32,14 +32,12 @@ from .kernels.inverse_mass import solve_mass_matrix_states
 from .kernels.operational import jacobian_states
 from .kernels.rnea import inverse_dynamics_states
 from .kernels.status import FINE
-from .model.quaternions import configuration
-from .model.states import for_followers
+from .model.states import declared, for_followers
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_codes
 from .types import Engine, Reference
 
-Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
@@ -85,13 +83,11 @@ class Dynamics(Shown):
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot, self._armature)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
-        self._q = configuration(robot, None)  # arguments without a value: each call puts in its own
-        v, x, a = (Argument(label, None, self._vector) for label in ("v", "x", "a"))
-        self._forward = self._forward_function(v)
-        self._inverse = self._function(inverse_dynamics_states, (self._q, v, a), self._vector, takes_forces=True)
-        self._mass = self._function(mass_matrix_full_states, (self._q,), self._matrix)
+        self._forward = self._forward_function()
+        self._inverse = _Function(self, inverse_dynamics_states, self._constants)
+        self._mass = _Function(self, mass_matrix_full_states, self._constants)
         self._packed_mass = self._packed_function()
-        self._solve = self._function(solve_mass_matrix_states, (self._q, x), self._vector, explain=self._explained)
+        self._solve = _Function(self, solve_mass_matrix_states, self._constants, self._explained)
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
     def __repr__(self) -> str:
@@ -168,34 +164,19 @@ class Dynamics(Shown):
         inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
         return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
 
-    def _function(
-        self,
-        entry: Callable[..., int],
-        arguments: Sequence[Argument],
-        result: Shape,
-        takes_forces: bool = False,
-        constants: tuple[Any, ...] | None = None,
-        explain: Explain | None = None,
-    ) -> _Function:
-        constants = constants or self._constants
-        if self.robot.coupling is not None:
-            entry, constants = for_followers(entry, self.robot, constants)
-        return _Function(self, entry, constants, tuple(arguments), result, takes_forces, explain)
-
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
         """The error of a mass matrix that could not be divided by."""
         return explain_failure(self.robot, named, self._armature)
 
-    def _forward_function(self, v: Argument) -> _Function | _Plugin:
-        solver, arguments = self._solver, (self._q, v, Argument("tau", None, self._vector))
-        robot = self.robot
+    def _forward_function(self) -> _Function | _Plugin:
+        solver, robot = self._solver, self.robot
         if is_one_kernel(solver, robot):
             constants = solver.constants(robot, self._gravity, self._armature)
 
             def explain(named: dict[str, np.ndarray]) -> Exception:
                 return solver.explained(robot, named, self._gravity, self._armature)
 
-            return self._function(type(solver).entry, arguments, self._vector, True, constants, explain)
+            return _Function(self, type(solver).entry, constants, explain)
         if self.engine == "specialized":
             raise UnsupportedError(
                 f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
@@ -205,40 +186,35 @@ class Dynamics(Shown):
     def _packed_function(self) -> _Function | _Packed:
         if self.robot.coupling is not None:
             return _Packed(self)
-        return self._function(mass_matrix_packed_states, (self._q,), (self.robot.nnz,))
+        return _Function(self, mass_matrix_packed_states, self._constants)
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
-        function = self._function(jacobian_states, (self._q,), (6, *self._vector), False, constants)
-        return self._frames.setdefault((frame, reference), function)
+        return self._frames.setdefault((frame, reference), _Function(self, jacobian_states, constants))
 
     def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> _Function:
         found = plugins.get("operational", method)
         if not isinstance(found, CompiledMethod):
             raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
         constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
-        shape = (6 * len(names),) * 2
-        function = self._function(type(found).entry, (self._q,), shape, False, constants, self._explained)
+        function = _Function(self, type(found).entry, constants, self._explained)
         return self._frames.setdefault((names, method, reference), function)
 
 
 class _Function:
-    """A kernel entry of a bound robot: `call` for single states in exact arrays, `checked_call` for all else."""
+    """A kernel entry of a bound robot: `call` for single states in exact arrays, `checked_call` for all else; arguments
+    and the result are those that it declares."""
 
-    def __init__(
-        self,
-        owner: Dynamics,
-        entry: Callable[..., int],
-        constants: tuple[Any, ...],
-        arguments: tuple[Argument, ...],
-        result: Shape,
-        takes_forces: bool,
-        explain: Explain | None,
-    ) -> None:
-        self.owner, self.arguments, self.result, self.takes_forces = owner, arguments, result, takes_forces
-        self.explain = explain
-        inputs = [argument.shape for argument in arguments] + [(0,)] * takes_forces
-        self._bound = BoundEntry(entry, constants, inputs, [result], owner.dtype.type, owner.engine)
+    def __init__(self, owner: Dynamics, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> None:
+        self.owner, self.explain = owner, explain
+        nothing = dict.fromkeys(array.name for array in entry.signature.arrays)  # each call puts in its own values
+        arguments, (self.result,) = declared(entry, owner.robot, constants, nothing)
+        self.arguments = [argument for argument in arguments if not argument.optional]
+        self.forces = [argument for argument in arguments if argument.optional]  # f_ext, where it is taken
+        inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
+        if owner.robot.coupling is not None:
+            entry, constants = for_followers(entry, owner.robot, constants)
+        self._bound = BoundEntry(entry, constants, inputs, [self.result], owner.dtype.type, owner.engine)
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arrays: Any) -> int:
@@ -265,10 +241,9 @@ class _Function:
             # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
             if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
                 return _delivered(result, out)
-        if self.takes_forces:
-            forces = None if f_ext is None else real_numbers("f_ext", f_ext, number.type)
-            wrenches = kernel_wrenches(owner.robot, forces)
-            given.append(Argument("f_ext", wrenches, (owner.robot.n_bodies, 6), optional=True))
+        for argument in self.forces:
+            forces = None if f_ext is None else real_numbers(argument.label, f_ext, number.type)
+            given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
         results = [self.result]
         return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
 

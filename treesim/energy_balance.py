@@ -11,6 +11,7 @@ from .dynamics.functions import energy, momentum
 from .engine.call.evaluate import specialized_first
 from .errors import NonFiniteError
 from .model.tree import Tree
+from .step_settings import speed_hint
 from .trajectory import Trajectory
 
 TOLERATED = 0.01  # of the energy in play: a larger error is warned of
@@ -79,9 +80,9 @@ def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.nd
     return np.concatenate([np.zeros((min(1, len(t)), 2)), np.cumsum(steps, axis=0)])
 
 
-def judged(trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory of a run that came to its end, as stopped where its energy tells that it is nonsense; warn
-    of a large error."""
+def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
+    """Return the trajectory of a robot's run that came to its end, as stopped where its energy tells that it is
+    nonsense; warn of a large error."""
     error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
     if not (np.isfinite(in_play) and np.isfinite(error).all()):
         return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
@@ -89,7 +90,7 @@ def judged(trajectory: Trajectory) -> Trajectory:
     if not abs(error[worst]) > TOLERATED * in_play:
         return trajectory
     made: Any = trajectory.metadata
-    told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(made["dt"], made["integrator"])
+    told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(robot, made["dt"], made["integrator"])
     if abs(error[worst]) > NONSENSE * in_play:
         return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
     warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
@@ -102,7 +103,7 @@ def off_by(error: float, t: float, in_play: float) -> str:
     return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
 
 
-def remedy_of(dt: float, integrator: str) -> str:
+def remedy_of(robot: Tree, dt: float, integrator: str) -> str:
     """Return what to do about a large error of a run, in words."""
     other = "" if integrator == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
-    return f"take a smaller dt than {dt:g} s{other}"
+    return f"take a smaller dt than {dt:g} s{other}{speed_hint(robot)}"

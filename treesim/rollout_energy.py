@@ -79,7 +79,7 @@ def _balance(
     return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
 
 
-def warn_of_errors(found: Balance, t: np.ndarray, dt: float, integrator: str, stacklevel: int) -> None:
+def warn_of_errors(robot: Tree, found: Balance, t: np.ndarray, dt: float, integrator: str, stacklevel: int) -> None:
     """Warn, once, of rollouts whose energy is off by more than 1 % of that in play, `stacklevel` calls from here;
     t (K,): times of records [s]."""
     with np.errstate(invalid="ignore"):
@@ -91,7 +91,7 @@ def warn_of_errors(found: Balance, t: np.ndarray, dt: float, integrator: str, st
     told = off_by(found.error[b], t[found.record[b]], found.in_play[b])
     warnings.warn(
         f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
-        f"in number {b} {told}: {remedy_of(dt, integrator)}",
+        f"in number {b} {told}: {remedy_of(robot, dt, integrator)}",
         EnergyWarning,
         stacklevel=stacklevel,
     )

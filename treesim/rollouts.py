@@ -28,6 +28,7 @@ from .rollout_energy import balance, total_energy, warn_of_errors
 from .rollout_files import read_record
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
+from .step_settings import speed_hint
 from .types import Engine
 from .world import World, as_world
 
@@ -323,7 +324,7 @@ def _outcome(
     if not work:
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
-    warn_of_errors(found, t, method.dt, method.integrator, stacklevel=5)
+    warn_of_errors(robot, found, t, method.dt, method.integrator, stacklevel=5)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start)
 
 
@@ -351,7 +352,8 @@ def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.nda
     joint = robot.dof_name(int(np.argmax(before)))
     warnings.warn(
         f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}, from "
-        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces",
+        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces"
+        f"{speed_hint(robot)}",
         DivergedWarning,
         stacklevel=5,
     )

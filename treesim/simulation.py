@@ -26,7 +26,7 @@ from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recording import Recording
 from .step_code import check_rows, touches
-from .step_settings import substeps_of
+from .step_settings import speed_hint, substeps_of
 from .stepper import warn_of_friction
 from .trajectory import Trajectory
 from .types import Engine
@@ -172,7 +172,7 @@ class Simulation(Shown):
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
-        return judged(trajectory(None))
+        return judged(trajectory(None), self.robot)
 
     def _advance(
         self, recording: Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
@@ -244,6 +244,7 @@ class Simulation(Shown):
         return (
             f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
             f"take a smaller step than dt = {self.dt:g} s{other}, add damping, or lower the gains"
+            f"{speed_hint(self.robot)}"
         )
 
 

@@ -105,6 +105,26 @@ def fastest_rate(robot: Tree) -> float:
     return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
 
 
+def speed_hint(robot: Tree) -> str:
+    """Return what to do about joints whose speed nothing bounds, to be put behind what else is to be done; empty where
+    there are none: those of links without inertia that carry such links, as in ball joints made of three axes, of which
+    the outer two can align."""
+    bare = [not (body.inertia.mass or body.inertia.rotational.any()) for body in robot.bodies]
+    carriers = {body.parent for body, own in zip(robot.bodies, bare, strict=True) if own}
+    found = [
+        body.joint.name
+        for i, body in enumerate(robot.bodies, start=1)
+        if bare[i - 1] and i in carriers and not np.any(body.joint.armature)
+    ]
+    if not found:
+        return ""
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        f"; nothing bounds the speed of joint {found[0]!r}{more}, between links without inertia, where axes align: "
+        f"give these links inertia, or their joints armature"
+    )
+
+
 def _energy_of_gravity(robot: Tree) -> float:
     """A bound on half the span of the potential energy [J]: every body as far below its root as its joints allow."""
     reach, total = [0.0], 0.0

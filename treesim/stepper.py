@@ -59,6 +59,10 @@ class State(Shown):
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
         return f"<State: t = {self.t:g} s, {many}>"
 
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        for name, x in kept.items():  # with numpy's own descriptor, which the fast code of one state asks for
+            object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
+
     def _facts(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "q", "v", "impulses", "contact")]
 

@@ -32,10 +32,10 @@ def test_free_flight_leaves_the_fall_out(answer: Callable[..., Any], robot: str)
     assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["in_play"] < 50
 
 
-def test_what_loses_energy_is_watched_for_rises(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
+def test_losses_are_told_beside_the_work_of_damping(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
     damped = make_robot(more='<dynamics damping="0.5"/>')
     (row,) = answer("stability", damped, *QUICK, "--base", "fixed")["stability"]
-    assert row["lost"] is None and row["gained"] < 1e-6
+    assert max(row["gained"], row["lost"]) < 1e-5
 
 
 def test_beside_mujoco(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:

@@ -27,6 +27,9 @@ class Foreign:
     name = "foreign"
     capabilities = Capabilities()
 
+    def __str__(self):
+        return self.name
+
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
         assert robot.coupling is None
         return treesim.forward_dynamics(robot, q, v, tau, f_ext, "crba_ltdl", gravity, armature)

@@ -1,21 +1,39 @@
-"""What a text of LLVM's consists of, as LLVM reads it."""
+"""What LLVM IR consists of, as LLVM reads it."""
 
 from collections import Counter
 
-from treesim.engine.llvm.elementary import sincos
-from treesim.engine.llvm.lanes import DECLARATIONS, substituted
+from treesim.engine.llvm.builder import Module
+from treesim.engine.llvm.chunks import chunk_functions
+from treesim.engine.llvm.elementary import write_helpers
 
 
-def opcodes(functions, lanes):
-    """Count the instructions of each kind in functions that `chunk_functions` made, and the calls by what is called."""
+def opcodes(text):
+    """Count, in each function of a module, the instructions of each kind, and the calls by what is called."""
     from llvmlite import binding
 
-    text = substituted("\n".join([DECLARATIONS, sincos(lanes.single), *functions]), lanes)
-    module, found = binding.parse_assembly(text), Counter()
-    for function in module.functions:
-        if function.name.startswith("chunk"):
-            for instruction in (instruction for block in function.blocks for instruction in block.instructions):
-                found[instruction.opcode] += 1
-                if instruction.opcode == "call":
-                    found[[*instruction.operands][-1].name] += 1
+    module = binding.parse_assembly(text)
+    module.verify()
+    return {function.name: _counted(function) for function in module.functions if not function.is_declaration}
+
+
+def _counted(function):
+    found = Counter()
+    for instruction in (instruction for block in function.blocks for instruction in block.instructions):
+        found[instruction.opcode] += 1
+        if instruction.opcode == "call":
+            found[[*instruction.operands][-1].name] += 1
     return found
+
+
+def of_functions(text, start):
+    """Count instructions and calls in all functions whose names begin so, and these functions."""
+    found = [counts for name, counts in opcodes(text).items() if name.startswith(start)]
+    return sum(found, Counter(functions=len(found)))
+
+
+def of_chunks(traced, lanes):
+    """Count them in the functions that a trace's operations make."""
+    module = Module(lanes)
+    chunk_functions(module, traced)
+    write_helpers(module)
+    return of_functions(module.text(), "chunk")

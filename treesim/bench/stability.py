@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import plugins
 from ..compare.engines import EngineModel
+from ..dynamics.base import singular_inertia
 from ..energy_balance import EnergyWarning, energies
 from ..errors import ArgumentError, TreesimError
 from ..integrators.base import CompiledRule
@@ -32,9 +33,8 @@ OURS = "treesim"
 class Stability(NamedTuple):
     """One integrator's record on one robot: energies gained and lost at most, as parts of the energy in play of their
     run; the most that was in play in any [J]; the time up to which all runs were finite
-    [s], None where they were to the end; seconds for a step of one state, one after the other in one thread.
-
-    Of robots with damping or friction `gained` is the largest rise between two records, and `lost` is None.
+    [s], None where they were to the end; seconds for a step of one state, one after the other in one thread. Of robots
+    with damping or friction, gains and losses are those beside the work of these.
     """
 
     robot: str
@@ -51,11 +51,13 @@ class Stability(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the start among them; seconds a step of one state."""
+    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the work of damping and friction up to there (B, K)
+    [J]; seconds a step of one state."""
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    work: np.ndarray
     step_s: float
 
 
@@ -72,13 +74,17 @@ def stability(
     """Return a record for each integrator and dt [s], of other engines' models too, over `duration` [s] of passive
     motion: from rest, and from three random states with velocities of 1 rad/s, m/s. substeps: as in `treesim.Stepper`.
 
-    Raises UnknownNameError (integrator), ArgumentError. Cost: seconds to minutes; compiled integrators run as rollouts.
+    Raises UnknownNameError (integrator), ArgumentError, SingularInertiaError where forward dynamics have no answer.
+    Cost: seconds to minutes; compiled integrators run as rollouts.
     """
     checked_robot(robot)
     positive_number("duration", duration)
     rng = np.random.default_rng(seed)
     q0 = np.array([robot.neutral(), *(robot.random(rng) for _ in range(STARTS - 1))])
     v0 = np.array([np.zeros(robot.nv), *(rng.normal(size=robot.nv) for _ in range(STARTS - 1))])
+    singular = singular_inertia(robot, q0, robot.armature + min(dts, default=0.0) * (robot.damping + robot.friction))
+    if singular is not None:
+        raise singular
     rows = []
     for dt in dts:
         steps = step_count(duration, dt)
@@ -103,20 +109,33 @@ def _ours(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
-            whole = steps // every * every
-            runs = rollout(passive(robot), q0, v0, steps=whole, dt=dt, every=every, integrator=name, substeps=substeps)
-        return Motion(runs.t, runs.q, runs.v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
-    runs_q, runs_v = (np.full((len(q0), steps // every, n), np.nan) for n in (robot.nq, robot.nv))
+            warnings.simplefilter("ignore", EnergyWarning)
+            how: dict[str, Any] = {
+                "dt": dt,
+                "every": every,
+                "integrator": name,
+                "substeps": substeps,
+                "work": _has_losses(robot),
+            }
+            runs = rollout(passive(robot), q0, v0, steps=steps // every * every, **how)
+        work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
+        return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
+    shape = len(q0), steps // every
+    runs_q, runs_v, work = (np.full((*shape, *n), np.nan) for n in ((robot.nq,), (robot.nv,), ()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
         warnings.simplefilter("ignore", EnergyWarning)
         for b, (q, v) in enumerate(zip(q0, v0, strict=True)):
             found = Simulation(passive(robot), integrator=name, dt=dt).run(steps * dt, q, v)
             kept = slice(every, None, every)
-            some = found.q[kept]
-            runs_q[b, : len(some)], runs_v[b, : len(some)] = some, found.v[kept]
+            some = slice(len(found.q[kept]))
+            runs_q[b, some], runs_v[b, some], work[b, some] = found.q[kept], found.v[kept], found.work[kept].sum(axis=1)
     t = dt * every * np.arange(1, steps // every + 1)
-    return Motion(t, runs_q, runs_v, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
+    return Motion(t, runs_q, runs_v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
+
+
+def _has_losses(robot: Tree) -> bool:
+    return bool(robot.damping.any())
 
 
 def passive(robot: Tree) -> World:
@@ -144,7 +163,7 @@ def _theirs(model: EngineModel, name: str, q0: np.ndarray, v0: np.ndarray, dt: f
     runs = [model.free_motion(q, v, dt, steps, every, name) for q, v in zip(q0, v0, strict=True)]
     q, v = (np.array([run[k] for run in runs]) for k in (0, 1))
     t = dt * every * np.arange(1, steps // every + 1)
-    return Motion(t, q, v, min(run[2] for run in runs) / steps)
+    return Motion(t, q, v, np.zeros(q.shape[:2]), min(run[2] for run in runs) / steps)
 
 
 def _judged(
@@ -159,7 +178,6 @@ def _judged(
 ) -> Stability:
     """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
     gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
-    lossy = bool(robot.damping.any()) and engine == OURS
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
         if not finite.all():
@@ -171,15 +189,14 @@ def _judged(
             until = min(until, float(motion.t[max(0, int(np.argmax(~np.isfinite(found.kinetic))) - 1)]))
             continue
         total = _without_fall(robot, q, v, found.kinetic + found.potential)
-        change = np.diff(total) if lossy else total - total[0]
+        change = total - total[0] - np.concatenate([[0.0], motion.work[b]])
         gained = max(gained, float(change.max()) / found.in_play)
         lost = max(lost, float(-change.min()) / found.in_play)
         in_play = max(in_play, found.in_play)
     ended = None if math.isinf(until) else until
     if ended is not None:
         return Stability(robot.name, base, engine, name, dt, substeps, None, None, None, ended, motion.step_s)
-    kept = None if lossy else lost
-    return Stability(robot.name, base, engine, name, dt, substeps, gained, kept, in_play, None, motion.step_s)
+    return Stability(robot.name, base, engine, name, dt, substeps, gained, lost, in_play, None, motion.step_s)
 
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -131,7 +131,7 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
     for row in rows:
         table.add_row(
             row.robot, row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
-            _share(row.gained), "has losses" if row.lost is None and row.gained is not None else _share(row.lost),
+            _share(row.gained), _share(row.lost),
             "" if row.in_play is None else f"{row.in_play:.3g}",
             "to the end" if row.finite_until is None else Text(f"< {row.finite_until:.3g} s", "red"),
             f"{1e6 * row.step_s:.1f}", f"{row.dt / row.step_s:.0f}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..model.given import told
 from ..model.inertia import Placement
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Surface(Shown):
     """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
     (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
@@ -43,6 +43,16 @@ class Surface(Shown):
         about = f"friction {self.friction:g}, restitution {self.restitution:g}, {yields}"
         return f"<{type(self).__name__}: {', '.join(filter(None, (self._place(), about)))}>"
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[Any, ...]:
+        """All that it is made of, as numbers and bytes."""
+        return tuple(_plain(getattr(self, field.name)) for field in fields(self))
+
     def _place(self) -> str:
         return ""
 
@@ -50,7 +60,7 @@ class Surface(Shown):
         return [("friction", self.friction), ("restitution", self.restitution), ("stiffness [N/m]", self.stiffness)]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Ground(Surface):
     """A plane: everything below n . x = height belongs to it. normal: (3,), of any length; height [m] along it.
 
@@ -75,7 +85,7 @@ class Ground(Surface):
         return f"normal {vector(np.asarray(self.normal))}, height {self.height:g} m"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class StaticBox(Surface):
     """A box that does not move: its full lengths (3,) [m] and where its centre is.
 
@@ -101,7 +111,7 @@ class StaticBox(Surface):
         return f"{lengths} m at {vector(self.placement.translation)}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class HeightField(Surface):
     """Heights (nx, ny) [m] over a grid with these spacings [m] along x and y, whose centre is at `center` (2,).
 
@@ -129,15 +139,16 @@ class HeightField(Surface):
         if not (np.asarray(self.spacing) > 0).all():
             raise ArgumentError(f"spacing must be two positive lengths [m], got {told(self.spacing)}")
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and repr(self.__reduce__()) == repr(other.__reduce__())
-
-    def __hash__(self) -> int:
-        return hash((self.spacing, self.center, np.asarray(self.heights).tobytes()))
-
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
         return f"{nx} x {ny} heights"
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as what can be compared and hashed."""
+    if isinstance(value, Placement):
+        return value.rotation.tobytes(), value.translation.tobytes()
+    return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
 
 
 def _within(name: str, value: Any, low: float, high: float) -> None:

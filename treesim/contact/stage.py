@@ -15,7 +15,7 @@ from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
-TOLERANCE = 1e-8  # m/s, rad/s: by how much a contact may miss its law
+TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
 SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 

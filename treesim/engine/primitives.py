@@ -1,27 +1,27 @@
 """The operations of kernels and of their traces: all that engines, counts and derivatives know of each, in one table.
 
 To add an operation, add its entry here, a function of its name to `kernels.numbers` and `graph.trace.Functions`, and,
-if no instruction of LLVM does it, the text of a function to `llvm.elementary.HELPERS`.
+if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels import numbers
 
-Lines = Callable[[str, Sequence[str]], list[str]]
+Emit = Callable[..., Any]
 
 
 class Primitive(NamedTuple):
     """An operation.
 
-    python: on numbers of any type. numpy: on arrays. llvm: the lines that make a name the result of values; vectors'
-    names are as in `lanes`. partials: its partial derivatives by each operand, from its result and its operands. cost:
+    python: on numbers of any type. numpy: on arrays. llvm: appends it to a function on lanes (`llvm.builder`) and
+    returns its value there. partials: its partial derivatives by each operand, from its result and its operands. cost:
     the kind that it is counted as, or "" where it costs nothing. scalar: LLVM's or the C library's function of doubles
     for the generic engine, whose vectors LLVM makes; "" for what is no call there: operators, and choices, which that
     engine's compiler also makes of whole numbers and folds where they are known.
@@ -31,52 +31,36 @@ class Primitive(NamedTuple):
     arity: int
     python: Callable[..., Any]
     numpy: Callable[..., Any]
-    llvm: Lines
+    llvm: Emit
     partials: Callable[..., tuple[Any, ...]]
     cost: str
     commutes: bool = False
     scalar: str = ""
 
 
-def _instruction(word: str) -> Lines:
-    return lambda name, values: [f"  {name} = {word} $FAST $VECTOR {', '.join(values)}"]
+def _instruction(word: str) -> Emit:
+    return lambda code, x, y: code.arithmetic(word, x, y)
 
 
-def _intrinsic(word: str) -> Lines:
-    def lines(name: str, values: Sequence[str]) -> list[str]:
-        arguments = ", ".join(f"$VECTOR {value}" for value in values)
-        return [f"  {name} = call $FAST $VECTOR @llvm.{word}.$SUFFIX({arguments})"]
-
-    return lines
+def _intrinsic(word: str) -> Emit:
+    return lambda code, *values: code.intrinsic(word, *values)
 
 
-def _helper(word: str) -> Lines:
-    def lines(name: str, values: Sequence[str]) -> list[str]:
-        return [f"  {name} = call $VECTOR @{word}({', '.join(f'$VECTOR {value}' for value in values)})"]
-
-    return lines
+def _helper(word: str) -> Emit:
+    return lambda code, *values: code.helper(word, *values)
 
 
-def _one_of_a_pair(index: int) -> Lines:
-    """Sine or cosine: writers of code ask for both at once (`lanes.sine_and_cosine_lines`), and take this one here."""
-    return lambda name, values: [
-        f"  {name}.pair = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR {values[0]})",
-        f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} {name}.pair, {index}",
-    ]
+def _one_of_a_pair(index: int) -> Emit:
+    """Sine or cosine: writers of code ask for both at once, and take this one here."""
+    return lambda code, x: code.helper_pair("sine_and_cosine", x)[index]
 
 
-def _less(name: str, values: Sequence[str]) -> list[str]:
-    return [
-        f"  {name}.less = fcmp olt $VECTOR {values[0]}, {values[1]}",
-        f"  {name} = uitofp <$LANES x i1> {name}.less to $VECTOR",
-    ]
+def _less(code: Any, x: Any, y: Any) -> Any:
+    return code.cast("uitofp", code.fcmp("olt", x, y), code.vector)
 
 
-def _select(name: str, values: Sequence[str]) -> list[str]:
-    return [
-        f"  {name}.holds = fcmp une $VECTOR {values[0]}, zeroinitializer",
-        f"  {name} = select <$LANES x i1> {name}.holds, $VECTOR {values[1]}, $VECTOR {values[2]}",
-    ]
+def _select(code: Any, condition: Any, x: Any, y: Any) -> Any:
+    return code.select(code.fcmp("une", condition, 0.0), x, y)
 
 
 def _no_operation(*_: Any) -> Any:
@@ -98,7 +82,7 @@ PRIMITIVES = (
     Primitive(
         "div", 2, operator.truediv, operator.truediv, _instruction("fdiv"), lambda r, a, b: (1.0 / b, -r / b), "div"
     ),
-    Primitive("neg", 1, operator.neg, operator.neg, _instruction("fneg"), lambda r, a: (-1.0,), ""),
+    Primitive("neg", 1, operator.neg, operator.neg, lambda code, x: code.fneg(x), lambda r, a: (-1.0,), ""),
     Primitive(
         "sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt", scalar="llvm.sqrt.f64"
     ),

@@ -93,14 +93,16 @@ def position_bias(m, gap, dt):
 
 
 def rebound_of(m, c, dt, share):
-    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not.
+    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
+    on soft surfaces, whose stiffness and damping tell how they bounce.
 
     It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
     """
     e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
     position, velocity = dt * 0, dt * 0
-    if e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+    rigid = m.touch.law[law_of(m, c), 2] == 0
+    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
         if share == 1:  # positions move with the end's velocity: so does the bounce
             position, velocity = e * start, -e * start
         a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)

@@ -25,6 +25,7 @@ from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memor
 from .contact_laws import (
     MARGIN,
     UNBOUNDED,
+    compliance,
     law_of,
     limit_gap,
     position_problem,
@@ -109,11 +110,13 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
     )  # fmt: skip
 
 
-def work_of(m, impulse, n):
-    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias."""
+def work_of(m, impulse, nc, n, dt):
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
     total = impulse[0] * 0
     for r in range(n):
         total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
+    for c in range(nc):
+        total -= compliance(m, c, dt) * impulse[3 * c + 2] * impulse[3 * c + 2] / 2
     return total
 
 
@@ -193,12 +196,13 @@ def acts(impulse, n):
     return found
 
 
-def deepest(m, nc, dt):
+def deepest(m, nc, dt, share):
     """The largest overlap of a contact at the end of the step, as its row tells; m.sigma: of the positions."""
     found = dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        found = maximum(found, -(m.contacts.gap[c] + dt * (m.sigma[r] - m.bias[r])))
+        rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
+        found = maximum(found, -(m.contacts.gap[c] + dt * rate))
     return found
 
 
@@ -264,21 +268,21 @@ def make_contact_step(solver, felt, hold):
     """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
     are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
 
-    def solve_within_energy(problem, m, n, tolerance, most, memory):
+    def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
         it is taken as adds none, on the way from the impulses without restitution."""
         taken = solver(problem, m.impulse, m.sigma, tolerance, most, memory)
         bounces = False
         for c in range(problem.contacts):
             bounces = bounces or m.rebound[c] > 0
-        if bounces and work_of(m, m.impulse, n) > 0:
+        if bounces and work_of(m, m.impulse, problem.contacts, n, dt) > 0:
             for r in range(n):
                 m.inelastic[r] = m.impulse[r]
             for c in range(problem.contacts):
-                m.g[3 * c + 2] -= m.bias[3 * c + 2]
+                m.g[3 * c + 2] += m.rebound[c]
             taken += solver(problem, m.inelastic, m.sigma, tolerance, most, memory)
             for c in range(problem.contacts):
-                m.g[3 * c + 2] += m.bias[3 * c + 2]
+                m.g[3 * c + 2] -= m.rebound[c]
             take_part(problem, m, n)
         return taken
 
@@ -314,15 +318,15 @@ def make_contact_step(solver, felt, hold):
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
         left = residual(problem, m.push, m.sigma)
-        told[0] = deepest(m, nc, s.dt)
+        told[0] = deepest(m, nc, s.dt, share)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
         scale_along_ray(problem, m.impulse, m.sigma)
-        taken += solve_within_energy(problem, m, n, tolerance, most, memory)
+        taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
         told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3], told[4] = work_of(m, m.impulse, n), nc, taken
+        told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)

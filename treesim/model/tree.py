@@ -34,7 +34,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
 # [rad, m] how far random configurations reach along the coordinates of joints without limits, 1 where nothing is said
 REACH = {"revolute": [np.pi], "continuous": [np.pi], "planar": [1.0, 1.0, np.pi]}
-FARTHEST = 8e307  # limits beyond this are apart by more than numbers go
+FARTHEST = 1e6  # rad, m: limits beyond this are none; rounding hides small motions at such places
 
 
 class Tree(Immutable):
@@ -312,15 +312,14 @@ class Tree(Immutable):
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Return a random configuration (nq,): uniform within the limits, an infinite one replaced by pi rad or 1 m
-        from zero, or twice that from the finite one if zero lies beyond it; uniform rotations. rng: generator or seed.
+        """Return a random configuration (nq,): uniform within the limits, one beyond 1e6 rad or m replaced by pi rad or
+        1 m from zero, or twice that from the other if zero lies beyond it; uniform rotations. rng: generator or seed.
         """
         rng = np.random.default_rng(rng)
         moving = [body.joint for body in self.bodies if body.joint.mimic is None]
         reach = np.array([x for joint in moving for x in REACH.get(joint.type, [1.0] * joint.nq)])
-        low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-reach, self.upper - 2 * reach))
-        high = np.where(np.isfinite(self.upper), self.upper, np.maximum(reach, self.lower + 2 * reach))
-        low, high = np.clip((low, high), -FARTHEST, FARTHEST)
+        low = np.where(self.lower > -FARTHEST, self.lower, np.minimum(-reach, self.upper - 2 * reach))
+        high = np.where(self.upper < FARTHEST, self.upper, np.maximum(reach, self.lower + 2 * reach))
         q, start = np.empty(self.nq), 0
         for body in self.bodies:
             if body.joint.type in ("spherical", "floating"):

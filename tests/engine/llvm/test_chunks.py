@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.engine.opcodes import opcodes
+from tests.engine.opcodes import of_chunks
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.graph.trace import trace
-from treesim.engine.llvm.chunks import CHUNK, MIDDLE, RECENT, chunk_functions
+from treesim.engine.llvm.chunks import CHUNK, MIDDLE, RECENT
 from treesim.engine.llvm.lanes import Lanes
 from treesim.kernels.status import FINE
 
@@ -62,6 +62,5 @@ def test_a_constant_is_loaded_again_where_its_last_use_is_far(far, loads):
         out[0] = near * 0.3
         return FINE
 
-    functions, *_ = chunk_functions(trace(entry, (), [1], [1]), Lanes(False, 8))
-    found = opcodes(functions, Lanes(False, 8))
+    found = of_chunks(trace(entry, (), [1], [1]), Lanes(False, 8))
     assert (found["load"] - 1, found["shufflevector"]) == (loads, loads)  # one load is that of the input

@@ -9,7 +9,7 @@ from mpmath import cos, mpf, sin, workdps
 
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
-from treesim.engine.llvm.elementary import SINGLE_LARGEST
+from treesim.engine.llvm.elementary import SINGLE
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels import numbers
 from treesim.kernels.status import FINE, NOT_FINITE
@@ -102,7 +102,7 @@ def exact_errors(x, y):
 def test_errors_of_sine_and_cosine_against_exact_digits(form, number):
     """What docs/engines.md states: 1.5 units of the last place below 1 in the range, one beyond it."""
     rng = np.random.default_rng(2)
-    largest = LARGEST if number == np.float64 else SINGLE_LARGEST
+    largest = LARGEST if number == np.float64 else SINGLE.largest
     inside = np.concatenate([rng.uniform(-reach, reach, 400) for reach in (1.0, 4.0, 100.0, largest)] + [[largest]])
     absolute, own = exact_errors(*FORMS[form](inside, number))
     assert absolute.max() <= 1.5 and own.max() <= 2.5

@@ -5,6 +5,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
+from tests.engine.opcodes import of_functions
 from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
@@ -15,10 +16,12 @@ from treesim.engine.graph.blocks import (
     cut,
     table_trace,
 )
-from treesim.engine.graph.trace import Traced
+from treesim.engine.graph.trace import Traced, trace
 from treesim.engine.llvm import object_cache, strategies
+from treesim.engine.llvm.chunks import CHUNK
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.looped import Memory
+from treesim.engine.llvm.straight_line import with_turned_inputs
 from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.aba import forward_dynamics_states
@@ -215,29 +218,48 @@ def test_entries_of_tables_are_worked_out_but_never_looked_at():
 # ---- which form
 
 
-def is_looped(code):
-    return "@records" in code.text
+LANES = Lanes(False, 8)
 
 
-def form_of(robot, entry=forward_dynamics_states):
-    n = robot.nv
-    sizes = (robot.nq, n, n, 0)
-    return is_looped(
-        strategies.emit(strategies.wanted(), entry, (robot.ints, robot.reals), sizes, (n,), Lanes(False, 8))
+def code_for(robot):
+    """Code of forward dynamics, in the strategy that is asked for."""
+    n, sizes = robot.nv, (robot.nq, robot.nv, robot.nv, 0)
+    return strategies.emit(
+        strategies.wanted(), forward_dynamics_states, (robot.ints, robot.reals), sizes, (n,), LANES
     )  # fmt: skip
+
+
+def parts_of(code):
+    """How many functions of templates, and of straight lines, code consists of."""
+    return tuple(of_functions(code.text, start)["functions"] for start in ("step", "chunk"))
+
+
+@pytest.mark.nojit
+def test_looped_code_is_a_function_for_each_template_and_straight_code_one_for_each_chunk(monkeypatch):
+    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(60)
+    for strategy in (strategies.LOOPED, strategies.STRAIGHT):
+        monkeypatch.setenv(strategies.VARIABLE, strategy)
+        for robot in (humanoid, chain):
+            _, found = in_blocks(forward_dynamics_states, robot, fold_zeros=True)
+            sizes = (robot.nq, robot.nv, robot.nv, 0)
+            traced = trace(forward_dynamics_states, (robot.ints, robot.reals), sizes, (robot.nv,))
+            before, _ = with_turned_inputs(traced, 1)
+            chunks = -(-len(before.graph.needed(before.results)) // CHUNK)
+            expected = (len(found.templates), 0) if strategy == strategies.LOOPED else (0, chunks)
+            assert parts_of(code_for(robot)) == expected
 
 
 @pytest.mark.nojit
 def test_short_kernels_are_straight_and_long_regular_ones_looped(monkeypatch):
     humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(450)
-    assert [form_of(humanoid), form_of(chain)] == [False, True]
+    assert parts_of(code_for(humanoid))[0] == 0 < parts_of(code_for(chain))[0]
     monkeypatch.setenv(strategies.VARIABLE, "looped")
-    assert form_of(humanoid)
+    assert parts_of(code_for(humanoid))[0] > 0
     monkeypatch.setenv(strategies.VARIABLE, "straight")
-    assert not form_of(chain)
+    assert parts_of(code_for(chain))[0] == 0
     monkeypatch.setenv(strategies.VARIABLE, "fast")
     with pytest.raises(ArgumentError, match="auto, straight or looped"):
-        form_of(chain)
+        code_for(chain)
 
 
 @pytest.mark.nojit
@@ -250,10 +272,13 @@ def test_zeros_are_not_folded_where_every_body_has_its_own(monkeypatch):
     folded = cut(table_trace(*arguments, fold_zeros=True)).distinct
     general = cut(table_trace(*arguments)).distinct
     assert 2 * general < folded < strategies.IRREGULAR
-    lanes = Lanes(False, 8)
-    with_folding = strategies.emit(strategies.LOOPED, *arguments, lanes).text
-    monkeypatch.setattr(strategies, "IRREGULAR", general)
-    assert len(strategies.emit(strategies.LOOPED, *arguments, lanes).text) < 0.6 * len(with_folding)
+    multiplications = []
+    for limit in (strategies.IRREGULAR, general):
+        monkeypatch.setattr(strategies, "IRREGULAR", limit)
+        code = strategies.emit(strategies.LOOPED, *arguments, LANES)
+        multiplications.append(of_functions(code.text, "step")["fmul"])
+    with_folding, without = multiplications
+    assert 0 < 2 * without < with_folding
 
 
 @compiled

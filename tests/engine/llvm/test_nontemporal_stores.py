@@ -14,6 +14,7 @@ from treesim.engine.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm import machine_code
 from treesim.engine.llvm import straight_line as writer
+from treesim.engine.llvm.builder import Module
 from treesim.engine.llvm.chunks import CHUNK
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.nontemporal_stores import LEAST, schedule, worth_it
@@ -116,11 +117,11 @@ def test_what_is_not_finite_is_told_of_nontemporal_results_too(robot, always_non
 @pytest.mark.parametrize("past", [False, True])
 def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     """Code that lacks the nontemporal stores leaves such a result, and no other, as it was."""
-    monkeypatch.setattr(writer, "nontemporal_calls", lambda results, chunks, *_: [[]] * chunks)
+    monkeypatch.setattr(writer, "nontemporal_writes", lambda module, results: {})
     robot, lanes = ROBOTS["chain"](), specialized.lanes(False)
     sizes, results = [robot.nq], [robot.nnz]
     traced = trace(crba.mass_matrix_packed_states, (robot.ints, robot.reals), sizes, results)
-    silent = writer.straight_line(traced, sizes, results, lanes)
+    silent = writer.straight_line(Module(lanes), traced, sizes, results)
     assert len(traced.graph.needed(traced.results)) > 2 * CHUNK  # in parts
     q, out = states(robot, np.float64), np.full((COUNT, robot.nnz), 7.0)
     loaded = machine_code.load("streams", silent.text.encode(), lambda: silent)

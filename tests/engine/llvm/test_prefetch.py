@@ -8,32 +8,31 @@ import pytest
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm import machine_code
-from treesim.engine.llvm.lanes import Lanes, substituted
+from treesim.engine.llvm.builder import Module
+from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.prefetch import EVERY, LINE, Prefetched, Prefetches
 from treesim.engine.llvm.straight_line import Code
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 
-TABLE = """
-define void @share(ptr %table, ptr %tables, i64 %group, i64 %t) {{
-{lines}
-  ret void
-}}
-"""
 SIZES = 1, 7, 35, 300
 WIDE = Lanes(False, 8)
 
 
 def requests(sizes, lanes, nontemporal=False):
-    asked = [Prefetched(k, size, False, "%t", "%group", nontemporal) for k, size in enumerate(sizes)]
-    return Prefetches(asked, lanes.width, lanes.bytes // lanes.width)
+    asked = [Prefetched(k, size, False, nontemporal) for k, size in enumerate(sizes)]
+    return Prefetches(asked, lanes)
 
 
 def table_of(wanted, arrays, group, step, lanes, nontemporal=0):
     """The table that compiled code makes for a group of states at a step; nontemporal: whether the arrays are."""
-    text = substituted(TABLE.format(lines=wanted.table_lines()), lanes)
-    code = machine_code.load("requests", text.encode(), lambda: Code(text, 0))
-    unit = lanes.bytes // lanes.width
+    module = Module(lanes)
+    share = module.function("share", "ptr table, ptr tables, i64 group, i64 step", exported=True)
+    table, tables, *read = share.arguments
+    wanted.fill_table(share, table, tables, tuple(reversed(read)), None)
+    share.ret()
+    code = machine_code.load("requests", module.text().encode(), lambda: Code(module.text(), 0))
+    unit = lanes.unit
     rows = np.array(
         [[x.ctypes.data, x.strides[2] // unit if x.shape[2] > 1 else 1, x.strides[0] // unit, x.strides[1] // unit,
           nontemporal] for x in arrays], np.int64,

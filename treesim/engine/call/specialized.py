@@ -26,7 +26,6 @@ from ..llvm import machine_code
 from ..llvm.lanes import Lanes
 from ..llvm.nontemporal_stores import worth_it
 from ..llvm.object_cache import kernel_hash
-from ..llvm.prefetch import without_prefetches
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
 from ..llvm.straight_line import Code
@@ -231,8 +230,7 @@ def _make(
     key = repr((name, kernel_hash(), width, single, carried, invariant, made_as, *others)).encode()
 
     def write() -> Code:
-        code = emit(strategy, entry, constants, sizes, results, width, carried, invariant)
-        return code if prefetched else code._replace(text=without_prefetches(code.text))
+        return emit(strategy, entry, constants, sizes, results, width, carried, invariant, prefetched)
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)

@@ -19,7 +19,9 @@ from ...kernels.numbers import (
 from ..graph.graph import Graph
 from ..graph.trace import Traced
 from ..primitives import CONSTANT, INPUT, PRIMITIVES
-from .lanes import splat
+from .builder import FAST, Module
+from .lanes import Lanes
+from .values import Value, constant
 
 FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)
 PI, PI_LOW = 3.14159265358979311600e00, 1.22464679914735317723e-16  # and what is left of it
@@ -49,18 +51,21 @@ def arctangent(y: Any, x: Any) -> Any:
     return select(less(y, 0.0), -angle, angle)
 
 
-def arctangent_text(single: bool) -> str:
-    """Return the text of @arctangent(y, x)."""
+def write_arctangent(module: Module, name: str, lanes: Lanes) -> None:
+    """Write the function name(y, x) of a module."""
     graph = Graph()
     y, x = (Traced(graph, graph.node(INPUT, k)) for k in range(2))
     result = arctangent(y, x).node
-    lines = ["define internal $VECTOR @arctangent($VECTOR %x0, $VECTOR %x1) noinline nounwind alignstack(64) {"]
+    parameters = f"{lanes.vector} y, {lanes.vector} x"
+    f = module.function(name, parameters, lanes.vector, lanes=lanes, flags=FAST, aligned_stack=True)
+    values: dict[int, Value] = {}
 
-    def name(node: int) -> str:
-        first = graph.first[node]
-        known = {INPUT: lambda: f"%x{first}", CONSTANT: lambda: splat(graph.values[first], single)}
-        return known.get(graph.operation[node], lambda: f"%n{node}")()
+    def value(node: int) -> Value:
+        kind, first = graph.operation[node], graph.first[node]
+        if kind == INPUT:
+            return f.arguments[first]
+        return constant(graph.values[first], f.vector) if kind == CONSTANT else values[node]
 
     for node in graph.needed([result]):
-        lines += PRIMITIVES[graph.operation[node]].llvm(name(node), [name(source) for source in graph.operands(node)])
-    return "\n".join([*lines, f"  ret $VECTOR {name(result)}", "}"])
+        values[node] = PRIMITIVES[graph.operation[node]].llvm(f, *(value(source) for source in graph.operands(node)))
+    f.ret(value(result))

@@ -8,7 +8,7 @@ constants, whose addresses compilers write out in ten bytes each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..graph.trace import Trace
@@ -19,57 +19,65 @@ from ..primitives import (
     PRIMITIVES,
     SIN,
 )
-from .lanes import Lanes, literal, sine_and_cosine_lines, splat
+from .builder import FAST, Function, Module
+from .lanes import Lanes
 from .prefetch import Prefetches
+from .values import PTR, Value, constant
 
 CHUNK = 1000  # operations of a function
 MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
 RECENT = 60  # operations: a constant whose last use is farther back is not kept in a register, but loaded anew
-# spilled vectors stay within a cache line each only on an aligned stack
-CHUNK_FUNCTION = """
-@constants{k} = internal constant [{count} x $NUMBER] [{constants}], align 64
-define internal void @chunk{k}(ptr noalias %in, ptr noalias %tmp, ptr noalias %out, ptr noalias %constants) \
-noinline nounwind alignstack(64) {{
-{body}
-  ret void
-}}
-"""
+
+
+class Chunk(NamedTuple):
+    """A function of inputs, memory for values that cross between functions, results and its constants, each told by the
+    address in the middle; and where these constants are."""
+
+    function: Function
+    constants: Value
 
 
 class Chunks(NamedTuple):
-    """The IR of functions chunk0, chunk1, ... that in turn do what a trace does, the number of vectors of memory for
-    values between them, and which chunk makes each result."""
+    """The functions that in turn do what a trace does, the number of vectors of memory for values between them, and
+    which of them makes each result."""
 
-    functions: list[str]
+    functions: list[Chunk]
     slots: int
     done: list[int]
 
 
-def chunk_functions(traced: Trace, lanes: Lanes, asked: Prefetches | None = None) -> Chunks:
-    """Return the functions of a trace, for `chunk_calls`: texts for `substituted`, which need DECLARATIONS and
-    `elementary.sincos`. Memory between them begins with the table of what is asked for."""
-    writer = _Writer(traced, lanes, asked or Prefetches([], lanes.width, 1))
+def chunk_functions(
+    module: Module, traced: Trace, lanes: Lanes | None = None, asked: Prefetches | None = None
+) -> Chunks:
+    """Return the functions of a trace, on the module's lanes unless told otherwise, for `chunk_calls`. Memory between
+    them begins with the table of what is asked for."""
+    lanes = lanes or module.lanes
+    writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes))
     return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
 
 
 def chunk_calls(
-    count: int, inputs: str, between: str, results: str, behind: Sequence[Sequence[str]] | None = None
-) -> list[str]:
-    """Return the lines that call chunk0, chunk1, ... on inputs, memory for values between them, and results, with what
-    is to be done behind each."""
-    places = {"in": inputs, "tmp": between, "out": results}
-    middles = [f"  %middle.{name} = getelementptr $VECTOR, ptr {at}, i64 {MIDDLE}" for name, at in places.items()]
-    arguments = ", ".join(f"ptr %middle.{name}" for name in places)
-    constants = [f"ptr getelementptr ($NUMBER, ptr @constants{k}, i64 {MIDDLE})" for k in range(count)]
-    calls = [f"  call void @chunk{k}({arguments}, {own})" for k, own in enumerate(constants)]
-    return [*middles, *(line for k, call in enumerate(calls) for line in (call, *(behind[k] if behind else ())))]
+    f: Function,
+    chunks: Chunks,
+    inputs: Value,
+    between: Value,
+    results: Value,
+    behind: Callable[[int], None] = lambda chunk: None,
+) -> None:
+    """Append calls of all functions on inputs, memory for values between them, and results, with what is to be done
+    behind each."""
+    lanes = chunks.functions[0].function.lanes
+    middles = [f.at(place, MIDDLE, lanes.vector) for place in (inputs, between, results)]
+    for k, (function, constants) in enumerate(chunks.functions):
+        f.call(function, *middles, f.at(constants, MIDDLE, lanes.number))
+        behind(k)
 
 
 class _Writer:
     """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
 
-    def __init__(self, traced: Trace, lanes: Lanes, asked: Prefetches) -> None:
-        self.graph, self.lanes, self.asked = traced.graph, lanes, asked
+    def __init__(self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches) -> None:
+        self.module, self.graph, self.lanes, self.asked = module, traced.graph, lanes, asked
         self.order = traced.graph.needed(traced.results)
         self.asks = {self.order[k]: request for k, request in asked.spread(len(self.order)).items()}
         self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
@@ -78,32 +86,32 @@ class _Writer:
             self.wanted.setdefault(node, []).append(place)
         self.last_use: dict[int, int] = {}
         for node in self.order:
-            for source in self._sources(node):
+            for source in self.graph.operands(node):
                 self.last_use[source] = self.chunk_of[node]
         self.slot: dict[int, int] = {}
         self.slots = asked.vectors
         self.position = 0  # in the function being written
 
-    def _sources(self, node: int) -> tuple[int, ...]:
-        return self.graph.operands(node)
-
-    def chunks(self) -> list[str]:
-        """Return the functions' texts."""
+    def chunks(self) -> list[Chunk]:
+        """Write the functions."""
         free: list[int] = []
-        texts = []
+        chunks = []
         for k in range(max(1, -(-len(self.order) // CHUNK))):
-            texts.append(self._chunk(k, self.order[k * CHUNK : (k + 1) * CHUNK], free))
+            chunks.append(self._chunk(k, self.order[k * CHUNK : (k + 1) * CHUNK], free))
             free += [slot for node, slot in self.slot.items() if self.last_use[node] == k]
-        return texts
+        return chunks
 
-    def _chunk(self, k: int, nodes: list[int], free: list[int]) -> str:
-        self.lines: list[str] = [f"  %table = getelementptr $VECTOR, ptr %tmp, i64 {-MIDDLE}"]
-        self.here: dict[int, str] = {}
-        self.constants: list[str] = []
-        self.constant_at: dict[int, tuple[int, str]] = {}  # where one was last wanted, and its name
+    def _chunk(self, k: int, nodes: list[int], free: list[int]) -> Chunk:
+        parameters = ", ".join(f"{PTR} noalias {name}" for name in ("in", "tmp", "out", "constants"))
+        self.f = self.module.function(f"chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True)
+        self.inputs, self.between, self.out, self.own_constants = self.f.arguments
+        table = self.f.at(self.between, -MIDDLE)
+        self.here: dict[int, Value] = {}
+        self.constants: list[float] = []
+        self.constant_at: dict[int, tuple[int, Value]] = {}  # where one was last wanted, and its value
         for self.position, node in enumerate(nodes):
             if node in self.asks:
-                self.lines += self.asked.lines(f"%ask{node}", self.asks[node])
+                self.asked.ask(self.f, table, self.asks[node])
             if node not in self.here:
                 self._operation(node)
             if self.last_use.get(node, k) > k:
@@ -113,68 +121,42 @@ class _Writer:
             for node in self.wanted:
                 if node not in self.chunk_of:
                     self._results(node)
-        body = "\n".join(self.lines)
-        numbers = ", ".join(self.constants)
-        return CHUNK_FUNCTION.format(k=k, body=body, count=len(self.constants), constants=numbers)
+        self.f.ret()
+        return Chunk(self.f, self.module.array(f"constants{k}", self.constants, self.lanes.number, align=64))
 
     def _operation(self, node: int) -> None:
-        graph, name = self.graph, f"%n{node}"
-        operation = graph.operation[node]
-        values = [self._value(source) for source in self._sources(node)]
-        if operation in (SIN, COS):
-            self._sine_and_cosine(graph.first[node], values[0])
-            return
-        self.lines += PRIMITIVES[operation].llvm(name, values)
-        self.here[node] = name
+        operation = self.graph.operation[node]
+        values = [self._value(source) for source in self.graph.operands(node)]
+        if operation in (SIN, COS):  # both at once, whichever is asked for first
+            pair = self.f.helper_pair("sine_and_cosine", *values)
+            for one, value in zip((SIN, COS), pair, strict=True):
+                self.here[self.graph.node(one, self.graph.first[node])] = value
+        else:
+            self.here[node] = PRIMITIVES[operation].llvm(self.f, *values)
 
-    def _sine_and_cosine(self, argument: int, x: str) -> None:
-        """Both at once, whichever is asked for first."""
-        pair = f"%n{argument}.sincos"
-        self.lines += sine_and_cosine_lines(pair, x)
-        for index, operation in enumerate((SIN, COS)):
-            self.here[self.graph.node(operation, argument)] = f"{pair}.{index}"
-
-    def _value(self, node: int) -> str:
-        """The text of a value in the function being written, loaded first where it comes from outside."""
+    def _value(self, node: int) -> Value:
+        """A value in the function being written, loaded first where it comes from outside."""
         if node not in self.here:
             operation = self.graph.operation[node]
             if operation == CONSTANT:
                 return self._constant(node, self.graph.values[self.graph.first[node]])
             if operation == INPUT:
-                self._load(node, "%in", self.graph.first[node])
+                self.here[node] = self.f.load_at(self.inputs, self.graph.first[node] - MIDDLE)
             else:
-                self._load(node, "%tmp", self.slot[node])
+                self.here[node] = self.f.load_at(self.between, self.slot[node] - MIDDLE)
         return self.here[node]
 
-    def _constant(self, node: int, value: float) -> str:
-        """The text of a constant, loaded again where its last use is far."""
-        if value == 0:
-            return splat(value, self.lanes.single)
-        last, name = self.constant_at.get(node, (-RECENT, ""))
-        if self.position - last >= RECENT:
-            k = len(self.constants)
-            self.constants.append(f"$NUMBER {literal(value, self.lanes.single)}")
-            name = f"%c{k}"
-            self.lines += [
-                f"  {name}.at = getelementptr $NUMBER, ptr %constants, i64 {k - MIDDLE}",
-                f"  {name}.number = load $NUMBER, ptr {name}.at",
-                f"  {name}.single = insertelement $VECTOR undef, $NUMBER {name}.number, i32 0",
-                f"  {name} = shufflevector $VECTOR {name}.single, $VECTOR undef, <$LANES x i32> zeroinitializer",
-            ]
-        self.constant_at[node] = self.position, name
-        return name
-
-    def _load(self, node: int, buffer: str, place: int) -> None:
-        name = f"%l{node}"
-        self.lines.append(f"  {name}.at = getelementptr $VECTOR, ptr {buffer}, i64 {place - MIDDLE}")
-        self.lines.append(f"  {name} = load $VECTOR, ptr {name}.at, align $BYTES")
-        self.here[node] = name
-
-    def _store(self, node: int, buffer: str, place: int) -> None:
-        name = f"%s{node}.{buffer[1:]}{place}"
-        value = self._value(node)
-        self.lines.append(f"  {name} = getelementptr $VECTOR, ptr {buffer}, i64 {place - MIDDLE}")
-        self.lines.append(f"  store $VECTOR {value}, ptr {name}, align $BYTES")
+    def _constant(self, node: int, number: float) -> Value:
+        """A constant, loaded again where its last use is far."""
+        if number == 0:
+            return constant(number, self.f.vector)
+        last, value = self.constant_at.get(node, (-RECENT, None))
+        if value is None or self.position - last >= RECENT:
+            place = len(self.constants) - MIDDLE
+            value = self.f.broadcast(self.f.load_at(self.own_constants, place, self.f.number))
+            self.constants.append(number)
+        self.constant_at[node] = self.position, value
+        return value
 
     def _cross(self, node: int, free: list[int]) -> None:
         if free:
@@ -182,8 +164,8 @@ class _Writer:
         else:
             self.slot[node] = self.slots
             self.slots += 1
-        self._store(node, "%tmp", self.slot[node])
+        self.f.store_at(self._value(node), self.between, self.slot[node] - MIDDLE)
 
     def _results(self, node: int) -> None:
         for place in self.wanted.get(node, ()):
-            self._store(node, "%out", place)
+            self.f.store_at(self._value(node), self.out, place - MIDDLE)

@@ -1,153 +1,94 @@
-"""LLVM IR of functions on lanes: sine and cosine, of one vector or of many in a row, and the exponential function.
-
-For $VECTOR and the others see `batch_loop`.
-"""
+"""LLVM IR of functions on lanes: sine and cosine, of one vector or of many in a row, and the exponential function."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .. import trigonometry as double
-from .arctangent import arctangent_text
-from .lanes import splat
+from .arctangent import write_arctangent
+from .builder import Function, Module
+from .lanes import Lanes
+from .values import I32, I64, PTR, Operand, Value, constant, pair_of
 
-# Cephes' single-precision constants: pi/2 in three parts, polynomials on [-pi/4, pi/4]
-SINGLE_LARGEST, SINGLE_ROUND = 8192.0, 12582912.0  # 1.5 * 2^23
-SINGLE_PI_2 = (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
-SINGLE_SINE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
-SINGLE_COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
-
-# %sin.value and %cos.value of %x, as in trigonometry.sincos; %large: lanes for which the reduction is not exact
-SINCOS_STEPS = """
-  %scaled = fmul contract $VECTOR %x, {two_over_pi}
-  %shifted = fadd contract $VECTOR %scaled, {round}  ; its last bits are the number of quarter turns
-  %turns = fsub $VECTOR %shifted, {round}
-  %away = fneg $VECTOR %turns
-{reduction}
-  %z = fmul contract $VECTOR %r, %r
-{sine}
-  %rz = fmul contract $VECTOR %r, %z
-  %s.part = fmul contract $VECTOR %rz, %sine
-  %s = fadd contract $VECTOR %r, %s.part
-{cosine}
-  %half = fmul contract $VECTOR %z, {half}
-  %w = fsub contract $VECTOR {one}, %half
-  %w.lost = fsub $VECTOR {one}, %w
-  %w.rest = fsub $VECTOR %w.lost, %half
-  %zz = fmul contract $VECTOR %z, %z
-  %c.part = fmul contract $VECTOR %zz, %cosine
-  %c.rest = fadd contract $VECTOR %w.rest, %c.part
-  %c = fadd contract $VECTOR %w, %c.rest
-  %bits = bitcast $VECTOR %shifted to $BITS
-  %odd.bit = and $BITS %bits, {bit_one}
-  %odd = icmp ne $BITS %odd.bit, zeroinitializer
-  %first = select <$LANES x i1> %odd, $VECTOR %c, $VECTOR %s
-  %second = select <$LANES x i1> %odd, $VECTOR %s, $VECTOR %c
-  %sin.sign = shl $BITS %bits, {to_sign}
-  %sin.mask = and $BITS %sin.sign, {sign}
-  %next = add $BITS %bits, {bit_one}
-  %cos.sign = shl $BITS %next, {to_sign}
-  %cos.mask = and $BITS %cos.sign, {sign}
-  %first.bits = bitcast $VECTOR %first to $BITS
-  %second.bits = bitcast $VECTOR %second to $BITS
-  %sin.bits = xor $BITS %first.bits, %sin.mask
-  %cos.bits = xor $BITS %second.bits, %cos.mask
-  %sin.value = bitcast $BITS %sin.bits to $VECTOR
-  %cos.value = bitcast $BITS %cos.bits to $VECTOR
-  %size = call $VECTOR @llvm.fabs.$SUFFIX($VECTOR %x)
-  %large = fcmp ugt $VECTOR %size, {largest}"""
-SINCOS = """
-declare $VECTOR @llvm.sin.$SUFFIX($VECTOR)
-declare $VECTOR @llvm.cos.$SUFFIX($VECTOR)
-declare $VECTOR @llvm.fabs.$SUFFIX($VECTOR)
-declare i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1>)
-
-; both; of a lane that is too large for the reduction to be exact, the C library's, so that no lane depends on its
-; neighbours
-define internal {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR %x) noinline nounwind alignstack(64) {{
-{steps}
-  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %large)
-  br i1 %any, label %library, label %done
-library:
-  %sin.x = call $VECTOR @llvm.sin.$SUFFIX($VECTOR %x)
-  %cos.x = call $VECTOR @llvm.cos.$SUFFIX($VECTOR %x)
-  %sin.mixed = select <$LANES x i1> %large, $VECTOR %sin.x, $VECTOR %sin.value
-  %cos.mixed = select <$LANES x i1> %large, $VECTOR %cos.x, $VECTOR %cos.value
-  %mixed.0 = insertvalue {{ $VECTOR, $VECTOR }} undef, $VECTOR %sin.mixed, 0
-  %mixed.1 = insertvalue {{ $VECTOR, $VECTOR }} %mixed.0, $VECTOR %cos.mixed, 1
-  ret {{ $VECTOR, $VECTOR }} %mixed.1
-done:
-  %both.0 = insertvalue {{ $VECTOR, $VECTOR }} undef, $VECTOR %sin.value, 0
-  %both.1 = insertvalue {{ $VECTOR, $VECTOR }} %both.0, $VECTOR %cos.value, 1
-  ret {{ $VECTOR, $VECTOR }} %both.1
-}}
-"""
-# the angles' numbers are in a list, so that the code is as long for one as for all, and keeps its constants at hand
-TURN = """
-@angles = internal constant [{count} x i32] [{angles}]
-
-; in[first + 2 k] and in[first + 2 k + 1] <- sine and cosine of in[angles[k]]
-define internal void @turn(ptr noalias %in) noinline nounwind alignstack(64) {{
-entry:
-  %some = icmp ne i64 {count}, 0
-  br i1 %some, label %angle, label %done
-angle:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %angle ]
-  %beyond = phi <$LANES x i1> [ zeroinitializer, %entry ], [ %beyond.next, %angle ]
-{load}
-{steps}
-  %beyond.next = or <$LANES x i1> %beyond, %large
-  store $VECTOR %sin.value, ptr %sin.at, align $BYTES
-  store $VECTOR %cos.value, ptr %cos.at, align $BYTES
-  %k.next = add i64 %k, 1
-  %k.more = icmp slt i64 %k.next, {count}
-  br i1 %k.more, label %angle, label %end
-end:
-  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %beyond.next)
-  br i1 %any, label %again, label %done
-again:
-  call void @turn_far(ptr %in)
-  br label %done
-done:
-  ret void
-}}
-
-; the same, of angles of any size
-define internal void @turn_far(ptr noalias %in) noinline nounwind alignstack(64) {{
-entry:
-  br label %angle
-angle:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %angle ]
-{load}
-  %pair = call {{ $VECTOR, $VECTOR }} @sine_and_cosine($VECTOR %x)
-  %sin.value = extractvalue {{ $VECTOR, $VECTOR }} %pair, 0
-  %cos.value = extractvalue {{ $VECTOR, $VECTOR }} %pair, 1
-  store $VECTOR %sin.value, ptr %sin.at, align $BYTES
-  store $VECTOR %cos.value, ptr %cos.at, align $BYTES
-  %k.next = add i64 %k, 1
-  %k.more = icmp slt i64 %k.next, {count}
-  br i1 %k.more, label %angle, label %done
-done:
-  ret void
-}}
-"""
-ANGLE = """  %number.at = getelementptr i32, ptr @angles, i64 %k
-  %number.entry = load i32, ptr %number.at
-  %number = zext i32 %number.entry to i64
-  %x.at = getelementptr $VECTOR, ptr %in, i64 %number
-  %x = load $VECTOR, ptr %x.at, align $BYTES
-  %k.twice = mul i64 %k, 2
-  %sin.place = add i64 %k.twice, {first}
-  %sin.at = getelementptr $VECTOR, ptr %in, i64 %sin.place
-  %cos.at = getelementptr $VECTOR, ptr %sin.at, i64 1"""
+CONTRACT = "contract"
 
 
-def sincos(single: bool) -> str:
-    """Return the text of @sine_and_cosine on lanes."""
-    return _typed(SINCOS.format(steps=_sincos_steps(single)), single)
+class Reduction(NamedTuple):
+    """Sines and cosines in one precision: the largest angle whose reduction is exact, what rounds to whole numbers,
+    parts of pi/2, and polynomials on [-pi/4, pi/4]."""
+
+    largest: float
+    round: float
+    parts: tuple[float, ...]
+    sine: tuple[float, ...]
+    cosine: tuple[float, ...]
+
+
+SINGLE = Reduction(  # Cephes' constants; 1.5 * 2^23
+    8192.0, 12582912.0, (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
+    (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
+    (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
+)  # fmt: skip
+DOUBLE = Reduction(
+    double.LARGEST, double.ROUND, (double.PI_2_HIGH, double.PI_2_MIDDLE, double.PI_2_LOW),
+    (double.S1, double.S2, double.S3, double.S4, double.S5, double.S6),
+    (double.C1, double.C2, double.C3, double.C4, double.C5, double.C6),
+)  # fmt: skip
+
+
+def _reduced_sincos(f: Function, x: Value) -> tuple[Value, Value, Value]:
+    """Sine and cosine of x, as in trigonometry.sincos, and for which lanes the reduction is not exact."""
+    known, sign = SINGLE if f.lanes.single else DOUBLE, 8 * f.lanes.unit - 1
+    shifted = f.fadd(f.fmul(x, double.TWO_OVER_PI), known.round)  # its last bits are the number of quarter turns
+    r = _minus(f, x, f.fsub(shifted, known.round, ""), known.parts)
+    z = f.fmul(r, r)
+    sine = _polynomial(f, known.sine, z)
+    s = f.fadd(r, f.fmul(f.fmul(r, z), sine))
+    cosine = _polynomial(f, known.cosine, z)
+    half = f.fmul(z, 0.5)
+    w = f.fsub(1.0, half)
+    w_rest = f.fsub(f.fsub(1.0, w, ""), half, "")
+    c = f.fadd(w, f.fadd(w_rest, f.fmul(f.fmul(z, z), cosine)))
+    bits = f.cast("bitcast", shifted, f.lanes.whole)
+    odd = f.icmp("ne", f.both(bits, 1), 0)
+    first, second = f.select(odd, c, s), f.select(odd, s, c)
+    signs = [f.both(f.shl(turns, sign - 1), -(1 << sign)) for turns in (bits, f.add(bits, 1))]
+    whole = [f.cast("bitcast", value, f.lanes.whole) for value in (first, second)]
+    signed = [f.xor(value, its_sign) for value, its_sign in zip(whole, signs, strict=True)]
+    sin, cos = (f.cast("bitcast", value, f.vector) for value in signed)
+    return sin, cos, f.fcmp("ugt", f.intrinsic("fabs", x, flags=""), known.largest)
+
+
+def _minus(f: Function, x: Value, count: Value, parts: Sequence[float]) -> Value:
+    """x - count (the sum of parts), the largest part first."""
+    away = f.fneg(count, "")
+    for part in parts:
+        x = f.fadd(x, f.fmul(away, part))
+    return x
+
+
+def _polynomial(f: Function, coefficients: Sequence[float], z: Value) -> Value:
+    """The polynomial in z with the given coefficients, lowest first, by Horner's rule."""
+    value: Operand = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        value = f.fadd(f.fmul(value, z), coefficient)
+    return constant(value, f.vector)
+
+
+def write_sine_and_cosine(module: Module, name: str, lanes: Lanes) -> None:
+    """Write a function name(x) of a module: both; of a lane that is too large for the reduction to be exact, the C
+    library's, so that no lane depends on its neighbours."""
+    result = pair_of(lanes.vector)
+    f = module.function(name, f"{lanes.vector} x", result, lanes=lanes, flags=CONTRACT, aligned_stack=True)
+    [x] = f.arguments
+    sin, cos, large = _reduced_sincos(f, x)
+    with f.when(f.any(large)):
+        of_library = [f.intrinsic(word, x, flags="") for word in ("sin", "cos")]
+        f.ret_pair(*(f.select(large, far, near) for far, near in zip(of_library, (sin, cos), strict=True)))
+    f.ret_pair(sin, cos)
 
 
 class Arithmetic(NamedTuple):
@@ -158,128 +99,97 @@ class Arithmetic(NamedTuple):
     fused: int
 
 
+class _Noted(Function):
+    """Notes its arithmetic: name, flags, operands and value of each operation."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        super().__init__(Module(lanes), "noted", f"{lanes.vector} x", flags=CONTRACT)
+        self.noted: list[tuple[str, str, tuple[Operand, Operand], Value]] = []
+
+    def arithmetic(self, word: str, x: Operand, y: Operand, flags: str | None = None) -> Value:
+        value = super().arithmetic(word, x, y, flags)
+        self.noted.append((word, self.flags if flags is None else flags, (x, y), value))
+        return value
+
+
 def sincos_arithmetic(single: bool) -> Arithmetic:
-    """Return what the sine and cosine of one angle take together, counted in the text that is compiled."""
-    text = _sincos_steps(single)
-    sums = re.findall(r"= (?:fadd|fsub) (contract)? ?\$VECTOR (%?[\w.]+|splat \(.*?\)), (%?[\w.]+|splat \(.*?\))", text)
-    products = re.findall(r"(%[\w.]+) = fmul", text)
-    once = {name for name in products if len(re.findall(rf"{name}(?![\w.])", text)) == 2}  # where made, and where used
-    joined = sum(bool(contract) and (first in once or second in once) for contract, first, second in sums)
-    return Arithmetic(len(sums), len(products), joined)
+    """Return what the sine and cosine of one angle take together, counted in the instructions that are compiled."""
+    f = _Noted(Lanes(single, 1))
+    _reduced_sincos(f, *f.arguments)
+    products = {value for word, _, _, value in f.noted if word == "fmul"}
+    uses = Counter(x for *_, operands, _ in f.noted for x in operands)
+    sums = [(flags, operands) for word, flags, operands, _ in f.noted if word != "fmul"]
+    fused = [flags for flags, operands in sums if flags and any(x in products and uses[x] == 1 for x in operands)]
+    return Arithmetic(len(sums), len(products), len(fused))
 
 
-def turn(angles: Sequence[int], first: int, single: bool) -> str:
-    """Return the text of @turn(ptr in): sines and cosines of some of the vectors at `in`, in pairs from the vector
-    `first` on. It needs @sine_and_cosine."""
-    text = TURN.format(
-        count=len(angles), angles=", ".join(f"i32 {k}" for k in angles),
-        load=ANGLE.format(first=first), steps=_sincos_steps(single),
-    )  # fmt: skip
-    return _typed(text, single)
+def turn(module: Module, angles: Sequence[int], first: int) -> Function:
+    """Return a function turn(in): sines and cosines of some of the vectors at `in`, in pairs from the vector `first`
+    on.
 
+    The angles' numbers are in a list, so that the code is as long for one as for all, and keeps its constants at hand.
+    """
+    numbers = module.array("angles", angles, I32)
 
-def _typed(text: str, single: bool) -> str:
-    """The text with the name of a vector of integers, of the width of the numbers, in the place of $BITS."""
-    return text.replace("$BITS", f"<$LANES x i{32 if single else 64}>")
+    def pair_at(f: Function, k: Value) -> tuple[Value, Value, Value]:
+        """The k-th angle, and where its sine and cosine go."""
+        x = f.load_at(f.arguments[0], f.cast("zext", f.load_at(numbers, k, I32), I64))
+        sin_at = f.at(f.arguments[0], f.add(f.mul(k, 2), first))
+        return x, sin_at, f.at(sin_at, 1)
 
+    far = module.function("turn_far", f"{PTR} noalias in")
+    with far.loop(0, len(angles)) as loop:
+        x, *places = pair_at(far, loop.k)
+        for value, place in zip(far.helper_pair("sine_and_cosine", x), places, strict=True):
+            far.store(value, place)
+    far.ret()
 
-def _sincos_steps(single: bool) -> str:
-    sine: tuple[float, ...]
-    cosine: tuple[float, ...]
-    if single:
-        largest, rounder, parts = SINGLE_LARGEST, SINGLE_ROUND, SINGLE_PI_2
-        sine, cosine = SINGLE_SINE, SINGLE_COSINE
-    else:
-        largest, rounder = double.LARGEST, double.ROUND
-        parts = (double.PI_2_HIGH, double.PI_2_MIDDLE, double.PI_2_LOW)
-        sine = (double.S1, double.S2, double.S3, double.S4, double.S5, double.S6)
-        cosine = (double.C1, double.C2, double.C3, double.C4, double.C5, double.C6)
-    width = 32 if single else 64
-    return SINCOS_STEPS.format(
-        largest=splat(largest, single), round=splat(rounder, single),
-        two_over_pi=splat(double.TWO_OVER_PI, single), half=splat(0.5, single), one=splat(1.0, single),
-        reduction=_reduction(parts, single), sine=_horner("sine", sine, single),
-        cosine=_horner("cosine", cosine, single), bit_one=f"splat (i{width} 1)",
-        to_sign=f"splat (i{width} {width - 2})", sign=f"splat (i{width} {-(1 << (width - 1))})",
-    )  # fmt: skip
-
-
-def _reduction(
-    parts: Sequence[float], single: bool, names: Sequence[str] = ("%x", "%r.high", "%r.middle", "%r")
-) -> str:
-    """r = ((x - turns high) - turns middle) - turns low."""
-    lines = []
-    for before, after, part in zip(names, names[1:], parts, strict=False):
-        lines += [
-            f"  {after}.part = fmul contract $VECTOR %away, {splat(part, single)}",
-            f"  {after} = fadd contract $VECTOR {before}, {after}.part",
-        ]
-    return "\n".join(lines)
-
-
-def _horner(name: str, coefficients: Sequence[float], single: bool) -> str:
-    """The polynomial in z with the given coefficients, lowest first."""
-    lines, value = [], splat(coefficients[-1], single)
-    for k in range(len(coefficients) - 2, -1, -1):
-        result = f"%{name}" if k == 0 else f"%{name}.{k}"
-        lines += [
-            f"  %{name}.{k}.part = fmul contract $VECTOR {value}, %z",
-            f"  {result} = fadd contract $VECTOR %{name}.{k}.part, {splat(coefficients[k], single)}",
-        ]
-        value = result
-    return "\n".join(lines)
+    f = module.function("turn", f"{PTR} noalias in", flags=CONTRACT, aligned_stack=True)
+    with f.loop(0, len(angles), carried=[constant(0, f.condition)]) as loop:
+        x, sin_at, cos_at = pair_at(f, loop.k)
+        sin, cos, large = _reduced_sincos(f, x)
+        loop.values = [f.either(loop.values[0], large)]
+        f.store(sin, sin_at)
+        f.store(cos, cos_at)
+    with f.when(f.any(loop.values[0])):
+        f.call(far, *f.arguments)
+    f.ret()
+    return f
 
 
 # natural logarithm of 2 in two parts (fdlibm's, Cephes'): products with whole numbers of the exponents' size are exact
 LN_2, SINGLE_LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10), (0.693359375, -2.12194440e-4)
-EXPONENTIAL = """
-; 2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be below -1022
-define internal $VECTOR @exponential($VECTOR %all) noinline nounwind alignstack(64) {{
-  %below = call $VECTOR @llvm.minnum.$SUFFIX($VECTOR %all, $VECTOR {most})
-  %x = call $VECTOR @llvm.maxnum.$SUFFIX($VECTOR %below, $VECTOR {least})
-  %scaled = fmul contract $VECTOR %x, {log2_e}
-  %shifted = fadd contract $VECTOR %scaled, {round}  ; its last bits are n
-  %n = fsub $VECTOR %shifted, {round}
-  %away = fneg $VECTOR %n
-{reduction}
-  %z = fadd $VECTOR %r, zeroinitializer
-{series}
-  %bits = bitcast $VECTOR %shifted to $BITS
-  %high = shl $BITS %bits, {spare}
-  %whole = ashr $BITS %high, {spare}
-  %one = ashr $BITS %whole, {single_bit}
-  %other = sub $BITS %whole, %one
-  %one.biased = add $BITS %one, {bias}
-  %other.biased = add $BITS %other, {bias}
-  %one.bits = shl $BITS %one.biased, {mantissa}
-  %other.bits = shl $BITS %other.biased, {mantissa}
-  %one.factor = bitcast $BITS %one.bits to $VECTOR
-  %other.factor = bitcast $BITS %other.bits to $VECTOR
-  %part = fmul $VECTOR %series, %one.factor
-  %result = fmul $VECTOR %part, %other.factor
-  ret $VECTOR %result
-}}
-"""
 
 
-def exponential(single: bool) -> str:
-    """Return the text of the exponential function on lanes: within two units of the last place, 0 or infinity beyond
-    the numbers' range."""
-    width, mantissa, bias, spare = (32, 23, 127, 10) if single else (64, 52, 1023, 13)
-    text = EXPONENTIAL.format(
-        most=splat(89.0 if single else 710.0, single), least=splat(-104.0 if single else -746.0, single),
-        log2_e=splat(math.log2(math.e), single), round=splat(SINGLE_ROUND if single else double.ROUND, single),
-        reduction=_reduction(SINGLE_LN_2 if single else LN_2, single, ("%x", "%r.high", "%r")),
-        series=_horner("series", [1 / math.factorial(k) for k in range(8 if single else 14)], single),
-        spare=f"splat (i{width} {spare})", single_bit=f"splat (i{width} 1)", bias=f"splat (i{width} {bias})",
-        mantissa=f"splat (i{width} {mantissa})",
-    )  # fmt: skip
-    return _typed(text, single)
+def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
+    """Write a function name(x) of a module: the exponential function within two units of the last place, 0 or infinity
+    beyond the numbers' range.
+
+    2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be below
+    -1022.
+    """
+    single = lanes.single
+    mantissa, bias, spare, most, least = (23, 127, 10, 89.0, -104.0) if single else (52, 1023, 13, 710.0, -746.0)
+    known, ln_2 = (SINGLE, SINGLE_LN_2) if single else (DOUBLE, LN_2)
+    f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, flags=CONTRACT, aligned_stack=True)
+    x = f.intrinsic("maxnum", f.intrinsic("minnum", *f.arguments, most, flags=""), least, flags="")
+    shifted = f.fadd(f.fmul(x, math.log2(math.e)), known.round)  # its last bits are n
+    r = _minus(f, x, f.fsub(shifted, known.round, ""), ln_2)
+    series = _polynomial(f, [1 / math.factorial(k) for k in range(8 if single else 14)], r)
+    n = f.ashr(f.shl(f.cast("bitcast", shifted, lanes.whole), spare), spare)
+    half = f.ashr(n, 1)
+    for part in (half, f.sub(n, half)):
+        power = f.shl(f.add(part, bias), mantissa)
+        series = f.fmul(series, f.cast("bitcast", power, f.vector), "")
+    f.ret(series)
 
 
-HELPERS = {"@sine_and_cosine": sincos, "@exponential": exponential, "@arctangent": arctangent_text}
+HELPERS: dict[str, Callable[[Module, str, Lanes], None]] = {
+    "sine_and_cosine": write_sine_and_cosine, "exponential": write_exponential, "arctangent": write_arctangent,
+}  # fmt: skip
 
 
-def helpers(text: str, single: bool) -> list[str]:
-    """Return the texts of the functions that a text calls."""
-    return [text_of(single) for name, text_of in HELPERS.items() if f"{name}(" in text]
+def write_helpers(module: Module) -> None:
+    """Write the functions on lanes that a module's functions call (`Function.helper`)."""
+    for name, lanes in module.helpers:
+        HELPERS[name](module, f"{name}.{lanes.suffix}", lanes)

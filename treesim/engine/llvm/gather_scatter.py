@@ -11,159 +11,137 @@ compute the same results, and write them to the same place.
 
 from __future__ import annotations
 
-FUNCTION = """
-define internal void @{name}(ptr noalias %array, i64 %size, i64 %element, i64 %stride, i64 %group, i64 %last,
-                             ptr noalias %lanes{list}) noinline nounwind {{
-entry:
-  %final = sub i64 %last, 1
-{rows}
-  %room = sub i64 %size, {count}
-  %wide = icmp sge i64 %room, 0
-  %by.rows = icmp eq i64 %element, 1
-  %blocks = and i1 %wide, %by.rows
-{first}
-not.shared:
-  br i1 %blocks, label %block, label %other
-block:
-  %k = phi i64 [ 0, %not.shared ], [ %k.next, %block ]
-  %k.fits = icmp slt i64 %k, %room
-  %at = select i1 %k.fits, i64 %k, i64 %room
-{loads}
-{transposition}
-{stores}
-  %k.next = add i64 %k, {count}
-  %k.more = icmp slt i64 %k.next, %size
-  br i1 %k.more, label %block, label %end
-other:
-  %full = icmp slt i64 %wanted.{top}, %last
-  %by.columns = icmp eq i64 %stride, 1
-  %vectors = and i1 %full, %by.columns
-  br i1 %vectors, label %vector, label %number
-vector:
-  %c = phi i64 [ 0, %other ], [ %c.next, %vector ]
-  %c.start = mul i64 %c, %element
-  %column = getelementptr $NUMBER, ptr %row.0, i64 %c.start
-{c_place}
-  %c.lanes = getelementptr $VECTOR, ptr %lanes, i64 %c.place
-  %c.ahead = getelementptr $VECTOR, ptr %column, i64 1
-  call void @llvm.prefetch.p0(ptr %c.ahead, i32 {writes}, i32 3, i32 1)
-{move}
-  %c.next = add i64 %c, 1
-  %c.more = icmp slt i64 %c.next, %size
-  br i1 %c.more, label %vector, label %end
-number:
-  %n = phi i64 [ 0, %other ], [ %n.next, %number ]
-  %n.start = mul i64 %n, %element
-{n_place}
-  %n.lanes = mul i64 %n.place, {count}
-{copies}
-  %n.next = add i64 %n, 1
-  %n.more = icmp slt i64 %n.next, %size
-  br i1 %n.more, label %number, label %end
-end:
-  ret void
-}}
-"""
-ROW = """  %wanted.{l} = add i64 %group, {l}
-  %inside.{l} = icmp slt i64 %wanted.{l}, %final
-  %state.{l} = select i1 %inside.{l}, i64 %wanted.{l}, i64 %final
-  %start.{l} = mul i64 %state.{l}, %stride
-  %row.{l} = getelementptr $NUMBER, ptr %array, i64 %start.{l}"""
-ROW_BLOCK = "  %from.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %at"
-LANE_BLOCK = """  %number.{l} = add i64 %at, {l}
-{place}
-  %to.{l} = getelementptr $VECTOR, ptr %lanes, i64 %place.{l}"""
-COPY_PLACES = """  %one.{l} = getelementptr $NUMBER, ptr %row.{l}, i64 %n.start
-  %spot.{l} = add i64 %n.lanes, {l}
-  %lane.{l} = getelementptr $NUMBER, ptr %lanes, i64 %spot.{l}"""
-# rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told, but not of
-# more lines than a core can wait for
-AHEAD = """  %ahead.{l} = getelementptr $VECTOR, ptr %from.{l}, i64 2
-  call void @llvm.prefetch.p0(ptr %ahead.{l}, i32 1, i32 3, i32 1)"""
-# where the lanes of a number lie: in order, or as the list says
-IN_ORDER = "  %{place} = add i64 %{number}, 0"
-LISTED = """  %{place}.at = getelementptr i32, ptr %list, i64 %{number}
-  %{place}.entry = load i32, ptr %{place}.at
-  %{place} = zext i32 %{place}.entry to i64"""
-# what only gathering knows: numbers that all states share
-SPREAD = """  %shared = icmp eq i64 %stride, 0
-  br i1 %shared, label %spread, label %not.shared
-spread:
-  %s = phi i64 [ 0, %entry ], [ %s.next, %spread ]
-  %s.start = mul i64 %s, %element
-  %s.from = getelementptr $NUMBER, ptr %array, i64 %s.start
-  %s.one = load $NUMBER, ptr %s.from
-  %s.single = insertelement $VECTOR undef, $NUMBER %s.one, i32 0
-  %s.all = shufflevector $VECTOR %s.single, $VECTOR undef, <{count} x i32> zeroinitializer
-  %s.to = getelementptr $VECTOR, ptr %lanes, i64 %s
-  store $VECTOR %s.all, ptr %s.to, align $BYTES
-  %s.next = add i64 %s, 1
-  %s.more = icmp slt i64 %s.next, %size
-  br i1 %s.more, label %spread, label %end"""
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .builder import Function, Module
+from .values import I32, I64, PTR, Value
+
+PARAMETERS = (
+    f"{PTR} noalias array, {I64} size, {I64} element, {I64} stride, {I64} group, {I64} last, {PTR} noalias lanes"
+)
 
 
-def gather_and_scatter(count: int) -> str:
-    """Return the text of @gather, arrays to lanes, @scatter, back, and @scatter_listed, back from where a list says.
+class Moves(NamedTuple):
+    """Functions that move one array: to lanes, back from them, and back from where a list says.
 
-    count: numbers of a vector.
+    They take the array's address, numbers of a state, both strides, the first state of the group, the end of all
+    states, the lanes' memory, and the list.
     """
-    declaration = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
-    moves = [_function(name, count) for name in ("gather", "scatter", "scatter_listed")]
-    return "".join([declaration, *moves])
+
+    gather: Function
+    scatter: Function
+    scatter_listed: Function
 
 
-def _function(name: str, count: int) -> str:
-    """One direction: vectors from %source to %target, single numbers from %one to %other."""
-    gathers = name == "gather"
-    source, target, one, other = ("from", "to", "one", "lane") if gathers else ("to", "from", "lane", "one")
-    read, written = ("$UNIT", "$BYTES") if gathers else ("$BYTES", "$UNIT")  # alignments
-    listed = name == "scatter_listed"
-    place = LISTED if listed else IN_ORDER
-    places = [
-        ROW_BLOCK.format(l=lane)
-        + "\n"
-        + LANE_BLOCK.format(l=lane, place=place.format(place=f"place.{lane}", number=f"number.{lane}"))
-        for lane in range(count)
-    ]
-    loads = [f"  %v0.{lane} = load $VECTOR, ptr %{source}.{lane}, align {read}" for lane in range(count)]
-    transposition, last = _transposition(count)
-    stores = [f"  store $VECTOR {last}.{lane}, ptr %{target}.{lane}, align {written}" for lane in range(count)]
-    copies = [
-        COPY_PLACES.format(l=lane)
-        + f"\n  %x.{lane} = load $NUMBER, ptr %{one}.{lane}\n  store $NUMBER %x.{lane}, ptr %{other}.{lane}"
-        for lane in range(count)
-    ]
-    begin, end = ("%column", "%c.lanes") if gathers else ("%c.lanes", "%column")
-    if not gathers:
-        places += [AHEAD.format(l=lane) for lane in range(count)]
-    move = f"  %c.x = load $VECTOR, ptr {begin}, align {read}\n  store $VECTOR %c.x, ptr {end}, align {written}"
-    return FUNCTION.format(
-        name=name, count=count, writes=int(not gathers), top=count - 1,
-        rows="\n".join(ROW.format(l=lane) for lane in range(count)),
-        first=SPREAD.format(count=count) if gathers else "  br label %not.shared",
-        loads="\n".join(places + loads), transposition=transposition, stores="\n".join(stores), move=move,
-        copies="\n".join(copies), list=", ptr noalias %list" if listed else "",
-        c_place=place.format(place="c.place", number="c"), n_place=place.format(place="n.place", number="n"),
-    )  # fmt: skip
+def gather_and_scatter(module: Module) -> Moves:
+    """Return the functions that move arrays, for the module's lanes."""
+    gather = module.function("gather", PARAMETERS)
+    scatter = module.function("scatter", PARAMETERS)
+    listed = module.function("scatter_listed", f"{PARAMETERS}, {PTR} noalias list")
+    for f in (gather, scatter, listed):
+        _Mover(f, gathers=f is gather).write()
+    return Moves(gather, scatter, listed)
 
 
-def _transposition(count: int) -> tuple[str, str]:
-    """Butterflies: in step d, vectors i and i + d exchange the parts in which their positions differ in bit d."""
-    lines, before, step = [], "%v0", 0
-    d = 1
-    while d < count:
-        step += 1
-        after = f"%v{step}"
-        for i in range(count):
-            low, high = i & ~d, i | d
-            places = range(count)
-            if i == low:
-                mask = [p if not p & d else count + p - d for p in places]
-            else:
-                mask = [p + d if not p & d else count + p for p in places]
-            text = ", ".join(f"i32 {p}" for p in mask)
-            pair = f"$VECTOR {before}.{low}, $VECTOR {before}.{high}"
-            lines.append(f"  {after}.{i} = shufflevector {pair}, <{count} x i32> <{text}>")
-        before = after
+class _Mover:
+    """Writes one function."""
+
+    def __init__(self, f: Function, gathers: bool) -> None:
+        self.f, self.gathers, self.width = f, gathers, f.lanes.width
+        self.array, self.size, self.element, self.stride, group, self.last, self.lanes, *self.list = f.arguments
+        final = f.sub(self.last, 1)
+        self.rows = []
+        for lane in range(self.width):
+            wanted = f.add(group, lane)
+            state = f.select(f.icmp("slt", wanted, final), wanted, final)
+            self.rows.append(f.at(self.array, f.mul(state, self.stride), f.number))
+        self.full = f.icmp("slt", wanted, self.last)
+
+    def write(self) -> None:
+        """Write the function: the fastest way that the strides allow."""
+        f, room = self.f, self.f.sub(self.size, self.width)
+        by_rows = f.both(f.icmp("sge", room, 0), f.icmp("eq", self.element, 1))
+        if self.gathers:
+            with f.when(f.icmp("eq", self.stride, 0)):
+                self._spread()
+        with f.when(by_rows):
+            self._blocks(room)
+        with f.when(f.both(self.full, f.icmp("eq", self.stride, 1))):
+            self._columns()
+        self._numbers()
+
+    def _spread(self) -> None:
+        """Numbers that all states share: to all lanes."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            number = f.load_at(self.array, f.mul(loop.k, self.element), f.number)
+            f.store_at(f.broadcast(number), self.lanes, loop.k)
+        f.ret()
+
+    def _blocks(self, room: Value) -> None:
+        """Neighbouring numbers of each state: transposed, block after block."""
+        f = self.f
+        with f.loop(0, self.size, self.width, begins=True) as loop:
+            start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
+            theirs, ours = [], []
+            for lane, row in enumerate(self.rows):
+                theirs.append(f.at(row, start, f.number))
+                ours.append(f.at(self.lanes, self._place(f.add(start, lane))))
+            if not self.gathers:
+                self._ask_ahead(theirs)
+            sources, targets = (theirs, ours) if self.gathers else (ours, theirs)
+            vectors = [self._load(source) for source in sources]
+            for x, target in zip(_transposed(f, vectors), targets, strict=True):
+                self._store(x, target)
+        f.ret()
+
+    def _ask_ahead(self, rows: Sequence[Value]) -> None:
+        """Rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told,
+        but not of more lines than a core can wait for."""
+        for row in rows:
+            self.f.prefetch(self.f.at(row, 2), writes=True)
+
+    def _columns(self) -> None:
+        """Neighbouring states of each number: as they are."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            column = f.at(self.rows[0], f.mul(loop.k, self.element), f.number)
+            ours = f.at(self.lanes, self._place(loop.k))
+            f.prefetch(f.at(column, 1), writes=not self.gathers)
+            source, target = (column, ours) if self.gathers else (ours, column)
+            self._store(self._load(source), target)
+        f.ret()
+
+    def _numbers(self) -> None:
+        """One by one."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            start = f.mul(loop.k, self.element)
+            first = f.mul(self._place(loop.k), self.width)
+            for lane, row in enumerate(self.rows):
+                theirs, ours = f.at(row, start, f.number), f.at(self.lanes, f.add(first, lane), f.number)
+                source, target = (theirs, ours) if self.gathers else (ours, theirs)
+                f.store(f.load(source, f.number), target)
+        f.ret()
+
+    def _place(self, number: Value) -> Value:
+        """Where the lanes of a number lie: in order, or as the list says."""
+        return self.f.cast("zext", self.f.load_at(self.list[0], number, I32), I64) if self.list else number
+
+    def _load(self, source: Value) -> Value:
+        return self.f.load(source, align=self.f.lanes.unit if self.gathers else None)
+
+    def _store(self, x: Value, target: Value) -> None:
+        self.f.store(x, target, align=None if self.gathers else self.f.lanes.unit)
+
+
+def _transposed(f: Function, vectors: Sequence[Value]) -> Sequence[Value]:
+    """Butterflies: in each step, vectors i and i + d exchange the parts in which their positions differ in bit d."""
+    places, d = range(len(vectors)), 1
+    while d < len(vectors):
+        low = [p if not p & d else len(vectors) + p - d for p in places]
+        high = [p + d if not p & d else len(vectors) + p for p in places]
+        vectors = [f.shuffle(vectors[i & ~d], vectors[i | d], high if i & d else low) for i in places]
         d *= 2
-    return "\n".join(lines), before
+    return vectors

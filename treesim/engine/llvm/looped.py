@@ -8,7 +8,7 @@ second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,125 +34,49 @@ from ..primitives import (
     SIN,
     TABLE,
 )
-from .lanes import Lanes, sine_and_cosine_lines, splat
+from .batch_loop import BatchLoop, Group
+from .builder import FAST, Function, Module
+from .lanes import Lanes
 from .prefetch import Prefetches
-from .straight_line import (
-    Code,
-    distinct,
-    results_placed,
-    results_prefetched,
-    wrapped,
-)
+from .straight_line import Code, code_of, distinct, results_placed, results_prefetched
+from .values import I8, I32, I64, PTR, Value, constant
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
 MOST_BYTES = 2**31  # what offsets of 32 bits reach
 
-PROGRAM = """
-%request = type {{ i32, i32, i32 }}
-@records = internal constant [{size} x i8] {records}, align 64
-@steps = internal constant [{count} x ptr] [{steps}]
-@requests = internal constant [{requests} x %request] [{listed}]
-
-define internal void @program(ptr %memory) noinline nounwind {{
-entry:
-  %table = getelementptr $VECTOR, ptr %memory, i64 {table}
-  %end = getelementptr i8, ptr @records, i64 {size}
-  %some = icmp ne i64 {size}, 0
-  br i1 %some, label %block, label %done
-block:
-  %record = phi ptr [ @records, %entry ], [ %next, %block ]
-  %request = phi ptr [ @requests, %entry ], [ %request.next, %block ]
-{asked}
-  %request.next = getelementptr %request, ptr %request, i64 {each}
-  %number = load i32, ptr %record, align 8
-  %length.at = getelementptr i8, ptr %record, i64 4
-  %length = load i32, ptr %length.at, align 4
-  %index = zext i32 %number to i64
-  %step.at = getelementptr ptr, ptr @steps, i64 %index
-  %step = load ptr, ptr %step.at
-  call void %step(ptr %memory, ptr %memory, ptr %record)
-  %bytes = zext i32 %length to i64
-  %next = getelementptr i8, ptr %record, i64 %bytes
-  %more = icmp ne ptr %next, %end
-  br i1 %more, label %block, label %done
-done:
-  ret void
-}}
-"""
-# what a block asks for: places in the table of a line's start and of the step along, and how many steps
-REQUEST = """  %asked.{k} = getelementptr %request, ptr %request, i64 {k}
-  %parts.{k} = load %request, ptr %asked.{k}
-  %from.place.{k} = extractvalue %request %parts.{k}, 0
-  %from.at.{k} = getelementptr ptr, ptr %table, i32 %from.place.{k}
-  %from.{k} = load ptr, ptr %from.at.{k}
-  %stride.place.{k} = extractvalue %request %parts.{k}, 1
-  %stride.at.{k} = getelementptr i64, ptr %table, i32 %stride.place.{k}
-  %stride.{k} = load i64, ptr %stride.at.{k}
-  %along.{k} = extractvalue %request %parts.{k}, 2
-  %along.wide.{k} = zext i32 %along.{k} to i64
-  %offset.{k} = mul i64 %stride.{k}, %along.wide.{k}
-  %line.{k} = getelementptr i8, ptr %from.{k}, i64 %offset.{k}
-  call void @llvm.prefetch.p0(ptr %line.{k}, i32 1, i32 3, i32 1)"""
-# results that no block writes: to each of `count` places, what the loop's middle makes of its number in the list
-LIST = """
-@{name}.list = internal constant [{size} x i8] {data}, align 64
-
-define internal void @{name}(ptr %memory) noinline nounwind {{
-entry:
-  %some = icmp ne i64 {count}, 0
-  br i1 %some, label %one, label %done
-one:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %one ]
-  %to.entry = getelementptr i32, ptr @{name}.list, i64 %k
-  %to.offset = load i32, ptr %to.entry, align 4
-  %to.wide = zext i32 %to.offset to i64
-  %to = getelementptr i8, ptr %memory, i64 %to.wide
-  %sources = getelementptr i8, ptr @{name}.list, i64 {sources}
-{middle}
-  store $VECTOR %value, ptr %to, align $BYTES
-  %k.next = add i64 %k, 1
-  %more = icmp slt i64 %k.next, {count}
-  br i1 %more, label %one, label %done
-done:
-  ret void
-}}
-"""
-COPIED = """  %from.entry = getelementptr i32, ptr %sources, i64 %k
-  %from.offset = load i32, ptr %from.entry, align 4
-  %from.wide = zext i32 %from.offset to i64
-  %from = getelementptr i8, ptr %memory, i64 %from.wide
-  %value = load $VECTOR, ptr %from, align $BYTES"""
-FILLED = """  %from = getelementptr $NUMBER, ptr %sources, i64 %k
-  %number = load $NUMBER, ptr %from
-  %single = insertelement $VECTOR undef, $NUMBER %number, i32 0
-  %value = shufflevector $VECTOR %single, $VECTOR undef, <$LANES x i32> zeroinitializer"""
-
 
 def looped(
+    module: Module,
     traced: Trace,
     blocks: Blocks,
     sizes: Sequence[int],
     results: Sequence[int],
-    lanes: Lanes,
     carried: int = 0,
     invariant: int = 0,
     quaternions: Sequence[int] = (),
 ) -> Code:
-    """Return the IR of the function `share` of straight_line, for a trace on a TableGraph and its blocks.
+    """Return an empty module's code: the function `share` of straight_line, for a trace on a TableGraph and its blocks.
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
+    lanes = module.lanes
     traced, order = distinct(traced, carried)
-    asked = Prefetches(results_prefetched(sizes, results), lanes.width, lanes.bytes // lanes.width)
+    asked = Prefetches(results_prefetched(sizes, results), lanes)
     memory = Memory(traced, blocks, asked.vectors)
     if (memory.slots + traced.inputs + len(traced.results)) * lanes.bytes >= MOST_BYTES:
         raise UnsupportedError("the kernel's values take more than 2 GB")
-    texts = [_Step(k, template, blocks.nodes.values, lanes).text() for k, template in enumerate(blocks.templates)]
-    texts += [_program(blocks, memory, lanes, asked), *_lists(traced, blocks.nodes, memory, lanes)]
-    calls = [f"  %table = getelementptr $VECTOR, ptr %in, i64 {memory.table}\n{asked.table_lines()}"]
-    calls += [f"  call void @{name}(ptr %in)" for name in ("program", "copy", "fill")]
-    placed = results_placed(results, order, lanes.width)
-    return wrapped(texts, calls, memory.slots, sizes, placed, lanes, carried, invariant, quaternions)
+    steps = [_Step(module, k, template, blocks.nodes.values) for k, template in enumerate(blocks.templates)]
+    parts = [_program(module, blocks, memory, asked, [step.write() for step in steps])]
+    parts += _lists(module, traced, blocks.nodes, memory)
+
+    def work(group: Group) -> None:
+        f = group.code
+        asked.fill_table(f, f.at(group.inputs, memory.table), group.tables, group.read, group.written)
+        for part in parts:
+            f.call(part, group.inputs)
+
+    placed = results_placed(module, results, order)
+    return code_of(BatchLoop(module, work, memory.slots, sizes, placed, carried, invariant), quaternions)
 
 
 # ---- memory
@@ -223,9 +147,9 @@ def _record(template: BlockTemplate, unit: int) -> _Record:
     return _Record(entries, -(-(entries + unit * (len(template.externals) - taken)) // 8) * 8)
 
 
-def _program(blocks: Blocks, memory: Memory, lanes: Lanes, asked: Prefetches) -> str:
+def _program(module: Module, blocks: Blocks, memory: Memory, asked: Prefetches, steps: Sequence[Function]) -> Function:
     """The loop over all records."""
-    layouts = [_record(template, lanes.bytes // lanes.width) for template in blocks.templates]
+    layouts = [_record(template, module.lanes.unit) for template in blocks.templates]
     sizes = np.zeros(len(blocks.starts) - 1, dtype=np.int64)
     for template, layout in zip(blocks.templates, layouts, strict=True):
         sizes[template.blocks] = layout.size
@@ -234,22 +158,35 @@ def _program(blocks: Blocks, memory: Memory, lanes: Lanes, asked: Prefetches) ->
         raise UnsupportedError("the kernel's program takes more than 2 GB")
     records = np.zeros(starts[-1], dtype=np.uint8)
     for k, (template, layout) in enumerate(zip(blocks.templates, layouts, strict=True)):
-        content = _contents(blocks, memory, lanes, k, layout)
+        content = _contents(blocks, memory, module.lanes, k, layout)
         records[starts[template.blocks][:, None] + np.arange(layout.size)] = content
     parts = max(1, len(sizes))
-    places = asked.places(len(blocks.order), parts)
-    each = len(places) // parts
-    return PROGRAM.format(
-        requests=len(places),
-        listed=", ".join(f"%request {{ i32 {a}, i32 {b}, i32 {c} }}" for a, b, c in places),
-        asked="\n".join(REQUEST.format(k=k) for k in range(each)),
-        each=each,
-        table=memory.table,
-        size=len(records),
-        records=_literal(records.tobytes()),
-        count=len(layouts),
-        steps=", ".join(f"ptr @step{k}" for k in range(len(layouts))),
-    )
+    requests = np.array(asked.places(len(blocks.order), parts)).reshape(parts, -1)
+    return _program_loop(module, memory.table, records, len(sizes), requests, steps)
+
+
+def _program_loop(
+    module: Module, table: int, records: np.ndarray, count: int, requests: np.ndarray, steps: Sequence[Function]
+) -> Function:
+    """What each of `count` records tells; requests: numbers of the table of what is asked for, in rows for each."""
+    first = module.array("records", records, I8, align=64)
+    functions = module.addresses("steps", steps)
+    asked = module.array("requests", requests, I32)
+    f = module.function("program", f"{PTR} memory")
+    [memory] = f.arguments
+    starts = f.at(memory, table)
+    with f.loop(0, count, carried=[first, asked]) as loop:
+        record, request = loop.values
+        for k in range(0, requests.shape[1], 3):
+            start, stride, along = (f.load_at(request, k + j, I32) for j in range(3))
+            offset = f.mul(f.load_at(starts, stride, I64), f.cast("zext", along, I64))
+            f.prefetch(f.at(f.load_at(starts, start, PTR), offset, I8), writes=True)
+        number, length = f.load(record, I32), f.load_at(record, 1, I32)
+        step = f.load_at(functions, f.cast("zext", number, I64), PTR)
+        f.call_at(step, memory, memory, record)
+        loop.values = [f.at(record, f.cast("zext", length, I64), I8), f.at(request, requests.shape[1], I32)]
+    f.ret()
+    return f
 
 
 def _contents(blocks: Blocks, memory: Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
@@ -275,32 +212,34 @@ def _bytes(rows: np.ndarray) -> np.ndarray:
     return np.frombuffer(np.ascontiguousarray(rows).tobytes(), dtype=np.uint8).reshape(len(rows), -1)
 
 
-def _literal(data: bytes) -> str:
-    """LLVM's text of an array of bytes."""
-    return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"
-
-
-def _lists(traced: Trace, nodes: Nodes, memory: Memory, lanes: Lanes) -> list[str]:
+def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[Function]:
     """What copies results that are inputs, or stand in several places, and fills in those that are known."""
+    lanes = module.lanes
     results = np.array(traced.results, dtype=np.int64)
     places = memory.out + np.arange(len(results))
     known = np.isin(nodes.operation[results], KNOWN)
     copied = ~known & (memory.of_node[results] != places)
     numbers = nodes.values[nodes.first[results[known]]]
-    values = numbers.astype(np.float32 if lanes.single else np.float64)
-    sources = (memory.of_node[results[copied]] * lanes.bytes).astype(np.int32)
-    return [
-        _list("copy", places[copied] * lanes.bytes, sources, COPIED),
-        _list("fill", places[known] * lanes.bytes, values, FILLED),
-    ]
+    sources = module.array("copy_from", memory.of_node[results[copied]] * lanes.bytes, I32)
+    values = module.array("fill_from", numbers, lanes.number)
 
+    def at_offset(f: Function, offsets: Value, k: Value) -> Value:
+        return f.at(f.arguments[0], f.cast("zext", f.load_at(offsets, k, I32), I64), I8)
 
-def _list(name: str, targets: np.ndarray, sources: np.ndarray, middle: str) -> str:
-    start = -(-4 * len(targets) // 8) * 8
-    data = targets.astype(np.int32).tobytes().ljust(start, b"\0") + sources.tobytes()
-    return LIST.format(
-        name=name, size=len(data), data=_literal(data), count=len(targets), sources=start, middle=middle
-    )  # fmt: skip
+    def write(name: str, targets: np.ndarray, value: Callable[[Function, Value], Value]) -> Function:
+        offsets = module.array(f"{name}_to", targets * lanes.bytes, I32)
+        f = module.function(name, f"{PTR} memory")
+        with f.loop(0, len(targets)) as loop:
+            f.store(value(f, loop.k), at_offset(f, offsets, loop.k))
+        f.ret()
+        return f
+
+    functions = []
+    if copied.any():
+        functions.append(write("copy", places[copied], lambda f, k: f.load(at_offset(f, sources, k))))
+    if known.any():
+        functions.append(write("fill", places[known], lambda f, k: f.broadcast(f.load_at(values, k, f.number))))
+    return functions
 
 
 # ---- functions of templates
@@ -309,77 +248,50 @@ def _list(name: str, targets: np.ndarray, sources: np.ndarray, middle: str) -> s
 class _Step:
     """Writes the function of one template."""
 
-    def __init__(self, number: int, template: BlockTemplate, literals: np.ndarray, lanes: Lanes) -> None:
-        self.number, self.template, self.literals, self.lanes = number, template, literals, lanes
-        self.lines: list[str] = []
-        self.names: dict[int, str] = {}  # of operands by code
-        layout = _record(template, lanes.bytes // lanes.width)
+    def __init__(self, module: Module, number: int, template: BlockTemplate, literals: np.ndarray) -> None:
+        self.template, self.literals = template, literals
+        # no block writes to a slot that it reads
+        parameters = f"{PTR} noalias from, {PTR} noalias to, {PTR} noalias record"
+        self.f = module.function(f"step{number}", parameters, flags=FAST, aligned_stack=True)
+        self.values: dict[int, Value] = {}  # of operands by code
+        self.sines: dict[int, tuple[Value, Value]] = {}  # and cosines, by code of the angle
+        unit = module.lanes.unit
+        layout = _record(template, unit)
         taken = np.cumsum(template.externals == SLOT)
         entry = np.cumsum(template.externals == ENTRY)
-        unit = lanes.bytes // lanes.width
         slots = HEAD + 4 * (taken - 1)
         self.at = np.where(template.externals == SLOT, slots, layout.entries + unit * (entry - 1)).tolist()
         self.stores = HEAD + 4 * int(taken[-1] if len(taken) else 0)
 
-    def text(self) -> str:
-        """Return the function's text."""
+    def write(self) -> Function:
+        """Write the function."""
         for k, row in enumerate(self.template.operations.tolist()):
-            self._operation(k, row[0], row[1:])
+            self.values[4 * k + LOCAL] = self._operation(row[0], row[1:])
         for k, local in enumerate(self.template.stored.tolist()):
-            self._offset(f"%s{k}", self.stores + 4 * k)
-            self.lines += [
-                f"  %s{k}.at = getelementptr i8, ptr %to, i64 %s{k}.wide",
-                f"  store $VECTOR {self.names[4 * local + LOCAL]}, ptr %s{k}.at, align $BYTES",
-            ]
-        body = "\n".join(self.lines)
-        # no block writes to a slot that it reads
-        arguments = "ptr noalias %from, ptr noalias %to, ptr noalias %record"
-        return (
-            f"define internal void @step{self.number}({arguments}) noinline nounwind alignstack(64) {{\n"
-            f"{body}\n  ret void\n}}"
-        )
+            self.f.store(self.values[4 * local + LOCAL], self._slot(self.f.arguments[1], self.stores + 4 * k))
+        self.f.ret()
+        return self.f
 
-    def _operation(self, k: int, operation: int, codes: list[int]) -> None:
-        code = 4 * k + LOCAL
-        if operation in (SIN, COS):
-            pair = f"%sincos{codes[0]}"
-            if pair not in self.names.values():
-                self.names[-codes[0] - 2] = pair
-                self.lines += sine_and_cosine_lines(pair, self._value(codes[0]))
-            self.names[code] = f"{pair}.{int(operation == COS)}"
-            return
-        values = [self._value(c) for c in codes[: ARITY[operation]]]
-        self.names[code] = f"%n{k}"
-        self.lines += PRIMITIVES[operation].llvm(f"%n{k}", values)
+    def _operation(self, operation: int, codes: list[int]) -> Value:
+        if operation not in (SIN, COS):
+            return PRIMITIVES[operation].llvm(self.f, *[self._value(c) for c in codes[: ARITY[operation]]])
+        if codes[0] not in self.sines:  # both at once, whichever is asked for first
+            self.sines[codes[0]] = self.f.helper_pair("sine_and_cosine", self._value(codes[0]))
+        return self.sines[codes[0]][operation == COS]
 
-    def _value(self, code: int) -> str:
-        if code not in self.names:
+    def _value(self, code: int) -> Value:
+        if code not in self.values:
             kind, which = operand(code)
             if kind == LITERAL:
-                self.names[code] = splat(float(self.literals[which]), self.lanes.single)
+                self.values[code] = constant(float(self.literals[which]), self.f.vector)
+            elif kind == SLOT:
+                self.values[code] = self.f.load(self._slot(self.f.arguments[0], self.at[which]))
             else:
-                self._load(f"%e{which}", kind, self.at[which])
-                self.names[code] = f"%e{which}"
-        return self.names[code]
+                entry = self.f.load(self.f.at(self.f.arguments[2], self.at[which], I8), self.f.number)
+                self.values[code] = self.f.broadcast(entry)
+        return self.values[code]
 
-    def _load(self, name: str, kind: int, at: int) -> None:
-        if kind == SLOT:
-            self._offset(name, at)
-            self.lines += [
-                f"  {name}.at = getelementptr i8, ptr %from, i64 {name}.wide",
-                f"  {name} = load $VECTOR, ptr {name}.at, align $BYTES",
-            ]
-        else:
-            self.lines += [
-                f"  {name}.at = getelementptr i8, ptr %record, i64 {at}",
-                f"  {name}.number = load $NUMBER, ptr {name}.at",
-                f"  {name}.single = insertelement $VECTOR undef, $NUMBER {name}.number, i32 0",
-                f"  {name} = shufflevector $VECTOR {name}.single, $VECTOR undef, <$LANES x i32> zeroinitializer",
-            ]
-
-    def _offset(self, name: str, at: int) -> None:
-        self.lines += [
-            f"  {name}.offset.at = getelementptr i8, ptr %record, i64 {at}",
-            f"  {name}.offset = load i32, ptr {name}.offset.at, align 4",
-            f"  {name}.wide = zext i32 {name}.offset to i64",
-        ]
+    def _slot(self, memory: Value, at: int) -> Value:
+        """Where in memory a value lies, by the record's offset."""
+        offset = self.f.load(self.f.at(self.f.arguments[2], at, I8), I32)
+        return self.f.at(memory, self.f.cast("zext", offset, I64), I8)

@@ -16,84 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..memory_techniques import NONTEMPORAL, used
+from .builder import Function, Module
 from .lanes import Lanes
-from .prefetch import LINE, array_lines
+from .prefetch import LINE, array_at
+from .values import I32, I64, PTR, VOID, Value, constant, integers
 
 LARGE = 1 << 27  # bytes of a result that are worth it: caches hold enough of smaller ones
 LEAST = 256  # numbers of a state: fewer cost less to write than to compute
-FUNCTION = """
-; the lines of array {array} that start at places low .. high - 1 of a state's numbers, if it is to be written so
-define internal void @nontemporal{array}(ptr noalias %tables, i64 %group, i64 %last, ptr noalias %lanes, i64 %low, \
-i64 %high) noinline nounwind {{
-entry:
-{table}
-  %nontemporal = icmp ne i64 %a.nontemporal, 0
-  %final = sub i64 %last, 1
-  br i1 %nontemporal, label %state, label %end
-state:
-  %lane = phi i64 [ 0, %entry ], [ %lane.next, %state.end ]
-  %wanted = add i64 %group, %lane
-  %inside = icmp slt i64 %wanted, %final
-  %index = select i1 %inside, i64 %wanted, i64 %final
-  %first = mul i64 %index, %a.state
-  %row = getelementptr $NUMBER, ptr %a.here, i64 %first
-  %own = getelementptr $NUMBER, ptr %lanes, i64 %lane
-  %from = getelementptr $NUMBER, ptr %row, i64 %low
-  %address = ptrtoint ptr %from to i64
-  %back = sub i64 0, %address
-  %missing = and i64 %back, {within}
-  %skipped = udiv i64 %missing, $UNIT
-  %start = add i64 %low, %skipped
-  br label %check
-check:
-  %place = phi i64 [ %start, %state ], [ %place.next, %line.end ]
-  %more = icmp slt i64 %place, %high
-  br i1 %more, label %line, label %state.end
-line:
-  %to = getelementptr $NUMBER, ptr %row, i64 %place
-  %whole = icmp ult i64 %place, {wholes}
-  br i1 %whole, label %past, label %part
-past:
-{sources}
-  %x = call $VECTOR @llvm.masked.gather.$SUFFIX.v$LANESp0(<$LANES x ptr> %sources, i32 $UNIT, \
-<$LANES x i1> splat (i1 true), $VECTOR undef)
-  store $VECTOR %x, ptr %to, align $BYTES, !nontemporal !0
-  br label %line.end
-part:
-{part_sources}
-  %place.short = trunc i64 %place to i32
-  %place.single = insertelement <$LANES x i32> undef, i32 %place.short, i32 0
-  %place.all = shufflevector <$LANES x i32> %place.single, <$LANES x i32> undef, <$LANES x i32> zeroinitializer
-  %places = add <$LANES x i32> %place.all, <{ramp}>
-  %there = icmp ult <$LANES x i32> %places, splat (i32 {size})
-  %part.x = call $VECTOR @llvm.masked.gather.$SUFFIX.v$LANESp0(<$LANES x ptr> %part.sources, i32 $UNIT, \
-<$LANES x i1> %there, $VECTOR undef)
-  call void @llvm.masked.store.$SUFFIX.p0($VECTOR %part.x, ptr %to, i32 $UNIT, <$LANES x i1> %there)
-  br label %line.end
-line.end:
-  %place.next = add i64 %place, $LANES
-  br label %check
-state.end:
-  %lane.next = add i64 %lane, 1
-  %lane.more = icmp slt i64 %lane.next, $LANES
-  br i1 %lane.more, label %state, label %end
-end:
-  ret void
-}}
-"""
-# where a line's numbers lie among the lanes: in order, or as the list says
-IN_ORDER = """  %{n}before = mul i64 %place, $LANES
-  %{n}begin = getelementptr $NUMBER, ptr %own, i64 %{n}before
-  %{n}sources = getelementptr $NUMBER, ptr %{n}begin, <$LANES x i32> <{steps}>"""
-LISTED = """  %{n}entries = getelementptr i32, ptr {list}, i64 %place
-  %{n}listed = load <$LANES x i32>, ptr %{n}entries, align 4
-  %{n}numbers = mul nsw <$LANES x i32> %{n}listed, splat (i32 $LANES)
-  %{n}sources = getelementptr $NUMBER, ptr %own, <$LANES x i32> %{n}numbers"""
-DECLARATIONS = """
-!0 = !{i32 1}
-declare $VECTOR @llvm.masked.gather.$SUFFIX.v$LANESp0(<$LANES x ptr>, i32, <$LANES x i1>, $VECTOR)
-declare void @llvm.masked.store.$SUFFIX.p0($VECTOR, ptr, i32, <$LANES x i1>)
-"""
 
 
 def worth_it(size: int, lanes: Lanes) -> bool:
@@ -111,40 +40,79 @@ class NontemporalResult(NamedTuple):
 
     array: int
     size: int
-    place: int | str
+    place: int | Value
     done: Sequence[int]
 
 
-def nontemporal_functions(nontemporal: Sequence[NontemporalResult], lanes: Lanes) -> list[str]:
-    """Return the text of a function stream{k} for each array; a text for `substituted`."""
-    return [DECLARATIONS, *(_function(result, lanes) for result in nontemporal)] if nontemporal else []
+class NontemporalWrite(NamedTuple):
+    """Lines of a result that are written at once, by a function of the table of arrays, the first state of the group,
+    the end of all states, and the lanes' memory from `start` on: those that begin from place low on, before high."""
+
+    function: Function
+    start: int
+    low: int
+    high: int
 
 
-def _function(result: NontemporalResult, lanes: Lanes) -> str:
-    ramp = range(lanes.width)
-    steps = ", ".join(f"i32 {lanes.width * j}" for j in ramp)
-    listed = isinstance(result.place, str)
-    whole, part = ((LISTED if listed else IN_ORDER).format(n=n, list=result.place, steps=steps) for n in ("", "part."))
-    return FUNCTION.format(
-        array=result.array, table="\n".join(array_lines("%a", result.array, "0")), within=lanes.bytes - 1,
-        size=result.size, wholes=result.size - lanes.width + 1, sources=whole, part_sources=part,
-        ramp=", ".join(f"i32 {j}" for j in ramp),
-    )  # fmt: skip
+def nontemporal_writes(module: Module, results: Sequence[NontemporalResult]) -> dict[int, list[NontemporalWrite]]:
+    """Return what is to be written behind each chunk, by functions that leave alone what is to be written as usual."""
+    behind: dict[int, list[NontemporalWrite]] = {}
+    for result in results:
+        function = _function(module, result)
+        start = 0 if isinstance(result.place, Value) else result.place
+        for chunk, low, high in schedule(result.done, module.lanes.width):
+            behind.setdefault(chunk, []).append(NontemporalWrite(function, start, low, high))
+    return behind
 
 
-def nontemporal_calls(
-    nontemporal: Sequence[NontemporalResult], chunks: int, results: str, width: int
-) -> list[list[str]]:
-    """Return, for each chunk, the lines that write what is there behind it; results: the lanes' buffer."""
-    lines: list[list[str]] = [[] for _ in range(chunks)]
-    for array, _, place, done in nontemporal:
-        first = f"%nontemporal{array}"
-        start = 0 if isinstance(place, str) else place
-        lines[0].append(f"  {first} = getelementptr $VECTOR, ptr {results}, i64 {start}")
-        for chunk, low, high in schedule(done, width):
-            places = f"ptr {first}, i64 {low}, i64 {high}"
-            lines[chunk].append(f"  call void @nontemporal{array}(ptr %tables, i64 %group, i64 %last, {places})")
-    return lines
+def _function(module: Module, result: NontemporalResult) -> Function:
+    parameters = f"{PTR} noalias tables, {I64} group, {I64} last, {PTR} noalias lanes, {I64} low, {I64} high"
+    f = module.function(f"nontemporal{result.array}", parameters)
+    tables, group, last, memory, low, high = f.arguments
+    lanes, array = f.lanes, array_at(f, tables, result.array, 0)
+    with f.when(f.icmp("ne", array.nontemporal, 0)):
+        final = f.sub(last, 1)
+        with f.loop(0, lanes.width) as lane:
+            wanted = f.add(group, lane.k)
+            state = f.select(f.icmp("slt", wanted, final), wanted, final)
+            row = f.at(array.here, f.mul(state, array.state), f.number)
+            own = f.at(memory, lane.k, f.number)
+            address = f.cast("ptrtoint", f.at(row, low, f.number), I64)
+            missing = f.both(f.sub(0, address), lanes.bytes - 1)  # bytes up to the next line
+            with f.loop(f.add(low, f.udiv(missing, lanes.unit)), high, lanes.width) as line:
+                _write_line(f, result, own, line.k, f.at(row, line.k, f.number))
+    f.ret()
+    return f
+
+
+def _write_line(f: Function, result: NontemporalResult, own: Value, place: Value, to: Value) -> None:
+    """Numbers of one lane from a place on: a whole line's at once, those that are there of one that others share."""
+    lanes, end, ramp = f.lanes, f.label(), integers(range(f.lanes.width))
+    with f.when(f.icmp("ult", place, result.size - lanes.width + 1)):
+        numbers = _collected(f, _sources(f, result, own, place), constant(1, f.condition))
+        f.store(numbers, to, nontemporal=True)
+        f.go_to(end)
+    sources = _sources(f, result, own, place)
+    places = f.add(f.broadcast(f.cast("trunc", place, I32)), ramp)
+    there = f.icmp("ult", places, result.size)
+    part = _collected(f, sources, there)
+    f.library(f"llvm.masked.store.{lanes.suffix}.p0", VOID, part, to, constant(lanes.unit, I32), there)
+    f.begin(end)
+
+
+def _sources(f: Function, result: NontemporalResult, own: Value, place: Value) -> Value:
+    """Where a line's numbers lie among the lanes: in order, or as the list says."""
+    width = f.lanes.width
+    if not isinstance(result.place, Value):
+        return f.at(f.at(own, f.mul(place, width), f.number), integers(range(0, width * width, width)), f.number)
+    listed = f.load(f.at(result.place, place, I32), integers(range(width)).type, align=4)
+    return f.at(own, f.mul(listed, width), f.number)
+
+
+def _collected(f: Function, sources: Value, there: Value) -> Value:
+    nothing = Value("undef", f.vector)
+    name = f"llvm.masked.gather.{f.lanes.suffix}.v{f.lanes.width}p0"
+    return f.library(name, f.vector, sources, constant(f.lanes.unit, I32), there, nothing)
 
 
 def schedule(done: Sequence[int], width: int) -> Iterator[tuple[int, int, int]]:

@@ -15,29 +15,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .builder import Function
+from .lanes import Lanes
+from .values import I8, I64, PTR, Operand, Value
+
 EVERY = 24  # operations for one request: more would hold up the operations' own loads
 LINE = 64  # bytes of a cache line
-CALL = "  call void @llvm.prefetch."  # how a request's line begins, wherever it is made
-# address, strides, and whether it is to be written past the caches
-TABLE_ROW = (("array", "ptr"), ("element", "i64"), ("state", "i64"), ("step", "i64"), ("nontemporal", "i64"))
-POINTERS = """{array}
-  {n}.first.number = mul i64 {group}, {n}.state
-  {n}.first.new = add i64 {n}.first.number, {new}
-  {n}.theirs = getelementptr $NUMBER, ptr {n}.here, i64 {n}.first.new
-  {n}.by.rows = icmp eq i64 {n}.element, 1
-  {n}.between = select i1 {n}.by.rows, i64 {n}.state, i64 {n}.element
-  {n}.columns = mul i64 {n}.element, {bytes}
-  {n}.onwards = select i1 {n}.by.rows, i64 {line}, i64 {n}.columns
-  {n}.ours = icmp ne i64 {past}, 0
-  {n}.first = select i1 {n}.ours, ptr %table, ptr {n}.theirs
-  {n}.apart = select i1 {n}.ours, i64 0, i64 {n}.between
-  {n}.along = select i1 {n}.ours, i64 0, i64 {n}.onwards
-  {n}.along.at = getelementptr i64, ptr %table, i64 {along}
-  store i64 {n}.along, ptr {n}.along.at"""
-POINTER = """  {n}.start.{l} = mul i64 {n}.apart, {l}
-  {n}.lane.{l} = getelementptr $NUMBER, ptr {n}.first, i64 {n}.start.{l}
-  {n}.lane.{l}.at = getelementptr ptr, ptr %table, i64 {place}
-  store ptr {n}.lane.{l}, ptr {n}.lane.{l}.at"""
+At = tuple[Value, Value]  # a step, and the first of a group of states
+WORDS = 5  # of an array in the table of arrays
+
+
+class ArrayAt(NamedTuple):
+    """An array at a step: where it begins, its strides, in numbers, from number to number and from state to state, and
+    whether it is to be written past the caches."""
+
+    here: Value
+    element: Value
+    state: Value
+    nontemporal: Value
+
+
+def array_at(f: Function, tables: Value, array: int, step: Operand) -> ArrayAt:
+    """Read an array's row of the table of arrays."""
+    kinds = (PTR, I64, I64, I64, I64)
+    words = [f.load(f.at(tables, WORDS * array + k, I64), kind) for k, kind in enumerate(kinds)]
+    start, element, state, each_step, nontemporal = words
+    return ArrayAt(f.at(start, f.mul(each_step, step), f.number), element, state, nontemporal)
 
 
 class Prefetch(NamedTuple):
@@ -49,14 +52,12 @@ class Prefetch(NamedTuple):
 
 
 class Prefetched(NamedTuple):
-    """An array that is asked for: its number, whether to write, the names of the step and the group that are wanted,
-    and whether code may stream it."""
+    """An array that is asked for: its number, numbers of a state, whether to write, and whether by nontemporal stores
+    if they are used."""
 
     number: int
     size: int
     writes: bool
-    step: str
-    group: str
     nontemporal: bool = False
 
 
@@ -67,40 +68,41 @@ class Prefetches:
     the step along.
     """
 
-    def __init__(self, asked: Sequence[Prefetched], lanes: int, unit: int) -> None:
-        """lanes: numbers of a vector. unit: bytes of a number."""
-        self._lanes, self._unit = lanes, unit
+    def __init__(self, asked: Sequence[Prefetched], lanes: Lanes) -> None:
+        self._lanes = lanes
         self._asked = sorted((a for a in asked if a.size), key=lambda a: a.size)
         self._all = [
             Prefetch(k, lane, along)
             for k, array in enumerate(self._asked)
-            for along in range(-(-array.size * unit // LINE))
-            for lane in range(lanes)
+            for along in range(-(-array.size * lanes.unit // LINE))
+            for lane in range(lanes.width)
         ]
 
     @property
     def vectors(self) -> int:
         """Vectors of memory that the table takes."""
-        return -(-len(self._asked) * (self._lanes + 1) * 8 // (self._lanes * self._unit))
+        return -(-len(self._asked) * (self._lanes.width + 1) * 8 // self._lanes.bytes)
 
-    def table_lines(self) -> str:
-        """Return the lines that fill the table at %table."""
-        return "\n".join(self._pointers(k, array) for k, array in enumerate(self._asked))
+    def fill_table(self, f: Function, table: Value, tables: Value, read: At, written: At) -> None:
+        """Append what fills the table, for the step and the group of states that are read next, and written."""
+        for k, asked in enumerate(self._asked):
+            step, group = written if asked.writes else read
+            self._fill(f, table, k, group, array_at(f, tables, asked.number, step))
 
-    def _pointers(self, k: int, asked: Prefetched) -> str:
-        name = f"%ask{asked.number}"
-        lines = [
-            POINTERS.format(
-                n=name, array="\n".join(array_lines(name, asked.number, asked.step)), group=asked.group,
-                bytes=self._lanes * self._unit, line=LINE, new=LINE // self._unit - 1, along=self._along_place(k),
-                past=f"{name}.nontemporal" if asked.nontemporal else 0,
-            )
-        ]  # fmt: skip
-        lanes = range(self._lanes)
-        return "\n".join([*lines, *(POINTER.format(n=name, l=lane, place=k * self._lanes + lane) for lane in lanes)])
+    def _fill(self, f: Function, table: Value, k: int, group: Value, array: ArrayAt) -> None:
+        first = f.at(array.here, f.add(f.mul(group, array.state), LINE // self._lanes.unit - 1), f.number)
+        by_rows = f.icmp("eq", array.element, 1)
+        apart = f.select(by_rows, array.state, array.element)
+        along = f.select(by_rows, LINE, f.mul(array.element, self._lanes.bytes))
+        if self._asked[k].nontemporal:
+            ours = f.icmp("ne", array.nontemporal, 0)
+            first, apart, along = f.select(ours, table, first), f.select(ours, 0, apart), f.select(ours, 0, along)
+        f.store_at(along, table, self._along_place(k))
+        for lane in range(self._lanes.width):
+            f.store_at(f.at(first, f.mul(apart, lane), f.number), table, k * self._lanes.width + lane)
 
     def _along_place(self, array: int) -> int:
-        return len(self._asked) * self._lanes + array
+        return len(self._asked) * self._lanes.width + array
 
     def spread(self, operations: int) -> dict[int, Prefetch]:
         """Return before which operation each request stands, spread evenly; no more than one for EVERY of them."""
@@ -109,7 +111,7 @@ class Prefetches:
 
     def _places(self, request: Prefetch) -> tuple[int, int, int]:
         """Places in the table of a request's start and of its step along, and how many steps."""
-        return request.array * self._lanes + request.lane, self._along_place(request.array), request.along
+        return request.array * self._lanes.width + request.lane, self._along_place(request.array), request.along
 
     def places(self, operations: int, parts: int) -> list[tuple[int, int, int]]:
         """Return requests for each of `parts` equal parts of a program, part after part: places in the table of start
@@ -118,36 +120,9 @@ class Prefetches:
         taken = self._all[: each * parts] or [Prefetch(0, 0, 0)]
         return [self._places(taken[k * len(taken) // (each * parts)]) for k in range(each * parts)]
 
-    def lines(self, name: str, request: Prefetch) -> list[str]:
-        """Return the lines that ask for a cache line, with the table at %table; `name` begins all new names."""
+    def ask(self, f: Function, table: Value, request: Prefetch) -> None:
+        """Append that a cache line is asked for."""
         start, stride, along = self._places(request)
-        writes = int(self._asked[request.array].writes)
-        return [
-            f"  {name}.from.at = getelementptr ptr, ptr %table, i64 {start}",
-            f"  {name}.from = load ptr, ptr {name}.from.at",
-            f"  {name}.along.at = getelementptr i64, ptr %table, i64 {stride}",
-            f"  {name}.along = load i64, ptr {name}.along.at",
-            f"  {name}.offset = mul i64 {name}.along, {along}",
-            f"  {name}.line = getelementptr i8, ptr {name}.from, i64 {name}.offset",
-            f"  call void @llvm.prefetch.p0(ptr {name}.line, i32 {writes}, i32 3, i32 1)",
-        ]
-
-
-def without_prefetches(text: str) -> str:
-    """Return IR without its requests: what they alone need is left out of machine code."""
-    return "\n".join(line for line in text.split("\n") if not line.startswith(CALL))
-
-
-def array_lines(name: str, array: int, step: str) -> list[str]:
-    """Return the lines that read an array's row of %tables, and make {name}.here its address at a step."""
-    lines = []
-    for word, (label, kind) in enumerate(TABLE_ROW):
-        lines += [
-            f"  {name}.{label}.at = getelementptr i64, ptr %tables, i64 {len(TABLE_ROW) * array + word}",
-            f"  {name}.{label} = load {kind}, ptr {name}.{label}.at",
-        ]
-    return [
-        *lines,
-        f"  {name}.offset = mul i64 {name}.step, {step}",
-        f"  {name}.here = getelementptr $NUMBER, ptr {name}.array, i64 {name}.offset",
-    ]
+        first = f.load_at(table, start, PTR)
+        line = f.at(first, f.mul(f.load_at(table, stride, I64), along), I8)
+        f.prefetch(line, self._asked[request.array].writes)

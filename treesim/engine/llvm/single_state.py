@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 from ...kernels.status import FINE, NOT_FINITE
 from ..fastcall import (
@@ -32,115 +33,14 @@ from ..fastcall import (
 )
 from ..graph.trace import Trace
 from .batch_loop import rotations
-from .chunks import chunk_calls, chunk_functions
-from .elementary import helpers, sincos
-from .lanes import DECLARATIONS, Lanes, substituted
+from .builder import Function, Module
+from .chunks import Chunks, chunk_calls, chunk_functions
+from .elementary import write_helpers
+from .lanes import Lanes
 from .straight_line import with_turned_inputs
+from .values import I1, I64, PTR, VOID, Value, constant
 
 Shape = tuple[int, ...]
-
-REDUCTION = """
-declare i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1>)
-"""
-SINGLE = """
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-; 0, or 1 if one of `count` numbers is NaN or infinite (x * 0 is 0 only for finite x); the last vector overlaps
-define internal i64 @non_finite_check(ptr %x, i64 %count) noinline nounwind {{
-entry:
-  %room = sub i64 %count, $LANES
-  %wide = icmp sge i64 %room, 0
-  br i1 %wide, label %vector, label %number
-vector:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %vector ]
-  %sum = phi $VECTOR [ zeroinitializer, %entry ], [ %sum.next, %vector ]
-  %fits = icmp slt i64 %k, %room
-  %at = select i1 %fits, i64 %k, i64 %room
-  %here = getelementptr $NUMBER, ptr %x, i64 %at
-  %values = load $VECTOR, ptr %here, align $UNIT
-  %zero = fmul $VECTOR %values, zeroinitializer
-  %sum.next = fadd $VECTOR %sum, %zero
-  %k.next = add i64 %k, $LANES
-  %k.more = icmp slt i64 %k.next, %count
-  br i1 %k.more, label %vector, label %vectors
-vectors:
-  %bad = fcmp uno $VECTOR %sum.next, zeroinitializer
-  %any = call i1 @llvm.vector.reduce.or.v$LANESi1(<$LANES x i1> %bad)
-  %status = zext i1 %any to i64
-  ret i64 %status
-number:
-  %n = phi i64 [ 0, %entry ], [ %n.next, %number.add ]
-  %one.sum = phi $NUMBER [ 0.0, %entry ], [ %one.sum.next, %number.add ]
-  %n.more = icmp slt i64 %n, %count
-  br i1 %n.more, label %number.add, label %numbers
-number.add:
-  %one.here = getelementptr $NUMBER, ptr %x, i64 %n
-  %one = load $NUMBER, ptr %one.here
-  %one.zero = fmul $NUMBER %one, 0.0
-  %one.sum.next = fadd $NUMBER %one.sum, %one.zero
-  %n.next = add i64 %n, 1
-  br label %number
-numbers:
-  %one.bad = fcmp uno $NUMBER %one.sum, 0.0
-  %one.status = zext i1 %one.bad to i64
-  ret i64 %one.status
-}}
-
-; all sines and cosines, of $LANES angles at a time
-define internal void @turn(ptr noalias %in, ptr noalias %turned) noinline nounwind {{
-{turns}
-  ret void
-}}
-
-define internal i64 @single({parameters}) noinline nounwind {{
-  %work = alloca [{size} x $NUMBER], align 64
-  %in = getelementptr $NUMBER, ptr %work, i64 0
-  %tmp = getelementptr $NUMBER, ptr %work, i64 {crossing}
-  %results = getelementptr $NUMBER, ptr %work, i64 {results}
-  %turned = getelementptr $NUMBER, ptr %in, i64 {inputs}
-{copies}
-  %non_finite_check.numbers = call i64 @non_finite_check(ptr %in, i64 {inputs})
-  %non_finite_check.rotations = call i64 @rotations(ptr %in)
-  %non_finite_check.in = or i64 %non_finite_check.numbers, %non_finite_check.rotations
-  call void @turn(ptr %in, ptr %turned)
-{calls}
-{copies_back}
-{residues}
-  ret i64 %non_finite_check
-}}
-
-define ptr @fast(ptr %me, ptr %arguments, i64 %count) nounwind {{
-  %me.slot = getelementptr i64, ptr %me, i64 {data}
-  %known = load ptr, ptr %me.slot
-  %complete = icmp eq i64 %count, {count}
-  br i1 %complete, label %argument0, label %misfit
-{checks}
-argument{count}:
-  %non_finite_check = call i64 @single({values})
-  %failed = icmp ne i64 %non_finite_check, 0
-  %status = select i1 %failed, i64 {not_finite}, i64 {fine}
-  br label %box
-misfit:
-  br label %box
-box:
-  %told = phi i64 [ %status, %argument{count} ], [ {misfit}, %misfit ]
-  %told.place = add i64 %told, {first_status}
-  %told.slot = getelementptr ptr, ptr %known, i64 %told.place
-  %number = load ptr, ptr %told.slot
-  %references = load i64, ptr %number
-  %new.slot = getelementptr i64, ptr %known, i64 {new_reference}
-  %new = load i64, ptr %new.slot
-  %more = add i64 %references, %new
-  store i64 %more, ptr %number
-  ret ptr %number
-}}
-"""
-
-CHECK = """argument{k}:
-  %slot{k} = getelementptr ptr, ptr %arguments, i64 {k}
-  %object{k} = load ptr, ptr %slot{k}
-{conditions}
-  br i1 {fits}, label %argument{next}, label %misfit"""
 
 
 def single_state(
@@ -148,154 +48,133 @@ def single_state(
 ) -> str:
     """Return the IR of a function `fast` for one state of a trace; wide: the processor's vectors; quaternions: at which
     inputs they begin."""
-    one = Lanes(wide.single, 1)
+    module, one = Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
-    chunks, slots, _ = chunk_functions(before, one)
+    chunks = chunk_functions(module, before, one)
     shapes = [shape for shape in inputs if math.prod(shape)]
-    buffer = 0 if len(results) == 1 else sum(map(math.prod, results))  # a single result is written in its place
-    groups = -(-len(angles) // wide.width)
-    crossing = traced.inputs + 2 * groups * wide.width
-    arrays = [*(f"ptr %a{k}" for k in range(len(shapes))), *(f"ptr %r{k}" for k in range(len(results)))]
-    into = "%results" if buffer else "%r0"
-    text = SINGLE.format(
-        turns=_turns(angles, wide),
-        parameters=", ".join(arrays),
-        size=crossing + slots + buffer,
-        crossing=crossing, results=crossing + slots, inputs=traced.inputs,
-        copies=_copies(shapes, "%in", "%a", inward=True),
-        calls="\n".join(chunk_calls(len(chunks), "%in", "%tmp", into)).replace("$VECTOR", "$NUMBER"),
-        copies_back=_copies(results, "%results", "%r", inward=False) if buffer else "",
-        residues=_residues([math.prod(shape) for shape in results]),
-        values=", ".join(f"ptr %data{k}" for k in range(len(arrays))),
-        checks=_checks([*((shape, False) for shape in shapes), *((shape, True) for shape in results)]),
-        count=len(arrays), data=DATA, fine=FINE, not_finite=NOT_FINITE, misfit=BAD_LAYOUT,
-        first_status=FIRST_STATUS, new_reference=NEW_REFERENCE,
+    single = _single(
+        module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
+        [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results],
     )  # fmt: skip
-    own = substituted("\n".join([DECLARATIONS, REDUCTION, rotations(quaternions, one.single), *chunks]), one)
-    scalar = [substituted(text, one) for text in helpers(own, one.single)]
-    shared = substituted(
-        DECLARATIONS + REDUCTION + sincos(wide.single).replace("@sine_and_cosine", "@turn_angles") + text, wide
+    _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
+    write_helpers(module)
+    return module.text()
+
+
+def _single(
+    module: Module,
+    inputs: int,
+    angles: Sequence[int],
+    chunks: Chunks,
+    check_rotations: Function,
+    sizes: Sequence[int],
+    results: Sequence[int],
+) -> Function:
+    """What is done with one state: a function of the addresses of inputs and results of these sizes; its value is not 0
+    if one of them holds NaN or infinity, or a quaternion is not of length 1."""
+    arrays = [*(f"a{k}" for k in range(len(sizes))), *(f"r{k}" for k in range(len(results)))]
+    turn, check = _turn(module, angles), _non_finite_check(module)
+    f = module.function("single", ", ".join(f"{PTR} {name}" for name in arrays), I64)
+    given, wanted = f.arguments[: len(sizes)], f.arguments[len(sizes) :]
+    crossing = inputs + 2 * f.lanes.width * -(-len(angles) // f.lanes.width)
+    behind = crossing + chunks.slots
+    own = sum(results) if len(results) > 1 else 0  # a single result is written in its place
+    memory = f.make(f"alloca [{behind + own} x {f.number}], align 64", PTR)
+    for array, size, place in zip(given, sizes, _places(f, memory, sizes), strict=True):
+        _copy(f, place, array, size)
+    invalid = f.either(f.call(check, memory, inputs), f.call(check_rotations, memory))
+    f.call(turn, memory, f.at(memory, inputs, f.number))
+    buffer = f.at(memory, behind, f.number) if own else wanted[0]
+    chunk_calls(f, chunks, memory, f.at(memory, crossing, f.number), buffer)
+    if own:
+        for array, size, place in zip(wanted, results, _places(f, buffer, results), strict=True):
+            _copy(f, array, place, size)
+    for array, size in zip(wanted, results, strict=True):
+        invalid = f.either(invalid, f.call(check, array, size))
+    f.ret(invalid)
+    return f
+
+
+def _places(f: Function, buffer: Value, sizes: Sequence[int]) -> list[Value]:
+    """Where arrays lie one after the other."""
+    return [f.at(buffer, sum(sizes[:k]), f.number) for k in range(len(sizes))]
+
+
+def _copy(f: Function, target: Value, source: Value, size: int) -> None:
+    whole, volatile = constant(size * f.lanes.unit, I64), constant(0, I1)
+    f.library("llvm.memcpy.p0.p0.i64", VOID, target, source, whole, volatile)
+
+
+def _turn(module: Module, angles: Sequence[int]) -> Function:
+    """Sines and cosines of all angles, as many at a time as there are lanes; the last group repeats its last angle."""
+    f = module.function("turn", f"{PTR} noalias in, {PTR} noalias turned")
+    numbers, turned = f.arguments
+    for group in range(0, len(angles), f.lanes.width):
+        some = [*angles[group : group + f.lanes.width]]
+        some += [some[-1]] * (f.lanes.width - len(some))
+        x = f.vector_of([f.load_at(numbers, angle, f.number) for angle in some])
+        for part, value in enumerate(f.helper_pair("sine_and_cosine", x)):
+            f.store(value, f.at(turned, 2 * group + part * f.lanes.width, f.number), align=f.lanes.unit)
+    f.ret()
+    return f
+
+
+def _non_finite_check(module: Module) -> Function:
+    """0, or 1 if one of `count` numbers is NaN or infinite (x * 0 is 0 only for finite x); the last vector overlaps."""
+    f = module.function("non_finite_check", f"{PTR} x, {I64} count", I64)
+    x, count = f.arguments
+    room = f.sub(count, f.lanes.width)
+    with f.when(f.icmp("sge", room, 0)):
+        with f.loop(0, count, f.lanes.width, carried=[constant(0.0, f.vector)], begins=True) as loop:
+            start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
+            values = f.load(f.at(x, start, f.number), align=f.lanes.unit)
+            loop.values = [f.fadd(loop.values[0], f.fmul(values, 0.0))]
+        f.ret(f.cast("zext", f.any(f.fcmp("uno", loop.values[0], 0.0)), I64))
+    with f.loop(0, count, carried=[constant(0.0, f.number)]) as loop:
+        loop.values = [f.fadd(loop.values[0], f.fmul(f.load_at(x, loop.k, f.number), 0.0))]
+    f.ret(f.cast("zext", f.fcmp("uno", loop.values[0], 0.0), I64))
+    return f
+
+
+def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]) -> None:
+    """Write what CPython calls; arrays: shapes, and whether they are written to."""
+    f = module.function("fast", f"{PTR} me, {PTR} arguments, {I64} count", PTR, exported=True)
+    me, arguments, count = f.arguments
+    bad_layout, data = f.label(), []
+    known = f.load_at(me, DATA, PTR)
+    f.go_on_if(f.icmp("eq", count, len(arrays)), otherwise=bad_layout)
+    for k, (shape, written) in enumerate(arrays):
+        array = f.load_at(arguments, k, PTR)
+        f.go_on_if(_fits(f, known, array, len(shape), written), otherwise=bad_layout)
+        lengths = f.load_at(array, DIMENSIONS, PTR)
+        data.append(f.load_at(array, DATA, PTR))
+        fits = [f.icmp("eq", f.load_at(lengths, d, I64), length) for d, length in enumerate(shape)]
+        f.go_on_if(reduce(f.both, fits), otherwise=bad_layout)
+    failed = f.icmp("ne", f.call(single, *data), 0)
+    f.ret(_boxed(f, known, f.select(failed, constant(NOT_FINITE, I64), FINE)))
+    f.begin(bad_layout)
+    f.ret(_boxed(f, known, constant(BAD_LAYOUT, I64)))
+
+
+def _fits(f: Function, known: Value, array: Value, dimensions: int, written: bool) -> Value:
+    """Whether an object is an array of the right type, type of numbers, flags and number of dimensions."""
+
+    def word(place: int) -> Value:
+        return f.load_at(array, place, I64)
+
+    flags = CONTIGUOUS | ALIGNED | (WRITEABLE if written else 0)
+    conditions = (
+        f.icmp("eq", word(TYPE), f.load_at(known, ARRAY_TYPE, I64)),
+        f.icmp("eq", word(DESCRIPTOR), f.load_at(known, NUMBER_TYPE, I64)),
+        f.icmp("eq", f.both(word(FLAGS), flags), flags),
+        f.icmp("eq", f.both(word(DIMENSIONS_COUNT), HALF), dimensions),
     )
-    return _declared_once("\n".join([shared, own, *scalar]))
+    return reduce(f.both, conditions)
 
 
-def _turns(angles: Sequence[int], wide: Lanes) -> str:
-    """Code that stores the sines and cosines of the angles, group by group; the last group repeats its last angle."""
-    lines = []
-    for group in range(0, len(angles), wide.width):
-        some = [*angles[group : group + wide.width]]
-        some += [some[-1]] * (wide.width - len(some))
-        x = "undef"
-        for lane, angle in enumerate(some):
-            name = f"%x{group}.{lane}"
-            lines += [
-                f"  {name}.at = getelementptr $NUMBER, ptr %in, i64 {angle}",
-                f"  {name}.angle = load $NUMBER, ptr {name}.at",
-                f"  {name} = insertelement $VECTOR {x}, $NUMBER {name}.angle, i64 {lane}",
-            ]
-            x = name
-        lines.append(f"  %pair{group} = call {{ $VECTOR, $VECTOR }} @turn_angles($VECTOR {x})")
-        for part in range(2):
-            name = f"%part{group}.{part}"
-            lines += [
-                f"  {name} = extractvalue {{ $VECTOR, $VECTOR }} %pair{group}, {part}",
-                f"  {name}.at = getelementptr $NUMBER, ptr %turned, i64 {2 * group + part * wide.width}",
-                f"  store $VECTOR {name}, ptr {name}.at, align $UNIT",
-            ]
-    return "\n".join(lines)
-
-
-def _copies(shapes: Sequence[Shape], buffer: str, arrays: str, inward: bool) -> str:
-    """Copies between arrays and their places, one after the other, in a buffer."""
-    lines, start = [], 0
-    for k, size in enumerate(map(math.prod, shapes)):
-        place = f"%copy.{arrays[1:]}{k}"
-        lines.append(f"  {place} = getelementptr $NUMBER, ptr {buffer}, i64 {start}")
-        target, source = (place, f"{arrays}{k}") if inward else (f"{arrays}{k}", place)
-        lines += [
-            f"  {place}.bytes = mul i64 {size}, $UNIT",
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {place}.bytes, i1 false)",
-        ]
-        start += size
-    return "\n".join(lines)
-
-
-def _residues(sizes: Sequence[int]) -> str:
-    lines, so_far = [], "%non_finite_check.in"
-    for k, size in enumerate(sizes):
-        total = "%non_finite_check" if k == len(sizes) - 1 else f"%non_finite_check.{k}"
-        lines += [
-            f"  %non_finite_check.out{k} = call i64 @non_finite_check(ptr %r{k}, i64 {size})",
-            f"  {total} = or i64 {so_far}, %non_finite_check.out{k}",
-        ]
-        so_far = total
-    return "\n".join(lines)
-
-
-def _checks(arguments: Sequence[tuple[Shape, bool]]) -> str:
-    """Code that looks at each argument in turn: type, type of its numbers, flags, number of dimensions, shape."""
-    texts = []
-    for k, (shape, written) in enumerate(arguments):
-        flags = CONTIGUOUS | ALIGNED | (WRITEABLE if written else 0)
-        lines = [
-            *_word(k, "type", TYPE), *_known(k, "type", ARRAY_TYPE),
-            *_word(k, "descriptor", DESCRIPTOR), *_known(k, "descriptor", NUMBER_TYPE),
-            *_word(k, "flags", FLAGS), *_masked(k, "flags", flags, flags),
-            *_word(k, "rank", DIMENSIONS_COUNT), *_masked(k, "rank", HALF, len(shape)),
-            f"  %shape{k}.slot = getelementptr ptr, ptr %object{k}, i64 {DIMENSIONS}",
-            f"  %shape{k} = load ptr, ptr %shape{k}.slot",
-            f"  %fits{k} = and i1 %type{k}.fits, %descriptor{k}.fits",
-            f"  %fits{k}.flags = and i1 %fits{k}, %flags{k}.fits",
-            f"  %fits{k}.rank = and i1 %fits{k}.flags, %rank{k}.fits",
-            f"  br i1 %fits{k}.rank, label %shape{k}.look, label %misfit",
-            f"shape{k}.look:",
-            *_word(k, "data", DATA, kind="ptr"),
-        ]  # fmt: skip
-        fits = ""
-        for d, length in enumerate(shape):
-            name = f"%length{k}.{d}"
-            lines += [
-                f"  {name}.slot = getelementptr i64, ptr %shape{k}, i64 {d}",
-                f"  {name} = load i64, ptr {name}.slot",
-                f"  {name}.fits = icmp eq i64 {name}, {length}",
-            ]
-            if fits:
-                lines.append(f"  {name}.all = and i1 {fits}, {name}.fits")
-            fits = f"{name}.all" if fits else f"{name}.fits"
-        texts.append(CHECK.format(k=k, conditions="\n".join(lines), fits=fits, next=k + 1))
-    return "\n".join(texts)
-
-
-def _word(k: int, name: str, place: int, kind: str = "i64") -> list[str]:
-    return [
-        f"  %{name}{k}.slot = getelementptr i64, ptr %object{k}, i64 {place}",
-        f"  %{name}{k} = load {kind}, ptr %{name}{k}.slot",
-    ]
-
-
-def _known(k: int, name: str, place: int) -> list[str]:
-    return [
-        f"  %{name}{k}.known.slot = getelementptr i64, ptr %known, i64 {place}",
-        f"  %{name}{k}.known = load i64, ptr %{name}{k}.known.slot",
-        f"  %{name}{k}.fits = icmp eq i64 %{name}{k}, %{name}{k}.known",
-    ]
-
-
-def _masked(k: int, name: str, mask: int, wanted: int) -> list[str]:
-    return [
-        f"  %{name}{k}.masked = and i64 %{name}{k}, {mask}",
-        f"  %{name}{k}.fits = icmp eq i64 %{name}{k}.masked, {wanted}",
-    ]
-
-
-def _declared_once(text: str) -> str:
-    """The text without repeated declarations: both vector types may declare the same intrinsic."""
-    seen: set[str] = set()
-    lines = []
-    for line in text.splitlines():
-        if line.startswith("declare"):
-            if line in seen:
-                continue
-            seen.add(line)
-        lines.append(line)
-    return "\n".join(lines)
+def _boxed(f: Function, known: Value, status: Value) -> Value:
+    """The Python integer of a status, with one more reference to it where small integers count references."""
+    number = f.load_at(known, f.add(status, FIRST_STATUS), PTR)
+    references = f.load(number, I64)
+    f.store(f.add(references, f.load_at(known, NEW_REFERENCE, I64)), number)
+    return number

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..graph.trace import Trace
 from ..primitives import COS, INPUT, SIN
-from .batch_loop import HARNESS, JOB_WORDS, non_finite_check, rotations
+from .batch_loop import BatchLoop, Group, Placed
+from .builder import Module
 from .chunks import chunk_calls, chunk_functions
-from .elementary import helpers, turn
-from .gather_scatter import gather_and_scatter
-from .lanes import DECLARATIONS, Lanes, substituted
-from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_calls, nontemporal_functions
-from .prefetch import Prefetched, Prefetches, array_lines
+from .elementary import turn, write_helpers
+from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_writes
+from .prefetch import Prefetched, Prefetches
+from .values import I32, I64, PTR, Value
 
 
 class Code(NamedTuple):
@@ -32,25 +32,17 @@ class Code(NamedTuple):
     unrolled: bool = True
 
 
-class Placed(NamedTuple):
-    """Where results lie among the distinct values that lanes compute: of each array its size, and the place of its
-    first number if all lie in order, else the address of their list; the lists' texts; how many values there are."""
-
-    places: list[tuple[int, int | str]]
-    lists: list[str]
-    values: int
-
-
 def straight_line(
+    module: Module,
     traced: Trace,
     sizes: Sequence[int],
     results: Sequence[int],
-    lanes: Lanes,
     carried: int = 0,
     invariant: int = 0,
     quaternions: Sequence[int] = (),
 ) -> Code:
-    """Return the IR of a function `share(job)` that works on blocks of states until none of the job's is left.
+    """Return an empty module's code: a function `share(job)` that works on blocks of states until none of the job's is
+    left.
 
     sizes, results: numbers of one state in each input and result array. The job points to a table of an address,
     three strides, counted in numbers, from number to number, from state to state, from step to step, and whether to
@@ -65,23 +57,37 @@ def straight_line(
     traced, order = distinct(traced, carried)
     before, angles = with_turned_inputs(traced, 1)
     first = carried + invariant if carried else 0
-    soon = [Prefetched(k, size, False, "%t.soon", "%group.soon") for k, size in enumerate(sizes) if k >= first]
+    soon = [Prefetched(k, size, False) for k, size in enumerate(sizes) if k >= first]
     # what is carried is not written at every step
     large = [] if carried else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
-    asked = Prefetches(soon + results_prefetched(sizes, results, large), lanes.width, lanes.bytes // lanes.width)
-    chunks, slots, done = chunk_functions(before, lanes, asked)
-    placed = results_placed(results, order, lanes.width)
-    nontemporal = _nontemporal(large, len(sizes), placed, order, done)
-    turned = 2 * len(angles)
-    calls = [
-        f"  %slots = getelementptr $VECTOR, ptr %tmp, i64 {turned}",
-        f"  %table = getelementptr $VECTOR, ptr %slots, i64 0\n{asked.table_lines()}\n  call void @turn(ptr %in)",
-        *chunk_calls(
-            len(chunks), "%in", "%slots", "%out", nontemporal_calls(nontemporal, len(chunks), "%out", lanes.width)
-        ),
-    ]
-    functions = [turn(angles, traced.inputs, lanes.single), *chunks, *nontemporal_functions(nontemporal, lanes)]
-    return wrapped(functions, calls, turned + slots, sizes, placed, lanes, carried, invariant, quaternions, large)
+    asked = Prefetches(soon + results_prefetched(sizes, results, large), module.lanes)
+    chunks = chunk_functions(module, before, asked=asked)
+    placed = results_placed(module, results, order)
+    writes = nontemporal_writes(module, _nontemporal(large, len(sizes), placed, order, chunks.done))
+    turned = turn(module, angles, traced.inputs) if angles else None
+
+    def work(group: Group) -> None:
+        f, slots = group.code, group.code.at(group.between, 2 * len(angles))
+        asked.fill_table(f, slots, group.tables, group.read, group.written)
+        if turned:
+            f.call(turned, group.inputs)
+
+        def behind(chunk: int) -> None:
+            for function, start, low, high in writes.get(chunk, ()):
+                f.call(function, group.tables, group.first, group.last, f.at(group.results, start), low, high)
+
+        chunk_calls(f, chunks, group.inputs, slots, group.results, behind)
+
+    slots = 2 * len(angles) + chunks.slots
+    loop = BatchLoop(module, work, slots, sizes, placed, carried, invariant, large)
+    return code_of(loop, quaternions)
+
+
+def code_of(loop: BatchLoop, quaternions: Sequence[int]) -> Code:
+    """Return the code of a loop over groups of states, with all that it calls."""
+    loop.write(quaternions)
+    write_helpers(loop.module)
+    return Code(loop.module.text(), loop.workspace)
 
 
 def results_prefetched(
@@ -89,8 +95,7 @@ def results_prefetched(
 ) -> list[Prefetched]:
     """Return what is to be asked for before the results of a step are written; sizes: of the inputs; nontemporal: the
     arrays that may be."""
-    arrays = enumerate(results, start=len(sizes))
-    return [Prefetched(k, size, True, "%record", "%group", k in nontemporal) for k, size in arrays]
+    return [Prefetched(k, size, True, k in nontemporal) for k, size in enumerate(results, start=len(sizes))]
 
 
 def _nontemporal(
@@ -133,99 +138,17 @@ def distinct(traced: Trace, carried: int) -> tuple[Trace, list[int]]:
     return traced._replace(results=list(own)), [own[node] for node in traced.results]
 
 
-def wrapped(
-    functions: Sequence[str],
-    calls: Sequence[str],
-    slots: int,
-    sizes: Sequence[int],
-    placed: Placed,
-    lanes: Lanes,
-    carried: int,
-    invariant: int,
-    quaternions: Sequence[int],
-    nontemporal: Sequence[int] = (),
-) -> Code:
-    """Return the IR of `share`, see straight_line, around `calls` of `functions`, which take a group of states from
-    %in through %tmp, of so many slots, to %out; the three follow one another in memory. placed: the results at %out.
-    nontemporal: arrays that the calls may have written already."""
-    inputs = _places(sizes)
-    first = carried + invariant if carried else 0  # of those that change with the steps
-    text = HARNESS.format(
-        inputs=sum(sizes),
-        arriving=sum(sizes[:first]),
-        crossing=slots,
-        calls="\n".join(calls),
-        initial=_transfers("gather", "%in", inputs[:first], 0, "0"),
-        gathers=_transfers("gather", "%in", inputs[first:], first, "%t"),
-        scatters=_transfers("scatter", "%out", placed.places, len(sizes), "%record", nontemporal),
-        words=JOB_WORDS,
-        carried=sum(sizes[:carried]),
-    )
-    residues = non_finite_check("residue_in", sum(sizes[first:])), non_finite_check("residue_out", placed.values)
-    checks = *residues, rotations(quaternions, lanes.single)
-    called = helpers("\n".join(functions), lanes.single)
-    text = "\n".join([DECLARATIONS, *called, gather_and_scatter(lanes.width), *checks, *placed.lists, *functions, text])
-    return Code(substituted(text, lanes), sum(sizes) + slots + placed.values)
-
-
-def _places(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Size and place in the lanes' buffer of each array."""
-    return [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
-
-
-def results_placed(results: Sequence[int], order: Sequence[int], width: int) -> Placed:
-    """Return where results of these sizes lie; order: which distinct value stands in each place; width: of vectors."""
-    places: list[tuple[int, int | str]] = []
-    lists = []
-    for k, (size, start) in enumerate(_places(results)):
+def results_placed(module: Module, results: Sequence[int], order: Sequence[int]) -> Placed:
+    """Return where results of these sizes lie; order: which distinct value stands in each place."""
+    places: list[tuple[int, int | Value]] = []
+    start = 0
+    for k, size in enumerate(results):
         own = list(order[start : start + size])
+        start += size
         if own == [own[0] + j for j in range(size)]:
             places.append((size, own[0] if own else 0))
         else:
-            beside = [0] * width  # what a vector that begins before the list, or ends behind it, finds there
-            padded = ", ".join(f"i32 {j}" for j in (*beside, *own, *beside))
-            places.append((size, f"getelementptr (i32, ptr @list{k}, i64 {width})"))
-            lists.append(f"@list{k} = internal constant [{size + 2 * width} x i32] [{padded}]")
-    return Placed(places, lists, max(order, default=-1) + 1)
-
-
-def _transfers(
-    function: str,
-    buffer: str,
-    places: Sequence[tuple[int, int | str]],
-    array: int,
-    step: str,
-    nontemporal: Sequence[int] = (),
-) -> str:
-    """Calls that move arrays, numbered from `array` on, between the caller's memory at a step and the lanes' buffer.
-
-    places: size of each array, and where it begins in the buffer, or the name of the list of its numbers' places.
-    nontemporal: arrays that are left out if their row of the table says that nontemporal stores write them.
-    """
-    lines = []
-    for k, (size, start) in enumerate(places, start=array):
-        name = f"%{function}{k}"
-        listed = isinstance(start, str)
-        if size:
-            lines += [
-                *array_lines(name, k, step),
-                f"  {name}.lanes = getelementptr $VECTOR, ptr {buffer}, i64 {0 if listed else start}",
-                f"  call void @{function}{'_listed' if listed else ''}(ptr {name}.here, i64 {size}, "
-                f"i64 {name}.element, i64 {name}.state, i64 %group, i64 %last, "
-                f"ptr {name}.lanes{f', ptr {start}' if listed else ''})",
-            ]
-            if k in nontemporal:
-                lines[-1:] = _unless_nontemporal(name, lines[-1])
-    return "\n".join(lines)
-
-
-def _unless_nontemporal(name: str, call: str) -> list[str]:
-    """Lines that make a call only for an array that nontemporal stores do not write."""
-    return [
-        f"  {name}.there = icmp ne i64 {name}.nontemporal, 0",
-        f"  br i1 {name}.there, label {name}.end, label {name}.begin",
-        f"{name[1:]}.begin:",
-        call,
-        f"  br label {name}.end",
-        f"{name[1:]}.end:",
-    ]
+            beside = [0] * module.lanes.width  # what a vector that begins before the list, or ends behind it, finds
+            numbers = module.array(f"list{k}", [*beside, *own, *beside], I32)
+            places.append((size, Value(f"getelementptr ({I32}, {PTR} {numbers.name}, {I64} {len(beside)})", PTR)))
+    return Placed(places, max(order, default=-1) + 1)

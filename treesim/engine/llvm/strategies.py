@@ -18,6 +18,7 @@ from ..admission import quaternion_places
 from ..graph.blocks import Blocks, cut, table_trace
 from ..graph.graph import Graph, TooLongError
 from ..graph.trace import Trace, trace
+from .builder import Module
 from .lanes import Lanes
 from .looped import looped
 from .straight_line import Code, straight_line
@@ -51,8 +52,9 @@ def emit(
     lanes: Lanes,
     carried: int = 0,
     invariant: int = 0,
+    prefetched: bool = True,
 ) -> Code:
-    """Return the IR of an entry in a strategy, see straight_line.
+    """Return the IR of an entry in a strategy, see straight_line; prefetched: whether memory is asked for ahead.
 
     auto: straight-line code if it is short, or compiled in not more than twice the time of looped code. Raises
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
@@ -60,10 +62,11 @@ def emit(
 
     # of many steps the first states' quaternions are the caller's to look at; steps keep them at length 1
     quaternions = () if carried else quaternion_places(entry, constants, sizes)
+    module = Module(lanes, prefetched)
 
     def straight(graph: Graph) -> Code:
         traced = trace(entry, constants, sizes, results, graph)
-        return straight_line(traced, sizes, results, lanes, carried, invariant, quaternions)
+        return straight_line(module, traced, sizes, results, carried, invariant, quaternions)
 
     if strategy == STRAIGHT:
         return straight(Graph())
@@ -78,7 +81,7 @@ def emit(
             return straight(Graph())
         except TooLongError:
             pass
-    return looped(traced, blocks, sizes, results, lanes, carried, invariant, quaternions)
+    return looped(module, traced, blocks, sizes, results, carried, invariant, quaternions)
 
 
 def _cut_trace(

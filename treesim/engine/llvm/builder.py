@@ -1,0 +1,388 @@
+"""LLVM IR, written instruction by instruction: functions name their values, modules declare what is called.
+
+Types and instructions have LLVM's names. Plain numbers may stand where another operand, or what is called, tells their
+type. Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
+operations, objects of llvmlite's `ir` take ten times as long to write, and LLVM three times as long to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .lanes import Lanes
+from .values import (
+    I1,
+    I8,
+    I32,
+    I64,
+    PTR,
+    VOID,
+    Operand,
+    Value,
+    as_many,
+    common_type,
+    constant,
+    integers,
+    operand_text,
+    pair_of,
+    typed,
+)  # fmt: skip
+
+DTYPES = {I8: np.uint8, I32: np.int32, "float": np.float32, "double": np.float64}
+FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
+
+
+def _aligned(align: int | None) -> str:
+    return f", align {align}" if align else ""
+
+
+class Module:
+    """Functions and constants, on lanes of one kind unless told otherwise, and declarations of what they call.
+
+    prefetches: whether `Function.prefetch` appends anything. helpers: what `Function.helper` called, and on which
+    lanes: to be written by whoever takes the text (`elementary.write_helpers`).
+    """
+
+    def __init__(self, lanes: Lanes, prefetches: bool = True) -> None:
+        self.lanes, self.prefetches = lanes, prefetches
+        self.functions: list[Function] = []
+        self.helpers: dict[tuple[str, Lanes], None] = {}
+        self._constants: list[str] = []
+        self._declarations: dict[str, str] = {}
+
+    def function(self, name: str, parameters: str, result: str = VOID, **kind: Any) -> Function:
+        """Return a new function without instructions; see `Function`."""
+        self.functions.append(Function(self, name, parameters, result, **kind))
+        return self.functions[-1]
+
+    def constant(self, name: str, kind: str, content: str, align: int | None = None) -> Value:
+        """Return the address of a constant."""
+        self._constants.append(f"@{name} = internal constant {kind} {content}{_aligned(align)}")
+        return Value(f"@{name}", PTR)
+
+    def array(self, name: str, numbers: Sequence[float] | np.ndarray, kind: str, align: int | None = None) -> Value:
+        """Return the address of constant numbers of a type: i8, i32, float or double."""
+        content = np.array(numbers, DTYPES[kind])
+        text = 'c"\\' + content.tobytes().hex("\\") + '"' if content.size else "zeroinitializer"
+        return self.constant(name, f"[{content.nbytes} x {I8}]", text, align or content.itemsize)
+
+    def addresses(self, name: str, functions: Sequence[Function]) -> Value:
+        """Return the address of a constant list of functions."""
+        places = ", ".join(f"{PTR} @{f.name}" for f in functions)
+        return self.constant(name, f"[{len(functions)} x {PTR}]", f"[{places}]")
+
+    def declare(self, name: str, result: str, types: Sequence[str]) -> None:
+        """Declare a function of LLVM's or the C library's, once however often that is asked for."""
+        self._declarations[name] = f"declare {result} @{name}({', '.join(types)})"
+
+    def text(self) -> str:
+        """Return the module as LLVM reads it."""
+        functions = [function.text() for function in self.functions]
+        return "\n".join(["!0 = !{i32 1}", *self._declarations.values(), *self._constants, *functions])
+
+
+class Loop:
+    """A counted loop while it is written.
+
+    k: the number of its turn. values: what it carries: what the turn finds, to be replaced by what it leaves for the
+    next one; behind the loop, what the last turn left.
+    """
+
+    def __init__(self, k: Value, values: Sequence[Value]) -> None:
+        self.k, self.values = k, [*values]
+
+
+def _of_reals(word: str) -> Callable[..., Value]:
+    def instruction(self: Function, x: Operand, y: Operand, flags: str | None = None) -> Value:
+        return self.arithmetic(word, x, y, flags)
+
+    return instruction
+
+
+def _of_integers(word: str) -> Callable[..., Value]:
+    def instruction(self: Function, x: Operand, y: Operand) -> Value:
+        kind = common_type(x, y)
+        return self.make(f"{word} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
+
+    return instruction
+
+
+class Function:
+    """A function while it is written: every instruction is appended behind the last one, and its value returned.
+
+    parameters: types and names, as in "ptr noalias in, i64 count", which become `arguments`. lanes: of `vector` and
+    `number`, the types of what is loaded, and of addresses' steps, where none is told. flags: of floating-point
+    operations where none are told. aligned_stack: spilled vectors then stay within a cache line each. exported: found
+    by its name from outside.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        parameters: str,
+        result: str = VOID,
+        lanes: Lanes | None = None,
+        flags: str = "",
+        aligned_stack: bool = False,
+        exported: bool = False,
+    ) -> None:
+        self.module, self.name, self.result, self.flags = module, name, result, flags
+        self.lanes = lanes or module.lanes
+        self.vector, self.number = self.lanes.vector, self.lanes.number
+        self.condition = as_many(I1, self.vector)
+        words = [parameter.rpartition(" ") for parameter in parameters.split(", ")]
+        self.arguments = [Value(f"%{label}", kind.removesuffix(" noalias")) for kind, _, label in words]
+        taken = ", ".join(f"{kind} %{label}" for kind, _, label in words)
+        linkage, attributes = ("", "nounwind") if exported else ("internal ", "noinline nounwind")
+        stack = " alignstack(64)" if aligned_stack else ""
+        self._lines = [f"define {linkage}{result} @{name}({taken}) {attributes}{stack} {{", "entry:"]
+        self._made = self._labels = 0
+        self._block: str | None = "entry"  # the one that is written, until it has ended
+
+    def text(self) -> str:
+        """Return the function as LLVM reads it."""
+        return "\n".join([*self._lines, "}"])
+
+    def make(self, instruction: str, kind: str) -> Value:
+        """Append an instruction by its text; kind: the type of its value."""
+        name = f"%{self._made}"
+        self._made += 1
+        self._lines.append(f"  {name} = {instruction}")
+        return Value(name, kind)
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a value by its text."""
+        self._lines.append(f"  {instruction}")
+
+    # ---- arithmetic: of two operands, of floating-point numbers with flags of their own if told; of bits, what is set
+    # in both, in either, or in one alone
+
+    fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
+    add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))
+    both, either, xor, shl, ashr = map(_of_integers, ("and", "or", "xor", "shl", "ashr"))
+
+    def arithmetic(self, word: str, x: Operand, y: Operand, flags: str | None = None) -> Value:
+        """Append a floating-point operation by its name."""
+        kind = common_type(x, y)
+        flags = self.flags if flags is None else flags
+        return self.make(f"{word} {flags} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
+
+    def icmp(self, relation: str, x: Operand, y: Operand, word: str = "icmp") -> Value:
+        """Append a comparison of integers or addresses."""
+        kind = common_type(x, y)
+        return self.make(
+            f"{word} {relation} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", as_many(I1, kind)
+        )
+
+    def fcmp(self, relation: str, x: Operand, y: Operand) -> Value:
+        """Append a comparison of floating-point numbers."""
+        return self.icmp(relation, x, y, "fcmp")
+
+    def fneg(self, x: Value, flags: str | None = None) -> Value:
+        """Append -x."""
+        return self.make(f"fneg {self.flags if flags is None else flags} {typed(x)}", x.type)
+
+    def select(self, condition: Value, x: Operand, y: Operand) -> Value:
+        """Append x where the condition holds, y elsewhere."""
+        kind = common_type(x, y)
+        return self.make(
+            f"select {typed(condition)}, {kind} {operand_text(x, kind)}, {kind} {operand_text(y, kind)}", kind
+        )
+
+    def cast(self, word: str, x: Value, kind: str) -> Value:
+        """Append a conversion to another type by its name."""
+        return self.make(f"{word} {typed(x)} to {kind}", kind)
+
+    # ---- memory
+
+    def at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
+        """Append the address of one of many in a row, of vectors or of another type; of several if the index is a
+        vector."""
+        if index == 0:
+            return pointer
+        base = f"getelementptr {kind or self.vector}, {PTR} {pointer.name}"
+        if isinstance(index, Value):
+            return self.make(f"{base}, {typed(index)}", as_many(PTR, index.type))
+        return self.make(f"{base}, {I64} {index}", PTR)
+
+    def load(self, pointer: Value, kind: str | None = None, align: int | None = None) -> Value:
+        """Append what is in memory: a vector, or a value of another type."""
+        kind = kind or self.vector
+        return self.make(f"load {kind}, {PTR} {pointer.name}{_aligned(align)}", kind)
+
+    def store(self, x: Value, pointer: Value, align: int | None = None, nontemporal: bool = False) -> None:
+        """Append that a value goes to memory, if nontemporal past the caches."""
+        self.do(f"store {typed(x)}, {PTR} {pointer.name}{_aligned(align)}{', !nontemporal !0' * nontemporal}")
+
+    def load_at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
+        """Append one of many in a row."""
+        return self.load(self.at(pointer, index, kind), kind)
+
+    def store_at(self, x: Value, pointer: Value, index: Operand) -> None:
+        """Append that a value goes to memory as one of many in a row."""
+        self.store(x, self.at(pointer, index, x.type))
+
+    def atomic(self, word: str, pointer: Value, x: Operand) -> Value:
+        """Append a change of an integer that several threads share; its value is what was there before."""
+        return self.make(f"atomicrmw {word} {PTR} {pointer.name}, {I64} {operand_text(x, I64)} monotonic", I64)
+
+    def prefetch(self, pointer: Value, writes: bool) -> None:
+        """Append that a cache line is asked for, to be read or written soon."""
+        if self.module.prefetches:
+            self.library("llvm.prefetch.p0", VOID, pointer, *(constant(k, I32) for k in (writes, 3, 1)))
+
+    # ---- vectors
+
+    def vector_of(self, numbers: Sequence[Value]) -> Value:
+        """Append a vector of numbers; what more lanes hold is undefined."""
+        vector = Value("undef", f"<{self.lanes.width} x {numbers[0].type}>")
+        for lane, x in enumerate(numbers):
+            vector = self.make(f"insertelement {typed(vector)}, {typed(x)}, {I32} {lane}", vector.type)
+        return vector
+
+    def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
+        """Append a vector of some lanes of two vectors, counted through both."""
+        return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
+
+    def broadcast(self, x: Value) -> Value:
+        """Append a vector with a number in all lanes."""
+        vector = self.vector_of([x])
+        first = f"<{self.lanes.width} x {I32}> zeroinitializer"
+        return self.make(f"shufflevector {typed(vector)}, {vector.type} undef, {first}", vector.type)
+
+    def any(self, conditions: Value) -> Value:
+        """Append whether one of the lanes' conditions holds."""
+        return self.library(f"llvm.vector.reduce.or.v{self.lanes.width}{I1}", I1, conditions)
+
+    # ---- calls
+
+    def call(self, function: Function, *arguments: Operand) -> Value:
+        """Append the call of a function of this module."""
+        given = zip(arguments, function.arguments, strict=True)
+        return self._call(f"@{function.name}", function.result, [constant(x, own.type) for x, own in given])
+
+    def library(self, name: str, result: str, *arguments: Value, flags: str = "") -> Value:
+        """Append the call of a function of LLVM's or the C library's; result: its type."""
+        self.module.declare(name, result, [x.type for x in arguments])
+        return self._call(f"@{name}", result, arguments, flags)
+
+    def intrinsic(self, word: str, *arguments: Operand, flags: str | None = None) -> Value:
+        """Append the call of LLVM's function on vectors, of vectors."""
+        given = [constant(x, self.vector) for x in arguments]
+        flags = self.flags if flags is None else flags
+        return self.library(f"llvm.{word}.{self.lanes.suffix}", self.vector, *given, flags=flags)
+
+    def helper(self, name: str, *arguments: Operand, result: str | None = None) -> Value:
+        """Append the call of a function of vectors that the module is to have (`elementary`); its value is a vector
+        unless told otherwise."""
+        self.module.helpers[name, self.lanes] = None
+        given = [constant(x, self.vector) for x in arguments]
+        return self._call(f"@{name}.{self.lanes.suffix}", result or self.vector, given)
+
+    def helper_pair(self, name: str, *arguments: Operand) -> tuple[Value, Value]:
+        """Append the call of such a function of two values."""
+        pair = typed(self.helper(name, *arguments, result=pair_of(self.vector)))
+        return self.make(f"extractvalue {pair}, 0", self.vector), self.make(f"extractvalue {pair}, 1", self.vector)
+
+    def call_at(self, pointer: Value, *arguments: Value) -> None:
+        """Append the call of a function without a result by its address."""
+        self._call(pointer.name, VOID, arguments)
+
+    def _call(self, name: str, result: str, arguments: Sequence[Value], flags: str = "") -> Value:
+        line = f"call {flags} {result} {name}({', '.join([typed(x) for x in arguments])})"
+        if result != VOID:
+            return self.make(line, result)
+        self.do(line)
+        return Value("", VOID)
+
+    # ---- blocks
+
+    def label(self) -> str:
+        """Return a new name for a block."""
+        self._labels += 1
+        return f"b{self._labels}"
+
+    def begin(self, label: str) -> None:
+        """Append a block, which what was written so far goes on to, unless it has ended."""
+        if self._block:
+            self.do(f"br label %{label}")
+        self._lines.append(f"{label}:")
+        self._block = label
+
+    def go_to(self, label: str) -> None:
+        """End the block: another one is next."""
+        self.do(f"br label %{label}")
+        self._block = None
+
+    def go_on_if(self, condition: Value, otherwise: str) -> None:
+        """Append that what follows is done if a condition holds; if not, another block is next."""
+        label = self.label()
+        self._branch(condition, label, otherwise)
+        self.begin(label)
+
+    def ret(self, x: Value | None = None) -> None:
+        """End the function."""
+        self.do(f"ret {typed(x) if x else VOID}")
+        self._block = None
+
+    def ret_pair(self, x: Value, y: Value) -> None:
+        """End the function with two results."""
+        kind = pair_of(x.type)
+        first = self.make(f"insertvalue {kind} undef, {typed(x)}, 0", kind)
+        self.ret(self.make(f"insertvalue {typed(first)}, {typed(y)}, 1", kind))
+
+    def _branch(self, condition: Value, label: str, otherwise: str) -> None:
+        self.do(f"br {typed(condition)}, label %{label}, label %{otherwise}")
+        self._block = None
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """Append what is done only if a condition holds."""
+        end = self.label()
+        self.go_on_if(condition, end)
+        yield
+        self.begin(end)
+
+    @contextmanager
+    def forever(self) -> Iterator[str]:
+        """Append a loop; gives the name of the block behind it, for `go_on_if`."""
+        first, end = self.label(), self.label()
+        self.begin(first)
+        yield end
+        self.go_to(first)
+        self.begin(end)
+
+    @contextmanager
+    def loop(
+        self, start: Operand, stop: Operand, step: int = 1, carried: Sequence[Value] = (), begins: bool = False
+    ) -> Iterator[Loop]:
+        """Append a loop: for k in range(start, stop, step).
+
+        carried: what its first turn finds. begins: it is known that there is a first turn.
+        """
+        initial, label, end, before = [constant(start, I64), *carried], self.label(), self.label(), self._block
+        begins = begins or (isinstance(start, int) and isinstance(stop, int) and start < stop)
+        if not begins:
+            self._branch(self.icmp("slt", start, stop), label, end)
+        self.begin(label)
+        top = len(self._lines)
+        found = [self.make("", x.type) for x in initial]
+        loop = Loop(found[0], found[1:])
+        yield loop
+        left, last = [self.add(loop.k, step), *loop.values], self._block
+        self._branch(self.icmp("slt", left[0], stop), label, end)
+        ways = [_phi((x, before), (y, last)) for x, y in zip(initial, left, strict=True)]
+        self._lines[top : top + len(found)] = [f"  {x.name} = {phi}" for x, phi in zip(found, ways, strict=True)]
+        self.begin(end)
+        if not begins:
+            loop.values = [self.make(phi, x.type) for x, phi in zip(carried, ways[1:], strict=True)]
+
+
+def _phi(*ways: tuple[Value, str | None]) -> str:
+    """A value that depends on the block before."""
+    return f"phi {ways[0][0].type} {', '.join(f'[ {x.name}, %{block} ]' for x, block in ways)}"
