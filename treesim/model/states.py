@@ -87,7 +87,7 @@ def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
     if robot.coupling is None:
         return tuple(constants)
     ints, reals, *tables = constants
-    own = robot.tied_tables
+    own = robot.tied_tables()
     ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
     return ints, reals, *own[2:], *tables
 
