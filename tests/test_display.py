@@ -78,6 +78,7 @@ LINES = {
     "<Body 'arm': 1.5 kg, on body 0 by the revolute joint 'elbow'>": BODY,
     "<Joint 'elbow': revolute, axis (0, 1, 0), -1 ... 2>": JOINT,
     "<Joint 'ball': spherical>": Joint("ball", "spherical"),
+    "<Mimic: -2 times joint 'elbow' + 0.5>": treesim.Mimic("elbow", -2, 0.5),
     "<Inertia of 1.5 kg at (0.1, 0, 0)>": BODY.inertia,
     "<Placement at (0, 0, 1), turned by 0.5 rad>": Placement.from_xyz_rpy((0, 0, 1), (0, 0.5, 0)),
     "<Frame 'tool': on body 1 at (0, 0, 2)>": Frame("tool", 1, Placement(translation=np.array([0, 0, 2.0]))),
@@ -96,6 +97,7 @@ LINES = {
     "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
         np.zeros((2, 3)), restitution=0.1
     ),
+    "<Surface: friction 0.8, restitution 0, rigid>": treesim.Surface(),
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,

@@ -18,7 +18,7 @@ from ..types import CollisionKind
 from .solid import Solid
 
 SOLIDS = {"sphere": SPHERE, "capsule": CAPSULE, "box": BOX}
-# shapes whose points, with their radius, are all that meets a solid of the kind: the solid's own points are then left out
+# shapes whose points are all that meets a solid of the kind: the solid's own points are then left out
 ROUND = {("sphere", "sphere"), ("sphere", "capsule"), ("sphere", "box")}
 
 
