@@ -12,7 +12,7 @@ from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
 from .contact.ground import Ground, HeightField, StaticBox
 from .contact.report import ContactReport
-from .control import PD, Hold
+from .control import PD, Hold, Pushed
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -87,6 +87,7 @@ __all__ = [
     "Placement",
     "Player",
     "PluginError",
+    "Pushed",
     "RelativeTask",
     "Report",
     "Rollouts",
