@@ -10,7 +10,8 @@ from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
-from .contact.ground import Ground, HeightField, StaticBox
+from .contact.bodies import free_body
+from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .control import PD, Hold, Pushed
 from .dynamics.factorization import Factorization, ltdl, ltl
@@ -98,6 +99,7 @@ __all__ = [
     "State",
     "StaticBox",
     "Stepper",
+    "Surface",
     "Topology",
     "Trajectory",
     "Tree",
@@ -121,6 +123,7 @@ __all__ = [
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
+    "free_body",
     "inverse_dynamics",
     "inverse_operational_inertia",
     "load",

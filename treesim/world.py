@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .contact.bodies import meeting
 from .contact.ground import Ground, Surface
 from .contact.tables import Touching, touching
 from .display import Shown
@@ -18,7 +19,9 @@ from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
 from .model.given import checked_robot, refuse_followers
+from .model.joined import joined
 from .model.quaternions import unit_quaternions
+from .model.shapes import CollisionShape
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
@@ -42,7 +45,10 @@ class World(Shown):
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
     ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
-    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts.
+    bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree of
+    all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
+    meet these. self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how
+    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -56,7 +62,11 @@ class World(Shown):
     constraints: tuple[Constraint, ...]
     tables: ConstraintTables
     constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
+    alone: Tree
     ground: tuple[Surface, ...]
+    bodies: tuple[Tree, ...]
+    surface: Surface
+    self_collision: bool
     limits: bool
     friction: bool
     touching: Touching
@@ -68,12 +78,16 @@ class World(Shown):
         q: ArrayLike | None = None,
         *,
         ground: Surface | Sequence[Surface] | None = None,
+        bodies: Sequence[Tree] = (),
+        surface: Surface | None = None,
+        self_collision: bool = False,
         limits: bool = True,
         friction: bool = True,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
-        checked_robot(robot)
+        alone, free = checked_robot(robot), tuple(checked_robot(body) for body in bodies)
+        robot = joined((robot, *free)) if free else robot
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
         if given:
             refuse_followers(robot, "a World with constraints")
@@ -94,9 +108,19 @@ class World(Shown):
         for array in self.constants:
             array.setflags(write=False)
         surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
-        for name, value in (("ground", surfaces), ("limits", bool(limits)), ("friction", bool(friction))):
+        kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
+        flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
+        for name, value in (kept | flags).items():
             self._set(name, value)
-        self._set("touching", touching(robot, surfaces, self.limits, self.friction, self.constants[:2]))
+        pairs = self._pairs() if free or self_collision else ()
+        how = self.limits, self.friction, self.constants[:2], pairs, self.surface
+        self._set("touching", touching(robot, surfaces, *how))
+
+    def _pairs(self) -> tuple[tuple[CollisionShape, CollisionShape], ...]:
+        """The pairs of shapes of bodies that may meet."""
+        counts = [self.alone.n_bodies, *(body.n_bodies for body in self.bodies)]
+        shapes = candidates(self.robot).shapes
+        return tuple(meeting(self.robot, tuple(dict.fromkeys(shapes)), counts, self.self_collision))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -105,7 +129,8 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _world, (self.robot, self.constraints, self.ground, self.limits, self.friction)
+        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction")
+        return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
         count = len(self.constraints)
@@ -226,9 +251,9 @@ class World(Shown):
         return f"{self.tables.name_of_row(r)} (gap {gap[r]:.3g})"
 
 
-def _world(robot: Tree, constraints: Any, ground: Any, limits: bool, friction: bool) -> World:
+def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
     """A world out of a pickle."""
-    return World(robot, constraints, ground=ground, limits=limits, friction=friction)
+    return World(robot, constraints, **options)
 
 
 def _named(surface: Surface) -> str:

@@ -108,7 +108,7 @@ def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
     if [joint.type for joint in roots] != ["floating"]:
         return "the base is held by the world"
     if trajectory.contact is not None and trajectory.contact.wrench.any():
-        return "the ground pushes the robot"
+        return "the ground pushes"
     if trajectory.tau[:, robot.v_index[roots[0].name]].any():
         return "the controller pushes the root link"
     return None

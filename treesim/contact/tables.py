@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,21 +14,12 @@ from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
 from ..model.support import candidate_points, candidates
 from ..model.tree import Tree
+from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
+from .solid import Solid
 
-CAPACITY = 64  # contacts of one state at most; what is more is told
+CAPACITY = 128  # contacts of one state at most; what is more is told
 RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
-
-
-@dataclass(frozen=True)
-class Solid:
-    """A solid on a body: its kind, sizes (4,), placement on the body, and, of a grid, its heights."""
-
-    body: int
-    kind: int
-    size: tuple[float, ...]
-    placement: Placement
-    heights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,6 @@ class Touching:
     geometry: np.ndarray
     links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
     bodies: tuple[int, ...]  # whose shapes may touch
-
     held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
     capacity: int
     slots: int
@@ -63,14 +53,19 @@ def touching(
     limits: bool,
     friction: bool,
     held: tuple[np.ndarray, np.ndarray],
+    pairs: Sequence[tuple[CollisionShape, CollisionShape]] = (),
+    surface: Surface | None = None,
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
-    joint friction; held: layout and geometry of the rows that hold frames and loops."""
+    joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
+    the solids of others, all of one surface."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
         for surface in grounds:
             made.add(shape, solid_of_surface(surface), surface)
+    for one, other in pairs:
+        made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
     _, kept_v = robot.kept()
@@ -87,7 +82,7 @@ def touching(
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)
-    bodies = tuple(sorted({s.body for s in shapes}))
+    bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
     counts = [made.capacity, made.slots, len(bound), len(rough)]
     return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
 
@@ -122,7 +117,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface) -> None:
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str = "") -> None:
         """One shape's points against one solid."""
         first, points = self._points(shape)
         cylinder = int(shape.kind == "cylinder")
@@ -140,7 +135,7 @@ class _Pairs:
         assert reals.size == REALS
         self.ints.append(row)
         self.reals.append(reals)
-        self.links.append((shape.link, type(surface).__name__))
+        self.links.append((shape.link, met or type(surface).__name__))
         self.slots += slots
         self.most = max(self.most, slots)
         self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))

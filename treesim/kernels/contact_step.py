@@ -36,7 +36,7 @@ from .contact_laws import (
     velocity_problem,
 )
 from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
-from .contact_problem import Problem, relative_velocities, residual, scale_along_ray
+from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
 from .contact_rows import (
     Rows,
     articulate,
@@ -314,6 +314,7 @@ def make_contact_step(solver, felt, hold):
         gather_rows(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
+        settle(problem)
         recall(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
