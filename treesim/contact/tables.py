@@ -84,7 +84,7 @@ def touching(
         made.most,
         len(speed),
     ]
-    rows = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
