@@ -159,8 +159,24 @@ def test_rollouts_that_diverge_have_no_energy_and_are_told_once():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         runs = treesim.rollout(robot, q, v, steps=10, work=True)
-    assert [warning.category for warning in told] == [DivergedWarning]
+    kinds = [warning.category for warning in told if issubclass(warning.category, (DivergedWarning, EnergyWarning))]
+    assert kinds == [DivergedWarning]
     assert np.isnan(runs.energy_error[6]).all() and np.isfinite(np.delete(runs.energy_error, 6, axis=0)).all()
+
+
+@pytest.mark.parametrize("speed", [1e20, 1e80])
+def test_finite_states_without_an_energy_are_off_too(speed, engine):  # noqa: F811
+    """At such rates a turn in one step has no meaning; whatever comes of it is told, and raises nothing."""
+    inertia = treesim.Inertia(1.0, rotational=np.diag([0.1, 0.2, 0.15]))
+    body = treesim.Body("body", 0, treesim.Joint("root", "floating"), inertia)
+    robot = treesim.Tree("free", [body], gravity=(0, 0, 0))
+    v = np.zeros((2, 6))
+    v[1, 3:] = speed
+    with pytest.warns((EnergyWarning, DivergedWarning), match="1 of 2 rollouts"):
+        runs = treesim.rollout(
+            robot, robot.neutral(), v, steps=3, integrator="explicit_euler", engine=engine, work=True
+        )
+    assert np.isfinite(runs.energy_error[0]).all()
 
 
 def test_work_goes_into_arrays_and_files_that_are_asked_for(tmp_path, monkeypatch):

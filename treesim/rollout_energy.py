@@ -11,6 +11,7 @@ import numpy as np
 from .dynamics.functions import energy
 from .energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
 from .engine.call.evaluate import specialized_first
+from .model.quaternions import of_unit_length
 from .model.tree import Tree
 
 RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
@@ -33,14 +34,15 @@ class Balance(NamedTuple):
 NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
 
 
-def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), in double precision [J]; NaN of those that are not
-    finite, or too large for a number. Cost O(N) each."""
+def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
+    """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), of which so many (B,) of each rollout are done, in
+    double precision [J]; NaN of those that are not done, not finite, or too large for a number. Cost O(N) each."""
     total = np.full(q.shape[:2], np.nan)
     records = max(1, min(STATES, q.shape[1]))
     for rows in _parts(q.shape[0], STATES // records):
         for columns in _parts(q.shape[1], records):
-            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns]).sum(axis=0)
+            known = np.arange(q.shape[1])[columns] < done[rows, None]
+            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known).sum(axis=0)
     return total
 
 
@@ -69,7 +71,7 @@ def _balance(
 ) -> Balance:
     """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
     (B, K)."""
-    kinetic, potential = _energies(robot, q, v)
+    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool))
     total = kinetic + potential
     errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
     good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
@@ -79,16 +81,19 @@ def _balance(
     return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
 
 
-def warn_of_errors(robot: Tree, found: Balance, t: np.ndarray, dt: float, integrator: str, stacklevel: int) -> None:
+def warn_of_errors(
+    robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str, stacklevel: int
+) -> None:
     """Warn, once, of rollouts whose energy is off by more than 1 % of that in play, `stacklevel` calls from here;
-    t (K,): times of records [s]."""
-    with np.errstate(invalid="ignore"):
-        parts = np.abs(found.error) / found.in_play
+    finite (B,): which are done, with states that are; t (K,): times of records [s]."""
+    parts = np.abs(found.error) / found.in_play
+    parts[finite & np.isnan(parts)] = np.inf
     wrong = int(np.count_nonzero(parts > TOLERATED))
     if not wrong:
         return
     b = int(np.nanargmax(parts))
-    told = off_by(found.error[b], t[found.record[b]], found.in_play[b])
+    measured = off_by(found.error[b], t[found.record[b]], found.in_play[b])
+    told = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
     warnings.warn(
         f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
         f"in number {b} {told}: {remedy_of(robot, dt, integrator)}",
@@ -97,15 +102,18 @@ def warn_of_errors(robot: Tree, found: Balance, t: np.ndarray, dt: float, integr
     )
 
 
-def _energies(robot: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Kinetic and potential energies (2, ...) of states, NaN of those that have none."""
+def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Kinetic and potential energies (2, ...) of the states that are known (...), NaN of those that have none."""
     q, v = (x.astype(float, copy=False) for x in (q, v))
-    good = (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
-    if good.all():
+    good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
+    if not good.all():
+        q, v = q[good], v[good]
+    found, some = np.full((2, *good.shape), np.nan), of_unit_length(robot, q)
+    if some.all() and good.all():
         return np.array(specialized_first(energy, robot, q, v))
-    found = np.full((2, *good.shape), np.nan)
+    good[good] = some.reshape(-1)
     if good.any():
-        found[:, good] = specialized_first(energy, robot, q[good], v[good])
+        found[:, good] = specialized_first(energy, robot, q[some], v[some])
     return found
 
 

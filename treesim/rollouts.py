@@ -83,7 +83,7 @@ class Rollouts(Shown):
         for."""
         if self.robot is None:
             raise ArgumentError("energies need the robot: give it to read_unfinished")
-        return total_energy(self.robot, self.q, self.v)
+        return total_energy(self.robot, self.q, self.v, self.done)
 
     @property
     def energy_error(self) -> np.ndarray:
@@ -324,7 +324,8 @@ def _outcome(
     if not work:
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
-    warn_of_errors(robot, found, t, method.dt, method.integrator, stacklevel=5)
+    finite_ones = (diverged < 0) & (done == len(t))
+    warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start)
 
 

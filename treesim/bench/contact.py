@@ -102,7 +102,14 @@ def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standi
 
 def _without_limits(robot: Tree) -> Tree:
     """The robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
-    free: dict[str, Any] = {"lower": -np.inf, "upper": np.inf, "effort": np.inf, "damping": 0.0, "friction": 0.0, "armature": 0.0}
+    free: dict[str, Any] = {
+        "lower": -np.inf,
+        "upper": np.inf,
+        "effort": np.inf,
+        "damping": 0.0,
+        "friction": 0.0,
+        "armature": 0.0,
+    }
     bodies = [replace(body, joint=replace(body.joint, **free)) for body in robot.bodies]
     return Tree(robot.name, bodies, gravity=robot.gravity.tolist(), shapes=robot.shapes)
 

@@ -32,9 +32,9 @@ OURS = "treesim"
 
 class Stability(NamedTuple):
     """One integrator's record on one robot: energies gained and lost at most, as parts of the energy in play of their
-    run; the most that was in play in any [J]; the time up to which all runs were finite
-    [s], None where they were to the end; seconds for a step of one state, one after the other in one thread. Of robots
-    with damping or friction, gains and losses are those beside the work of these.
+    run; the most that was in play in any [J]; the time up to which all runs were finite [s], None where they were to
+    the end; seconds for a step of one state, one after the other in one thread. Of robots with damping, gains and
+    losses are those beside its work.
     """
 
     robot: str
@@ -51,8 +51,8 @@ class Stability(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the work of damping and friction up to there (B, K)
-    [J]; seconds a step of one state."""
+    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the work of damping up to there (B, K) [J]; seconds a
+    step of one state."""
 
     t: np.ndarray
     q: np.ndarray
@@ -82,7 +82,7 @@ def stability(
     rng = np.random.default_rng(seed)
     q0 = np.array([robot.neutral(), *(robot.random(rng) for _ in range(STARTS - 1))])
     v0 = np.array([np.zeros(robot.nv), *(rng.normal(size=robot.nv) for _ in range(STARTS - 1))])
-    singular = singular_inertia(robot, q0, robot.armature + min(dts, default=0.0) * (robot.damping + robot.friction))
+    singular = singular_inertia(robot, q0, robot.armature + min(dts, default=0.0) * robot.damping)
     if singular is not None:
         raise singular
     rows = []
@@ -110,14 +110,10 @@ def _ours(
             warnings.simplefilter("ignore", DivergedWarning)
             warnings.simplefilter("ignore", FrictionWarning)
             warnings.simplefilter("ignore", EnergyWarning)
-            how: dict[str, Any] = {
-                "dt": dt,
-                "every": every,
-                "integrator": name,
-                "substeps": substeps,
-                "work": _has_losses(robot),
-            }
-            runs = rollout(passive(robot), q0, v0, steps=steps // every * every, **how)
+            runs = rollout(
+                passive(robot), q0, v0, None, dt, steps // every * every, every=every, integrator=name,
+                substeps=substeps, work=bool(robot.damping.any()),
+            )  # fmt: skip
         work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
         return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
     shape = len(q0), steps // every
@@ -132,10 +128,6 @@ def _ours(
             runs_q[b, some], runs_v[b, some], work[b, some] = found.q[kept], found.v[kept], found.work[kept].sum(axis=1)
     t = dt * every * np.arange(1, steps // every + 1)
     return Motion(t, runs_q, runs_v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
-
-
-def _has_losses(robot: Tree) -> bool:
-    return bool(robot.damping.any())
 
 
 def passive(robot: Tree) -> World:

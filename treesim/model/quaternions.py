@@ -51,6 +51,16 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
             )
 
 
+def of_unit_length(robot: Tree, q: np.ndarray) -> np.ndarray:
+    """Return whether (...) all quaternions of configurations q (..., nq), finite and of sensible size, are of length
+    1, to a thousandth."""
+    good = np.ones(q.shape[:-1], bool)
+    for _, part in _quaternions(robot, q):
+        square = (part * part).sum(axis=-1)
+        good &= (square >= SHORTEST) & (square <= LONGEST)
+    return good
+
+
 def _quaternions(robot: Tree, q: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Each joint with a quaternion, and its part (..., 4) of configurations q, in place."""
     for body in robot.bodies:
