@@ -57,13 +57,13 @@ def touching(
     surface: Surface | None = None,
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
-    joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet the
-    solids of others, all of one surface."""
+    joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
+    the solids of others, all of one surface."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
-        for surface in grounds:
-            made.add(shape, solid_of_surface(surface), surface)
+        for ground in grounds:
+            made.add(shape, solid_of_surface(ground), ground)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
