@@ -67,7 +67,7 @@ def residual(robot: Tree, qdd, q, v, tau, f_ext=None, armature=None) -> float:
 def in_the_interpreter(backend, robot: Tree, q, v, tau):
     """A backend's forward dynamics by its kernel's own text: nothing is compiled for it."""
     ints = backend.constants(robot)[0]
-    tables = ints if ints is not robot.ints else robot.tied_tables[0], *robot.tied_tables[1:]
+    tables = ints if ints is not robot.ints else robot.tied_tables()[0], *robot.tied_tables()[1:]
     qdd = np.empty(robot.nv)
     assert tied_entry(type(backend).entry)(*tables, q, v, tau, np.empty(0), qdd) == FINE
     return qdd

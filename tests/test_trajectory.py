@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -63,6 +64,23 @@ def test_csv_names_every_column(tmp_path: Path) -> None:
     assert header[1 + NQ : 4 + NQ] == ["v.root_joint.vx", "v.root_joint.vy", "v.root_joint.vz"]
     assert {"q.hip", "v.slide", "tau.ball.wz", "q.flat.theta"} <= set(header)
     assert len(header) == len(set(header)) == 4 + NQ + 2 * NV
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_followers_are_given_by_name_and_column(tmp_path: Path, suffix: str) -> None:
+    before = replace(example(), followers={"left": ("hip", -2.0, 0.5), "slide2": ("slide", 1.0, 0.0)})
+    hip, left = before["hip"], before["left"]
+    np.testing.assert_array_equal(left.q, 0.5 - 2 * hip.q)
+    np.testing.assert_array_equal(left.v, -2 * hip.v)
+    assert not left.tau.any() and left.tau.shape == hip.tau.shape
+    with pytest.raises(UnknownNameError, match="slide2"):
+        before["slid2"]
+    path = before.save(tmp_path / f"run{suffix}")
+    assert_same(load(path), before)
+    assert load(path).followers == before.followers
+    if suffix == ".csv":
+        header = path.read_text().splitlines()[1].split(",")
+        assert header.index("v.root_joint.vx") - header.index("q.left") == 2 and "tau.left" not in header
 
 
 def test_the_class_loads_what_it_saved(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .constrained.functions import constrained_dynamics
-from .contact.ground import Ground, HeightField, StaticBox
+from .contact.bodies import free_body
+from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
-from .control import PD, Hold
+from .control import PD, Hold, Pushed
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -87,6 +88,7 @@ __all__ = [
     "Placement",
     "Player",
     "PluginError",
+    "Pushed",
     "RelativeTask",
     "Report",
     "Rollouts",
@@ -97,6 +99,7 @@ __all__ = [
     "State",
     "StaticBox",
     "Stepper",
+    "Surface",
     "Topology",
     "Trajectory",
     "Tree",
@@ -120,6 +123,7 @@ __all__ = [
     "frame_jacobian",
     "frame_pose",
     "frame_velocity",
+    "free_body",
     "inverse_dynamics",
     "inverse_operational_inertia",
     "load",

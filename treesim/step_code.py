@@ -39,7 +39,7 @@ class StepCode:
         self,
         world: World,
         rule: str,
-        solver: DynamicsBackend,
+        solver: DynamicsBackend | CompiledBackend,
         gravity: np.ndarray | None,
         settings: StepSettings,
         engine: Engine,
@@ -270,7 +270,7 @@ def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
     return solver
 
 
-def _has_kernel(solver: DynamicsBackend) -> TypeGuard[CompiledBackend]:
+def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[CompiledBackend]:
     """Whether a backend is one kernel, which a step can call."""
     return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
 

@@ -25,6 +25,22 @@ def test_json_holds_the_contract(answer: Callable[..., Any], robot: str) -> None
     assert (knee["lower"], knee["upper"], knee["effort_limit"]) == ([-2.0], [2.0], [50.0])
 
 
+def test_followers_are_listed(
+    treesim: Callable[..., Any], answer: Callable[..., Any], make_robot: Callable[..., str]
+) -> None:
+    robot = make_robot("gear", more='<mimic joint="hip" multiplier="-0.5" offset="0.1"/>')
+    facts = answer("info", robot)
+    assert (facts["nv"], facts["n_bodies"], facts["dof_parent"]) == (2, 3, None)
+    assert [joint["name"] for joint in facts["joints"]] == ["hip", "shoulder"]
+    assert facts["followers"] == [
+        {"name": "knee", "type": "revolute", "leader": "hip", "multiplier": -0.5, "offset": 0.1}
+    ]
+    assert "knee = -0.5 hip +0.1" in treesim("info", robot).stdout
+    assert answer("info", robot, "--mimic", "free")["nv"] == 3
+    told = treesim("cost", robot)
+    assert told.exit_code and "'knee' of" in told.stderr and "--mimic free" in told.stderr
+
+
 def test_floating_base_expands(answer: Callable[..., Any], robot: str) -> None:
     facts = answer("info", robot, "--base", "floating")
     assert (facts["nq"], facts["nv"], facts["n_bodies"], facts["base"]) == (10, 9, 4, "floating")

@@ -27,6 +27,9 @@ class Foreign:
     name = "foreign"
     capabilities = Capabilities()
 
+    def __str__(self):
+        return self.name
+
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
         assert robot.coupling is None
         return treesim.forward_dynamics(robot, q, v, tau, f_ext, "crba_ltdl", gravity, armature)
@@ -202,11 +205,12 @@ def panda() -> Tree:
 
 
 def test_panda_hand_under_a_force_on_a_finger():
-    """One second under 0.3 N by semi-implicit Euler, against dense algebra with the same rule."""
+    """One second under 0.3 N by semi-implicit Euler, without limits, against dense algebra with the same rule."""
     robot, h = panda(), 1e-3
+    world = treesim.World(robot, limits=False)
     force = np.zeros(robot.nv)
     force[robot.v_index["panda_finger_joint1"]] = 0.3
-    run = treesim.rollout(robot, robot.neutral(), np.zeros(robot.nv), np.tile(force, (1000, 1)), dt=h,
+    run = treesim.rollout(world, robot.neutral(), np.zeros(robot.nv), np.tile(force, (1000, 1)), dt=h,
                           integrator="semi_implicit_euler", engine="generic")  # fmt: skip
     q, v = robot.neutral(), np.zeros(robot.nv)
     for k in range(1000):
@@ -249,3 +253,54 @@ def test_placement_of_a_follower_is_its_own():
     robot = gripper()
     pose = treesim.frame_pose(robot, [0.4], "right")
     np.testing.assert_allclose(pose, Placement(translation=(-0.5 * 0.4 + 0.1, 0, 0)).matrix(), atol=1e-16)
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler"])
+def test_limits_of_followers_stop_their_leaders(integrator):
+    """The right finger may go to 0.08 m, where the left is at -0.04 m: they come to rest there, and push no further."""
+    robot = gripper()
+    limited = [replace(body, joint=replace(body.joint, upper=0.12)) for body in robot.bodies]
+    robot = Tree("gripper", [robot.bodies[0], limited[1]])
+    assert robot.lower[0] == pytest.approx(-0.04)
+    stepper = treesim.Stepper(robot, integrator=integrator)
+    now = stepper.reset()
+    for _ in range(500):
+        now, _ = stepper.step(now, [-2.0])
+    np.testing.assert_allclose(robot.expand(now.q), [-0.04, 0.12], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(now.v, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler"])
+def test_friction_of_followers_holds_their_leaders(integrator):
+    """Friction f_a + |k| f_b: the fingers stay below it, and above it move with what is left."""
+    rubbing = [
+        replace(body, joint=replace(body.joint, friction=f))
+        for body, f in zip(gripper().bodies, (0.3, 0.4), strict=True)
+    ]
+    robot, mass = Tree("gripper", rubbing), 0.3 + 0.1 + 0.25 * (0.2 + 0.05)
+    stepper = treesim.Stepper(robot, integrator=integrator)
+    for force in (0.49, -0.51, 1.0):
+        now = stepper.reset()
+        for _ in range(100):
+            now, _ = stepper.step(now, [force])
+        left = np.sign(force) * max(abs(force) - 0.5, 0)
+        np.testing.assert_allclose(now.v, left / mass * 0.1, rtol=1e-9, atol=1e-12)
+
+
+def test_ground_holds_a_leader_by_its_follower():
+    """A ball on the follower, which moves by half of what its leader does: it stands on m_b g + m_a g / k. The two are
+    on carts that roll, so that the ball may slide."""
+    slides = [Joint("x", "prismatic", axis=(1, 0, 0)), Joint("y", "prismatic", axis=(0, 1, 0))]
+    lift = Joint("lift", "prismatic", axis=(0, 0, 1))
+    low = Joint("low", "prismatic", axis=(0, 0, 1), mimic=Mimic("lift", 0.5, 0.2))
+    carts = [Body("cart", 0, slides[0], Inertia(1)), Body("second cart", 1, slides[1], Inertia(1))]
+    bodies = [*carts, Body("weight", 2, lift, Inertia(0.3)), Body("ball", 2, low, Inertia(0.2))]
+    ball = treesim.CollisionShape(4, Placement(), "sphere", (0.1,), link="ball")
+    robot = Tree("lever", bodies, shapes=[ball])
+    stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()))
+    now = stepper.reset([0, 0, 0.1])
+    for _ in range(600):
+        now, report = stepper.step(now)
+    np.testing.assert_allclose(robot.expand(now.q), [0, 0, -0.2, 0.1], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(now.v, 0, atol=1e-9)
+    np.testing.assert_allclose(report.contact.wrench[4, 2], (0.2 + 0.3 / 0.5) * 9.81, rtol=1e-9)

@@ -7,13 +7,18 @@ from treesim.engine.llvm.chunks import chunk_functions
 from treesim.engine.llvm.elementary import write_helpers
 
 
-def opcodes(text):
-    """Count, in each function of a module, the instructions of each kind, and the calls by what is called."""
+def functions(text):
+    """The functions of a module, by name."""
     from llvmlite import binding
 
     module = binding.parse_assembly(text)
     module.verify()
-    return {function.name: _counted(function) for function in module.functions if not function.is_declaration}
+    return {function.name: function for function in module.functions if not function.is_declaration}
+
+
+def opcodes(text, start=""):
+    """Count, in each function whose name begins so, the instructions of each kind, and the calls by what is called."""
+    return {name: _counted(function) for name, function in functions(text).items() if name.startswith(start)}
 
 
 def _counted(function):
@@ -26,9 +31,8 @@ def _counted(function):
 
 
 def of_functions(text, start):
-    """Count instructions and calls in all functions whose names begin so, and these functions."""
-    found = [counts for name, counts in opcodes(text).items() if name.startswith(start)]
-    return sum(found, Counter(functions=len(found)))
+    """Count instructions and calls in all functions whose names begin so."""
+    return sum(opcodes(text, start).values(), Counter())
 
 
 def of_chunks(traced, lanes):

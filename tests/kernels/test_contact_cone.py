@@ -1,5 +1,7 @@
 """The exact solve of one contact: every mode obeys its law, and slips as a search over directions finds it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -66,7 +68,7 @@ def slips_by_search(A, b, mu, angles=720):
         return impulse, e[0] * s[1] - e[1] * s[0], e @ s
 
     grid, found = np.linspace(0, 2 * np.pi, angles), []
-    for low, high in zip(grid[:-1], grid[1:], strict=True):
+    for low, high in pairwise(grid):
         if at(low)[0][2] > 0 and at(high)[0][2] > 0 and at(low)[1] * at(high)[1] < 0:
             for _ in range(60):
                 middle = (low + high) / 2

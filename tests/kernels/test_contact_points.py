@@ -67,7 +67,8 @@ def surface_points(kind):
         return np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.03, 0.03)])
     if kind == "cylinder":
         rim = 0.08 * np.column_stack([np.cos(turn), np.sin(turn), 0 * turn])
-        return np.vstack([rim + [0, 0, 0.05], rim - [0, 0, 0.05]])
+        above = np.array([0, 0, 0.05])
+        return np.vstack([rim + above, rim - above])
     return HULL
 
 

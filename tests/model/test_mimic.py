@@ -114,7 +114,7 @@ def test_the_mass_matrix_may_differ_from_zero_where_the_pattern_says():
 def test_copies_and_pickles_follow():
     again = pickle.loads(pickle.dumps(HAND))
     assert copy.deepcopy(HAND) is HAND and again.followers == HAND.followers
-    assert all(np.array_equal(x, y) for x, y in zip(again.tied_tables, HAND.tied_tables, strict=True))
+    assert all(np.array_equal(x, y) for x, y in zip(again.tied_tables(), HAND.tied_tables(), strict=True))
     assert "follows b" in HAND._repr_html_() and "follows 'a'" in repr(HAND.joint("b"))
 
 

@@ -52,7 +52,7 @@ def test_what_comes_out_comes_back(with_followers):
     )
     again = load(to_urdf(tree))
     assert again.coupling.lines() == tree.coupling.lines()
-    for x, y in zip(again.tied_tables, tree.tied_tables, strict=True):
+    for x, y in zip(again.tied_tables(), tree.tied_tables(), strict=True):
         np.testing.assert_array_equal(x, y)
     for label in ("lower", "upper", "effort_limit", "velocity_limit"):
         np.testing.assert_array_equal(getattr(again, label), getattr(tree, label))

@@ -135,7 +135,7 @@ LONG_NAMES = {
     "xacro": robot(link("a", f"<{LONG} b='${{x}}'/>")),
     "massless": robot(link("a"), link(LONG, ""), joint(LONG, "a", LONG)),
     "mimic": robot(link("a"), link("b"), link("c"), joint("j", "a", "b"),
-                   joint(LONG, "a", "c", '<mimic joint="j"/>')),
+                   joint(LONG, "a", "c", '<mimic joint="j" multiplier="0"/>')),
 }  # fmt: skip
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
 from ..engine.call.specialized import lanes
+from ..engine.llvm.builder import Module
 from ..engine.llvm.machine_code import processor
 from ..engine.threads import pool
 
@@ -44,30 +46,15 @@ def peak(single: bool, threads: int, rounds: int = 20) -> float:
 
 def loop(single: bool) -> str:
     """Return the loop as LLVM IR: `run(turns, memory)` does CHAINS fused multiply-adds on vectors in each turn."""
-    wide = lanes(single)
-    V, fma = wide.vector, f"@llvm.fma.{wide.suffix}"
-    steps = range(CHAINS)
-    lines = [
-        f"declare {V} {fma}({V}, {V}, {V})",
-        "define void @run(i64 %turns, ptr %memory) {",
-        "entry:",
-        f"  %x = load {V}, ptr %memory, align 1",
-        "  br label %loop",
-        "loop:",
-        "  %i = phi i64 [0, %entry], [%next, %loop]",
-        *(f"  %a{k} = phi {V} [%x, %entry], [%b{k}, %loop]" for k in steps),
-        *(f"  %b{k} = call {V} {fma}({V} %a{k}, {V} %x, {V} %x)" for k in steps),
-        "  %next = add i64 %i, 1",
-        "  %more = icmp slt i64 %next, %turns",
-        "  br i1 %more, label %loop, label %end",
-        "end:",
-        f"  %s0 = fadd {V} %b0, %x",  # all chains are used, so none is left out
-        *(f"  %s{k} = fadd {V} %s{k - 1}, %b{k}" for k in steps[1:]),
-        f"  store {V} %s{CHAINS - 1}, ptr %memory, align 1",
-        "  ret void",
-        "}",
-    ]
-    return "\n".join(lines)
+    module = Module(lanes(single))
+    f = module.function("run", "i64 turns, ptr memory", exported=True)
+    turns, memory = f.arguments
+    x = f.load(memory, align=1)
+    with f.loop(0, turns, carried=[x] * CHAINS, begins=True) as turn:
+        turn.values = [f.intrinsic("fma", chain, x, x) for chain in turn.values]
+    f.store(reduce(f.fadd, turn.values, x), memory, align=1)  # all chains are used, so none is left out
+    f.ret()
+    return module.text()
 
 
 def compiled(single: bool) -> Callable[[int, int], None]:

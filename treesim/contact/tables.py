@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.contact_points import BOX, COLUMNS, GRID, PER_PAIR, PLANE, REALS, RIM
+from ..kernels.limits import UNLIMITED
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
 from ..model.support import candidate_points, candidates
 from ..model.tree import Tree
+from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
+from .solid import Solid
 
-CAPACITY = 64  # contacts of one state at most; what is more is told
+CAPACITY = 128  # contacts of one state at most; what is more is told
 RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
-
-
-@dataclass(frozen=True)
-class Solid:
-    """A solid on a body: its kind, sizes (4,), placement on the body, and, of a grid, its heights."""
-
-    body: int
-    kind: int
-    size: tuple[float, ...]
-    placement: Placement
-    heights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -39,22 +31,23 @@ class Touching:
     geometry: np.ndarray
     links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
     bodies: tuple[int, ...]  # whose shapes may touch
-
     held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
     capacity: int
     slots: int
     limits: int
     frictions: int
+    speeds: int
 
     @property
     def rows(self) -> int:
-        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, and row that holds."""
-        return 3 * self.slots + self.limits + self.frictions + int(self.held[0][1 + 3 * self.held[0][0]])
+        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, limit of a speed, and
+        row that holds."""
+        return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
     def active(self) -> bool:
         """Whether there is anything that may touch, be reached, or rub."""
-        return bool(self.slots or self.limits or self.frictions)
+        return bool(self.slots or self.limits or self.frictions or self.speeds)
 
 
 def touching(
@@ -63,32 +56,51 @@ def touching(
     limits: bool,
     friction: bool,
     held: tuple[np.ndarray, np.ndarray],
+    pairs: Sequence[tuple[CollisionShape, CollisionShape]] = (),
+    surface: Surface | None = None,
+    speed_limits: bool = False,
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
-    joint friction; held: layout and geometry of the rows that hold frames and loops."""
+    joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
+    the solids of others, all of one surface."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
         for surface in grounds:
             made.add(shape, solid_of_surface(surface), surface)
+    for one, other in pairs:
+        made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
     _, kept_v = robot.kept()
-    counts = [len(made.ints), len(made.points), len(bound), len(rough), made.capacity, made.slots, made.most]
-    layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), kept_v[rough]]).astype(np.int64)
+    speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
+    sizes = [
+        len(made.ints),
+        len(made.points),
+        len(bound),
+        len(rough),
+        made.capacity,
+        made.slots,
+        made.most,
+        len(speed),
+    ]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
+    layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
         made.reals,
         made.points,
         bound,
         robot.friction[rough],
+        fastest,
+        braking,
         made.heights,
     ]
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)
-    bodies = tuple(sorted({s.body for s in shapes}))
-    counts = [made.capacity, made.slots, len(bound), len(rough)]
+    bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
+    counts = [made.capacity, made.slots, len(bound), len(rough), len(speed)]
     return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
 
 
@@ -122,7 +134,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface) -> None:
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str = "") -> None:
         """One shape's points against one solid."""
         first, points = self._points(shape)
         cylinder = int(shape.kind == "cylinder")
@@ -140,7 +152,7 @@ class _Pairs:
         assert reals.size == REALS
         self.ints.append(row)
         self.reals.append(reals)
-        self.links.append((shape.link, type(surface).__name__))
+        self.links.append((shape.link, met or type(surface).__name__))
         self.slots += slots
         self.most = max(self.most, slots)
         self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
@@ -179,6 +191,16 @@ def _around(points: np.ndarray, extra: float) -> np.ndarray:
 def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
     turn = robot.body_rotations[body].T
     return np.concatenate([(turn @ placement.rotation).ravel(), turn @ placement.translation])
+
+
+def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
+    """The limits of speeds: (degree of freedom, side), where they are, and the efforts that keep them."""
+    limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
+    _, kept_v = robot.kept()
+    rows = [[int(kept_v[k]), side] for k in limited for side in (1, -1)]
+    efforts = np.minimum(robot.effort_limit, UNLIMITED)
+    pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
+    return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
 
 
 def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:

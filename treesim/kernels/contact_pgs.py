@@ -64,11 +64,24 @@ def run_pgs(problem, impulse, sigma, tolerance, most):
     return taken
 
 
+def from_nothing(problem, impulse):
+    """Whether no impulse is known to start from."""
+    found = True
+    for r in range(problem.rows):
+        found = found and impulse[r] == 0
+    return found
+
+
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Impulses by sweeps; where these stall, as in stacks, which have nearly dependent rows, by `contact_admm` from
-    there on. Returns the sweeps and iterations taken."""
+    there on. From nothing `contact_admm` comes first: it treats all contacts alike, so that points which share a load
+    each take their part; the first in order would take what it can, and where the parts are not determined sweeps
+    leave it so. Returns the sweeps and iterations taken."""
     patience = most if most < SWEEPS else SWEEPS
-    taken = run_pgs(problem, impulse, sigma, tolerance, patience)
+    taken = 0
+    if problem.contacts > 1 and from_nothing(problem, impulse):
+        taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
+    taken += run_pgs(problem, impulse, sigma, tolerance, patience)
     if taken == patience and residual(problem, impulse, sigma) > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory)
     return taken

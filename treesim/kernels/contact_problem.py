@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .contact_cone import block_at, cone_projection, violation
+from .contact_cone import block_at, cone_projection, shear, violation
 from .linear import Vector
-from .numbers import absolute, maximum, minimum
+from .numbers import absolute, maximum, minimum, sqrt
+
+STILL = 1e-9  # of a contact's mobility: across it what moves less moves with so much, along its normal not at all
+VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no impulse
 
 
 class Problem(NamedTuple):
@@ -77,6 +80,36 @@ def project(problem, impulse):
         put_triple(impulse, 3 * c, cone_projection(triple(impulse, 3 * c), problem.mu[c]))
     for r in range(3 * problem.contacts, problem.rows):
         impulse[r] = clamped(problem, r, impulse[r])
+
+
+def least_shear(A):
+    """The smallest eigenvalue of a contact's tangential mobility while sigma_n = 0."""
+    xx, yy, B = shear(A)
+    return (xx + yy) / 2 - sqrt((xx - yy) * (xx - yy) / 4 + B * B)
+
+
+def settle(problem):
+    """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways,
+    and rows that no joint moves at all.
+
+    Such tangents get a mobility of 1e-9 of their contact's; a contact along whose normal nothing can move is left open,
+    since no impulse opens or closes it."""
+    largest = problem.g[0] * 0
+    for r in range(problem.rows):
+        largest = maximum(largest, problem.G[r, r])
+    for c in range(problem.contacts):
+        r = 3 * c
+        A = block_at(problem.G, r)
+        size = A.xx + A.yy + A.zz
+        if A.zz <= STILL * size or size <= VANISHING * largest:
+            problem.mu[c] = -1
+            problem.G[r + 2, r + 2] += largest
+        elif least_shear(A) < STILL * size:
+            problem.G[r, r] += STILL * size
+            problem.G[r + 1, r + 1] += STILL * size
+    for r in range(3 * problem.contacts, problem.rows):
+        if problem.G[r, r] <= VANISHING * largest:
+            problem.G[r, r] = largest
 
 
 def scale_along_ray(problem, impulse, sigma):

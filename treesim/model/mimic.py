@@ -190,7 +190,7 @@ def no_followers(robot: str, names: Sequence[str], what: str) -> UnsupportedErro
 class Withheld(np.ndarray):
     """What stands in the place of a table of the spanning tree in a robot with followers: compiled code of other robots
     finds a tree that cannot move, whose sizes fit no state, and Python that reads it gets an UnsupportedError. What
-    serves such robots takes `Tree.tied_tables`."""
+    serves such robots takes `Tree.tied_tables()`."""
 
     reason: UnsupportedError
 

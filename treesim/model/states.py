@@ -22,6 +22,7 @@ from .quaternions import configuration
 if TYPE_CHECKING:
     from .tree import Tree
 
+NOTHING = np.empty(0)
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]
 
@@ -41,8 +42,34 @@ def on_states(
     """
     if robot.coupling is not None:
         entry, constants = for_followers(entry, robot, constants)
+        found = _one_state(entry, robot, constants, values, **options)
+        if found is not None:
+            return found
     arguments, results = declared(entry, robot, constants, values)
     return evaluate(entry, constants, arguments, results, explain, **options)
+
+
+def _one_state(
+    entry: Any,
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, Any],
+    engine: str = "auto",
+    out: np.ndarray | None = None,
+    **others: Any,
+) -> list[np.ndarray] | None:
+    """The results of one state in float arrays by the entry's fast call; None for anything else."""
+    if engine != "auto" or out is not None:
+        return None
+    arrays, results = [], []
+    for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(np.empty(shape))
+        arrays.append(results[-1] if array.result else NOTHING if values[array.name] is None else values[array.name])
+    return results if _fast_entry(entry).call(*constants, *arrays) == FINE else None
+
+
+_fast_entry = lru_cache(maxsize=256)(FastEntry)
 
 
 def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
@@ -60,7 +87,7 @@ def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
     if robot.coupling is None:
         return tuple(constants)
     ints, reals, *tables = constants
-    own = robot.tied_tables
+    own = robot.tied_tables()
     ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
     return ints, reals, *own[2:], *tables
 

@@ -169,7 +169,6 @@ class Tree(Immutable):
             return np.arange(self.nq), np.arange(self.nv)
         return self.coupling.kept_q, self.coupling.kept_v
 
-    @property
     def tied_tables(self) -> tuple[np.ndarray, ...]:
         """The tables that entries take first: the spanning tree's, and behind them those of followers, if any."""
         whole = self.spanning

@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from tests.engine.opcodes import of_functions
+from tests.engine.opcodes import functions, of_functions
 from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
@@ -223,43 +223,38 @@ LANES = Lanes(False, 8)
 
 def code_for(robot):
     """Code of forward dynamics, in the strategy that is asked for."""
-    n, sizes = robot.nv, (robot.nq, robot.nv, robot.nv, 0)
-    return strategies.emit(
-        strategies.wanted(), forward_dynamics_states, (robot.ints, robot.reals), sizes, (n,), LANES
-    )  # fmt: skip
+    tables, sizes = (robot.ints, robot.reals), (robot.nq, robot.nv, robot.nv, 0)
+    return strategies.emit(strategies.wanted(), forward_dynamics_states, tables, sizes, (robot.nv,), LANES)
 
 
 def parts_of(code):
     """How many functions of templates, and of straight lines, code consists of."""
-    return tuple(of_functions(code.text, start)["functions"] for start in ("step", "chunk"))
+    names = list(functions(code.text))
+    return tuple(sum(name.startswith(start) for name in names) for start in ("step", "chunk"))
 
 
 @pytest.mark.nojit
-def test_looped_code_is_a_function_for_each_template_and_straight_code_one_for_each_chunk(monkeypatch):
-    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(60)
-    for strategy in (strategies.LOOPED, strategies.STRAIGHT):
+@pytest.mark.parametrize("name", ["random_14", "chain"])
+def test_looped_code_is_a_function_for_each_template_and_straight_code_one_for_each_chunk(name, monkeypatch):
+    robot = generators.chain(20) if name == "chain" else trees.tree(name)
+    _, found = in_blocks(forward_dynamics_states, robot, fold_zeros=True)
+    sizes = (robot.nq, robot.nv, robot.nv, 0)
+    whole = trace(forward_dynamics_states, (robot.ints, robot.reals), sizes, (robot.nv,))
+    traced, _ = with_turned_inputs(whole, 1)
+    chunks = -(-len(traced.graph.needed(traced.results)) // CHUNK)
+    assert len(found.templates) > 1 < chunks
+    for strategy, parts in (("looped", (len(found.templates), 0)), ("straight", (0, chunks))):
         monkeypatch.setenv(strategies.VARIABLE, strategy)
-        for robot in (humanoid, chain):
-            _, found = in_blocks(forward_dynamics_states, robot, fold_zeros=True)
-            sizes = (robot.nq, robot.nv, robot.nv, 0)
-            traced = trace(forward_dynamics_states, (robot.ints, robot.reals), sizes, (robot.nv,))
-            before, _ = with_turned_inputs(traced, 1)
-            chunks = -(-len(before.graph.needed(before.results)) // CHUNK)
-            expected = (len(found.templates), 0) if strategy == strategies.LOOPED else (0, chunks)
-            assert parts_of(code_for(robot)) == expected
-
-
-@pytest.mark.nojit
-def test_short_kernels_are_straight_and_long_regular_ones_looped(monkeypatch):
-    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(450)
-    assert parts_of(code_for(humanoid))[0] == 0 < parts_of(code_for(chain))[0]
-    monkeypatch.setenv(strategies.VARIABLE, "looped")
-    assert parts_of(code_for(humanoid))[0] > 0
-    monkeypatch.setenv(strategies.VARIABLE, "straight")
-    assert parts_of(code_for(chain))[0] == 0
+        assert parts_of(code_for(robot)) == parts
     monkeypatch.setenv(strategies.VARIABLE, "fast")
     with pytest.raises(ArgumentError, match="auto, straight or looped"):
-        code_for(chain)
+        code_for(robot)
+
+
+@pytest.mark.nojit
+def test_short_kernels_are_straight_and_long_regular_ones_looped():
+    humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(450)
+    assert parts_of(code_for(humanoid))[0] == 0 < parts_of(code_for(chain))[0]
 
 
 @pytest.mark.nojit

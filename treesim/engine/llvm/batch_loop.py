@@ -28,8 +28,8 @@ class Placed(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of states at a step, in the function that works on them: the lanes' inputs, memory for values between,
-    and results; the table of arrays; the first state and the end of all states; what is read next, and written."""
+    """A group of states, in the function that works on them: the lanes' inputs, memory for values between, and results;
+    the table of arrays; the first state, and the end of all states."""
 
     code: Function
     inputs: Value
@@ -38,21 +38,19 @@ class Group(NamedTuple):
     tables: Value
     first: Value
     last: Value
-    read: At
-    written: At
 
 
 class BatchLoop:
     """The loop around what is done with a group of states; see `straight_line`.
 
-    work: appends that to a function. slots: vectors that it needs between inputs and results. placed: the results.
-    nontemporal: arrays that it may have written already.
+    work: appends that, for a group, and the steps and groups that are read next, and written. slots: vectors that it
+    needs between inputs and results. placed: the results. nontemporal: arrays that it may have written already.
     """
 
     def __init__(
         self,
         module: Module,
-        work: Callable[[Group], None],
+        work: Callable[[Group, At, At], None],
         slots: int,
         sizes: Sequence[int],
         placed: Placed,
@@ -61,7 +59,8 @@ class BatchLoop:
         nontemporal: Sequence[int] = (),
     ) -> None:
         self.module, self.work, self.slots, self.placed, self.nontemporal = module, work, slots, placed, nontemporal
-        self.inputs: list[tuple[int, int | Value]] = [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
+        self.moves = gather_and_scatter(module)
+        self.inputs = [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
         self.size, self.carried = sum(sizes), sum(sizes[:carried])
         self.lasting = carried + invariant if carried else 0  # inputs that do not change with the steps
         self.arriving = sum(sizes[: self.lasting])  # where the others begin
@@ -93,7 +92,6 @@ class BatchLoop:
     def _run(self, quaternions: Sequence[int]) -> Function:
         """All steps of states first .. last - 1; tables: see `straight_line`."""
         module, width = self.module, self.module.lanes.width
-        self.moves = gather_and_scatter(module)
         check_in = non_finite_check(module, "non_finite_check_in", self.size - self.arriving)
         check_out = non_finite_check(module, "non_finite_check_out", self.placed.values)
         check_rotations = rotations(module, quaternions)
@@ -104,17 +102,17 @@ class BatchLoop:
         none = constant(0, I64)
         with f.loop(first, last, width, carried=[none]) as group:
             [status] = group.values
-            here = Group(f, inputs, between, results, tables, group.k, last, (none, none), (none, none))
-            self._gather(here, 0, self.lasting, 0)
+            here = Group(f, inputs, between, results, tables, group.k, last)
+            self._gather(here, range(self.lasting), 0)
             with f.loop(0, steps, carried=[none, status], begins=True) as step:
                 record, status = step.values
                 following = f.add(step.k, 1)
                 final = f.icmp("sge", following, steps)
                 soon = f.select(final, 0, following), f.select(final, f.add(group.k, width), group.k)
-                self._gather(here, self.lasting, len(self.inputs), step.k)
+                self._gather(here, range(self.lasting, len(self.inputs)), step.k)
                 invalid = f.call(check_in, f.at(inputs, self.arriving)), f.call(check_rotations, inputs)
                 status = f.either(status, f.either(*invalid))
-                self.work(here._replace(read=soon, written=(record, group.k)))
+                self.work(here, soon, (record, group.k))
                 due = f.icmp("eq", f.urem(following, every), 0)
                 with f.when(due):
                     self._scatter(here, record)
@@ -125,9 +123,9 @@ class BatchLoop:
         f.ret(group.values[0])
         return f
 
-    def _gather(self, group: Group, first: int, end: int, step: Operand) -> None:
+    def _gather(self, group: Group, arrays: Sequence[int], step: Operand) -> None:
         """Move arrays at a step to the lanes."""
-        for k in range(first, end):
+        for k in arrays:
             size, place = self.inputs[k]
             if size:
                 self._move(group, k, step, size, place, gathers=True)

@@ -37,7 +37,7 @@ from ..primitives import (
 from .batch_loop import BatchLoop, Group
 from .builder import FAST, Function, Module
 from .lanes import Lanes
-from .prefetch import Prefetches
+from .prefetch import At, Prefetches
 from .straight_line import Code, code_of, distinct, results_placed, results_prefetched
 from .values import I8, I32, I64, PTR, Value, constant
 
@@ -69,9 +69,9 @@ def looped(
     parts = [_program(module, blocks, memory, asked, [step.write() for step in steps])]
     parts += _lists(module, traced, blocks.nodes, memory)
 
-    def work(group: Group) -> None:
+    def work(group: Group, read: At, written: At) -> None:
         f = group.code
-        asked.fill_table(f, f.at(group.inputs, memory.table), group.tables, group.read, group.written)
+        asked.fill_table(f, f.at(group.inputs, memory.table), group.tables, read, written)
         for part in parts:
             f.call(part, group.inputs)
 

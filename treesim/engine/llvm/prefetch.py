@@ -22,7 +22,8 @@ from .values import I8, I64, PTR, Operand, Value
 EVERY = 24  # operations for one request: more would hold up the operations' own loads
 LINE = 64  # bytes of a cache line
 At = tuple[Value, Value]  # a step, and the first of a group of states
-WORDS = 5  # of an array in the table of arrays
+# an array in the table of arrays: address, strides (see `straight_line`), whether it is to be written past the caches
+ROW = (PTR, I64, I64, I64, I64)
 
 
 class ArrayAt(NamedTuple):
@@ -37,8 +38,7 @@ class ArrayAt(NamedTuple):
 
 def array_at(f: Function, tables: Value, array: int, step: Operand) -> ArrayAt:
     """Read an array's row of the table of arrays."""
-    kinds = (PTR, I64, I64, I64, I64)
-    words = [f.load(f.at(tables, WORDS * array + k, I64), kind) for k, kind in enumerate(kinds)]
+    words = [f.load_at(tables, len(ROW) * array + k, kind) for k, kind in enumerate(ROW)]
     start, element, state, each_step, nontemporal = words
     return ArrayAt(f.at(start, f.mul(each_step, step), f.number), element, state, nontemporal)
 

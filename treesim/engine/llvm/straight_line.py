@@ -18,7 +18,7 @@ from .builder import Module
 from .chunks import chunk_calls, chunk_functions
 from .elementary import turn, write_helpers
 from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_writes
-from .prefetch import Prefetched, Prefetches
+from .prefetch import At, Prefetched, Prefetches
 from .values import I32, I64, PTR, Value
 
 
@@ -66,9 +66,9 @@ def straight_line(
     writes = nontemporal_writes(module, _nontemporal(large, len(sizes), placed, order, chunks.done))
     turned = turn(module, angles, traced.inputs) if angles else None
 
-    def work(group: Group) -> None:
+    def work(group: Group, read: At, written: At) -> None:
         f, slots = group.code, group.code.at(group.between, 2 * len(angles))
-        asked.fill_table(f, slots, group.tables, group.read, group.written)
+        asked.fill_table(f, slots, group.tables, read, written)
         if turned:
             f.call(turned, group.inputs)
 

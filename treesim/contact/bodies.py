@@ -1,0 +1,87 @@
+"""Free bodies beside a robot, and which shapes of bodies may meet each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..kernels.contact_points import BOX, CAPSULE, SPHERE
+from ..model.given import positive_number
+from ..model.inertia import Inertia, Placement
+from ..model.joints import Joint
+from ..model.shapes import SIZES, CollisionShape
+from ..model.tree import Body, Tree, Visual
+from ..types import CollisionKind
+from .solid import Solid
+
+SOLIDS = {"sphere": SPHERE, "capsule": CAPSULE, "box": BOX}
+# shapes whose points are all that meets a solid of the kind: the solid's own points are then left out
+ROUND = {("sphere", "sphere"), ("sphere", "capsule"), ("sphere", "box")}
+
+
+def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float) -> Tree:
+    """Return a tree of one homogeneous rigid body that moves freely: a box for a robot to push, a ball.
+
+    kind and size: as in CollisionShape, "sphere", "capsule", "cylinder" or "box" [m]; mass [kg]. The body has the given
+    name, its floating joint that name and "_joint"; its frame is at its centre. Raises ArgumentError, ModelError.
+
+    Example:
+        >>> treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+        <Tree 'crate': 1 bodies, nq 7, nv 6, 1 kg>
+    """
+    if kind not in SIZES or kind == "hull":
+        raise ArgumentError(f"a free body is a sphere, capsule, cylinder or box, not {kind!r}")
+    lengths = tuple(positive_number(f"size of {name!r}", x, "length") for x in size)
+    shape = CollisionShape(1, Placement(), kind, lengths, link=name)
+    weight = positive_number(f"mass of {name!r}", mass)
+    inertia = Inertia(weight, (0, 0, 0), np.diag(weight * _gyration(kind, lengths)))
+    body = Body(name, 0, Joint(f"{name}_joint", "floating"), inertia)
+    return Tree(name, [body], visuals=[Visual(1, Placement(), kind, lengths)], shapes=[shape])
+
+
+def _gyration(kind: str, size: tuple[float, ...]) -> np.ndarray:
+    """The rotational inertia (3,) per mass of a homogeneous body about its principal axes [m^2]."""
+    if kind == "box":
+        a, b, c = (x * x / 12 for x in size)
+        return np.array([b + c, a + c, a + b])
+    if kind == "sphere":
+        return np.full(3, 0.4 * size[0] ** 2)
+    r, length = size
+    rod, ball = np.pi * r * r * length, (4 / 3 * np.pi * r**3 if kind == "capsule" else 0.0)
+    share = rod / (rod + ball)  # of the mass; the caps of a capsule are a ball cut in two
+    across = share * (r * r / 4 + length * length / 12)
+    across += (1 - share) * (0.4 * r * r + length * length / 4 + 3 / 8 * length * r)
+    return np.array([across, across, share * r * r / 2 + (1 - share) * 0.4 * r * r])
+
+
+def solid_of_shape(shape: CollisionShape) -> Solid | None:
+    """Return the solid that a shape is for points of other bodies; None for cylinders and hulls, which have points."""
+    if shape.kind not in SOLIDS:
+        return None
+    size = [x / 2 for x in shape.size] if shape.kind == "box" else [shape.size[0], *(x / 2 for x in shape.size[1:])]
+    return Solid(shape.body, SOLIDS[shape.kind], tuple(np.pad(size, (0, 4 - len(size)))), shape.placement)
+
+
+def meeting(
+    robot: Tree, shapes: Sequence[CollisionShape], counts: Sequence[int], among_robot: bool
+) -> Iterator[tuple[CollisionShape, CollisionShape]]:
+    """Yield the pairs of shapes, points of the first against the solid of the second, that may meet: of different parts
+    of the world, which have so many bodies each, and, if asked for, of bodies of the robot that are no neighbours."""
+    part = np.repeat(np.arange(len(counts)), counts)
+    for a, b in combinations((shape for shape in shapes if shape.body), 2):
+        own = part[a.body - 1] == part[b.body - 1]
+        if own and not (among_robot and part[a.body - 1] == 0 and _apart(robot, a.body, b.body)):
+            continue
+        for one, other in ((a, b), (b, a)):
+            if (
+                solid_of_shape(other) is not None and one.kind != "cylinder" and (other.kind, one.kind) not in ROUND
+            ) or ((one.kind, other.kind) == ("sphere", "sphere") and one is a):
+                yield one, other
+
+
+def _apart(robot: Tree, a: int, b: int) -> bool:
+    """Whether two bodies of a tree are neither one, nor joined by a joint."""
+    return a != b and robot.bodies[a - 1].parent != b and robot.bodies[b - 1].parent != a

@@ -1,0 +1,78 @@
+"""Several trees as one: a robot and the free bodies beside it, all on the same world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ModelError
+from .joints import Joint
+from .shapes import CollisionShape
+from .tree import Body, Frame, Tree, Visual
+
+
+def joined(trees: Sequence[Tree]) -> Tree:
+    """Return one tree of all bodies of several, in order, with the name, gravity and notes of the first.
+
+    Names of bodies, joints and frames stay as they are; one that an earlier tree has already gets its own tree's name
+    and a dot in front. Raises ModelError where that is taken, too.
+    """
+    first, *others = trees
+    whole = _Parts(first)
+    for tree in others:
+        whole.add(tree)
+    return Tree(first.name, whole.bodies, whole.frames, whole.visuals, first.gravity, first.notes, whole.shapes)
+
+
+class _Parts:
+    """What the joined tree is made of, so far."""
+
+    def __init__(self, first: Tree) -> None:
+        frames = list(first.frames.values())
+        self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
+        self.visuals, self.shapes = list(first.visuals), list(first.shapes)
+        self.names = {"link": set(first.frames), "joint": set(first.joint_names)}
+
+    def add(self, tree: Tree) -> None:
+        """One more tree, beside the others."""
+        count = len(self.bodies)
+        links = {name: self._free_name("link", tree, name) for name in tree.frames}
+        joints = {name: self._free_name("joint", tree, name) for name in tree.joint_names}
+        for body in tree.bodies:
+            parent = body.parent + count if body.parent else 0
+            self.bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
+        for frame in list(tree.frames.values())[tree.n_bodies :]:
+            self.frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
+        for each in tree.visuals:
+            number = _moved(each.body, count)
+            self.visuals.append(Visual(number, each.placement, each.kind, each.size, each.file, each.color))
+        for shape in tree.shapes:
+            self.shapes.append(_on_body(shape, _moved(shape.body, count), links.get(shape.link, shape.link)))
+
+    def _free_name(self, what: str, tree: Tree, name: str) -> str:
+        known = self.names[what]
+        found = name if name not in known else f"{tree.name}.{name}"
+        if found in known:
+            raise ModelError(
+                f"two trees have a {what} {name!r} and the name {tree.name!r}: give one another name with "
+                f"tree.with_name(...)"
+            )
+        known.add(found)
+        return found
+
+
+def _moved(body: int, count: int) -> int:
+    return body + count if body else 0
+
+
+def _renamed(joint: Joint, names: dict[str, str]) -> Joint:
+    changes: dict[str, Any] = {"name": names[joint.name]}
+    if joint.mimic is not None:
+        changes["mimic"] = replace(joint.mimic, joint=names[joint.mimic.joint])
+    return replace(joint, **changes)
+
+
+def _on_body(shape: CollisionShape, body: int, link: str) -> CollisionShape:
+    *_, size, vertices, _, file, scale = shape.__reduce__()[1]
+    return CollisionShape(body, shape.placement, shape.kind, size, vertices, link, file, scale)
