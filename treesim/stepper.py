@@ -240,18 +240,19 @@ class Stepper(Shown):
         q, v = state.q, state.v
         batch = state.q.shape[:-1]
         force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
-        rows, impulses = self.code.row_results(batch), np.zeros((*batch, self.world.m))
-        residual = rows[1] if self.world.m else impulses
+        m = self.world.m
+        rows, impulses = self.code.row_results(batch), np.zeros((*batch, m))
+        residual = rows[1] if m else impulses
         contact, parts = state.contact, []
         status = FINE
         with use_threads(self.threads):
             for _ in range(self.substeps):
                 q_new, v_new = np.empty_like(q), np.empty_like(v)
                 if self.code.stage is not None:
-                    rows = (*rows[: 2 * bool(self.world.m)], contact, *self.code.stage.memory(batch))
+                    rows = (*rows[: 2 * bool(m)], contact, *self.code.stage.memory(batch))
                 status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
                 total += work
-                if self.world.m:
+                if m:
                     impulses += rows[0]
                 if self.code.stage is not None:
                     contact = rows[-3]

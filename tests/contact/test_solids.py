@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, RULES, at, ball, cube, free_body, shape, simulate, turned
+from tests.contact.scenes import RULES, G, at, ball, cube, free_body, shape, simulate, turned
 
 
 def groove(angle, mu=0.0):
@@ -125,7 +125,12 @@ def test_a_ball_between_six_walls_keeps_its_energy_and_moves_as_a_triangle_wave(
     ]
     v = np.array([3.0, 2.0, 1.0])
     run = simulate(
-        treesim.World(ball(), ground=walls), at((0, 0, 0)), [*v, 0, 0, 0], duration=3.0, integrator=rule, gravity=(0, 0, 0)
+        treesim.World(ball(), ground=walls),
+        at((0, 0, 0)),
+        [*v, 0, 0, 0],
+        duration=3.0,
+        integrator=rule,
+        gravity=(0, 0, 0),
     )
     assert np.ptp(run.energy) < 1e-12
     way = 1e-3 * np.arange(1, 3001)[:, None] * v
