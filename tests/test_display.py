@@ -101,6 +101,7 @@ LINES = {
     "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
         np.zeros((2, 3)), restitution=0.1
     ),
+    "<Surface: friction 0.8, restitution 0, rigid>": treesim.Surface(),
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,

@@ -87,7 +87,7 @@ def test_a_ball_leaves_the_edge_of_a_box_and_falls():
 
 
 def test_friction_of_each_surface_is_its_own():
-    """A box slides from ice onto a rough slab, a millimetre lower: it keeps its speed, then it stops."""
+    """A box slides from ice onto a rough slab, a millimetre lower: it keeps its speed on one, stops on the other."""
     slabs = [treesim.StaticBox((4, 1, 0.2), treesim.Placement(translation=(x, 0, z - 0.1)), friction=mu)
              for x, z, mu in ((-2, 0.0, 0.0), (2, -1e-3, 0.5))]  # fmt: skip
     run = simulate(treesim.World(cube(), ground=slabs), at((-0.3, 0, 0.05)), [1.0, 0, 0, 0, 0, 0], duration=1.0)
