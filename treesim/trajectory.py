@@ -16,6 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .contact.description import surface_of
+from .contact.ground import Surface
 from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
@@ -77,7 +79,8 @@ class Trajectory(Shown):
     and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
     order of their coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which
     have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
-    dt, backend, integrator, base, seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
+    `stopped`, the reason for an early end, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
@@ -201,6 +204,11 @@ class Trajectory(Shown):
         return no_contact(len(self)) if self.contact is None else self.contact.told
 
     @property
+    def ground(self) -> tuple[Surface, ...]:
+        """What the robot stood on, if it is known (`metadata["ground"]`): planes, static boxes, height fields."""
+        return tuple(surface_of(each) for each in self.metadata.get("ground", ()))
+
+    @property
     def stopped(self) -> str | None:
         """Why the simulation ended early, or None if it ran to its end."""
         return self.metadata.get("stopped")
@@ -254,7 +262,7 @@ class Trajectory(Shown):
         return write_whole(path, self._write_csv)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
+        """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, and energy.
 
         The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
         it is missing, saying how to install it, or the place cannot be written.
