@@ -22,7 +22,9 @@ def described(surface: Surface) -> dict[str, Any]:
         >>> plain["kind"], plain["height"], plain["normal"]
         ('Ground', 0.1, [0.0, 0.0, 1.0])
     """
-    return {"kind": type(surface).__name__} | {field.name: _plain(getattr(surface, field.name)) for field in fields(surface)}
+    return {"kind": type(surface).__name__} | {
+        field.name: _plain(getattr(surface, field.name)) for field in fields(surface)
+    }
 
 
 def surface_of(description: Mapping[str, Any]) -> Surface:
