@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import plugins
 from .contact.base import ContactSolver, chosen_solver
+from .contact.description import described
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -208,12 +209,14 @@ class Simulation(Shown):
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
+        ground = [described(surface) for surface in self.world.ground]
         return {
             "dt": self.dt,
             "backend": self._solver.name,
             "integrator": self.integrator,
             "duration": float(duration),
             "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
+            **({"ground": ground} if ground else {}),
             "wall_seconds": seconds,
             "stopped": stopped,
         }

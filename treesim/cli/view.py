@@ -24,6 +24,9 @@ from .setup import (
     IntegratorOption,
     KdOption,
     KpOption,
+    PushAtOption,
+    PushForOption,
+    PushOption,
     Q0Option,
     SeedOption,
     SubstepsOption,
@@ -60,6 +63,9 @@ def view(
     ground: GroundOption = False,
     friction: FrictionOption = None,
     contact_solver: ContactSolverOption = SOLVER,
+    push: PushOption = None,
+    push_at: PushAtOption = None,
+    push_for: PushForOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
@@ -69,6 +75,8 @@ def view(
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
+    from ..viewers.base import GroundViewer
+
     if duration is not None:
         checked_steps(duration, dt)
     common.checked_positive("--speed", speed)
@@ -97,9 +105,14 @@ def view(
         ground=ground,
         friction=friction,
         contact_solver=contact_solver,
+        push=push,
+        push_at=push_at,
+        push_for=push_for,
     )
     try:
         window.show(tree, q)
+        if ground and isinstance(window, GroundViewer):
+            window.show_ground(simulation.world.ground)
         url = getattr(window, "url", None)
         _announce(url, no_browser, json)
         shown = _play(simulation, window, q, v, duration, speed)
