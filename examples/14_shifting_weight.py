@@ -54,9 +54,8 @@ moved = np.abs(soles - soles[:, :1]).max()
 forces = np.array([run.contact_wrench(foot)[:-1] for foot in FEET])  # (2, K, 6)
 push = forces[..., 2]
 used = (np.linalg.norm(forces[..., :2], axis=-1) / (FRICTION * push)).max()
-print(
-    f"the centre of mass goes {1e3 * np.abs(com - com0)[:, 1].max():.1f} mm aside, off by {1e3 * error:.3f} mm at most"
-)
+aside = np.abs(com - com0)[:, 1].max()
+print(f"the centre of mass goes {1e3 * aside:.1f} mm aside, off by {1e3 * error:.3f} mm at most")
 print(f"the feet move by {moved:.0e} m, carry {push.min():.0f} to {push.max():.0f} N each, and use {100 * used:.0f} % "
       f"of their friction")  # fmt: skip
 assert error < 1e-3 and moved < 1e-4 and push.min() > 50 and used < 0.2
@@ -68,10 +67,6 @@ held = treesim.constrained_dynamics(robot, run.q[k], run.v[k], tau, [treesim.Fra
 off = np.abs(held.force - forces[:, k].ravel()).max() / (9.81 * robot.mass)
 missed = np.abs(space.acceleration(tau + space.jacobian[:12].T @ held.force) - rows).max()
 supported = np.diag(space.inertia)[12:]
-print(
-    f"forces of held feet differ from the ground's by {off:.0e} of the weight; rows accelerate as wanted to {missed:.0e}"
-)
-print(
-    f"pushed along x, y, z, the centre of mass is {supported.round(1)} kg over the feet, {robot.mass:.1f} kg in the air"
-)
+print(f"forces of held feet differ from the ground's by {off:.0e} of the weight; accelerations miss by {missed:.0e}")
+print(f"pushed along x, y, z, the centre of mass is {supported.round(1)} kg over the feet, {robot.mass:.1f} in the air")
 assert off < 1e-3 and missed < 1e-3 and (supported > robot.mass).all()
