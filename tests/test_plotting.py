@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 
+from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.plotting import draw
 from treesim.trajectory import Trajectory
@@ -23,7 +24,13 @@ def with_last(q: np.ndarray, *values: float) -> np.ndarray:
     return changed
 
 
-def drawn(q: np.ndarray, energy: np.ndarray, monkeypatch: pytest.MonkeyPatch, **metadata: object) -> tuple:
+def drawn(
+    q: np.ndarray,
+    energy: np.ndarray,
+    monkeypatch: pytest.MonkeyPatch,
+    contact: ContactHistory | None = None,
+    **metadata: object,
+) -> tuple:
     """The figure of three joints that move and turn by q, its axes, and the SVG."""
     kept, save = [], figures.Figure.savefig
 
@@ -34,7 +41,8 @@ def drawn(q: np.ndarray, energy: np.ndarray, monkeypatch: pytest.MonkeyPatch, **
     monkeypatch.setattr(figures.Figure, "savefig", keep)
     stream = io.BytesIO()
     types = ("revolute", "prismatic", "revolute")
-    draw(Trajectory("toy", T[: len(q)], q, q, q, energy, ("a", "b", "c"), types, metadata), stream, "svg")
+    run = Trajectory("toy", T[: len(q)], q, q, q, energy, ("a", "b", "c"), types, metadata, contact=contact)
+    draw(run, stream, "svg")
     return kept[0], kept[0].axes, stream.getvalue().decode()
 
 
@@ -91,3 +99,47 @@ def test_a_long_reason_stays_within_the_picture(monkeypatch):
     figure, _, _ = drawn(GROWING, T, monkeypatch, stopped="the state is no longer finite; " * 10)
     box, page = figure._suptitle.get_window_extent(), figure.bbox
     assert box.x0 >= page.x0 and box.x1 <= page.x1
+
+
+def touching(forces: dict[str, np.ndarray], residual: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple:
+    """The figure of three joints on bodies that carry such vertical forces (K,) [N], and its axes."""
+    wrench, told = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), 6))
+    wrench[:, :, 2], told[:, 1] = np.stack(list(forces.values()), axis=1), residual
+    return drawn(GROWING, T, monkeypatch, ContactHistory(tuple(forces), wrench, told))[:2]
+
+
+def test_contact_forces_are_drawn_of_bodies_that_carry_most(monkeypatch):
+    forces = {f"body {n}": np.where(T < 1, n + T, 0.0) for n in range(8)} | {"idle": 0 * T}
+    _, axes = touching(forces, 0 * T, monkeypatch)
+    lines = axes[2].get_lines()
+    assert [line.get_label() for line in lines] == [f"body {n}" for n in (7, 6, 5, 4, 3, 2)]
+    np.testing.assert_array_equal(lines[0].get_xydata(), np.stack([T, 7 + T], axis=1)[:-1])
+    assert axes[2].get_ylim()[0] < 0 and axes[2].get_ylim()[1] > 8
+    assert axes[2].get_ylabel() == "contact force [N]"
+
+
+def test_impacts_are_cut_and_their_size_is_told(monkeypatch):
+    monkeypatch.setattr("treesim.plotting.trajectory.USUAL", 80.0)  # of ten steps
+    _, axes = touching({"foot": np.where(T == 0.5, 4e4, 100.0)}, 0 * T, monkeypatch)
+    assert 100 < axes[2].get_ylim()[1] < 200
+    assert axes[2].get_ylabel() == "contact force [N]\n(impacts to 4e+04 N)"
+
+
+def test_steps_that_missed_their_law_are_marked(monkeypatch):
+    _, axes = touching({"foot": np.full_like(T, 9.0)}, np.where((T > 0.25) & (T < 0.55), 2e-5, 1e-7), monkeypatch)
+    marks, _ = axes[2].get_lines()
+    np.testing.assert_array_equal(marks.get_xdata(), T[3:6])
+    assert marks.get_label() == "residual above 1e-05 m/s\nin 3 of 10 steps"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("force", [0.0, np.nan, np.inf, 1e300])
+def test_contact_without_a_force_to_draw_has_no_panel(force, monkeypatch):
+    assert len(touching({"foot": np.full_like(T, force)}, 0 * T, monkeypatch)[1]) == 3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("force", [np.nan, np.inf, 1e250])
+def test_odd_forces_are_drawn(force, monkeypatch):
+    _, axes = touching({"foot": np.where(T == 0.5, force, 9.0)}, 0 * T, monkeypatch)
+    assert len(axes) == 4 and np.isfinite(axes[2].get_ylim()).all()

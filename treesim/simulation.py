@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import plugins
 from .contact.base import ContactSolver, chosen_solver
+from .contact.description import described
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -45,9 +46,9 @@ class Simulation(Shown):
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
-    `available("contact_solvers")`. Velocity limits are not enforced. A pickle holds these arguments, the controller
-    with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning
-    when the robot has Coulomb friction that the integrator leaves out.
+    `available("contact_solvers")`. Velocity limits hold in a World with speed_limits=True only. A pickle holds these
+    arguments, the controller with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError;
+    warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -208,12 +209,14 @@ class Simulation(Shown):
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
+        ground = [described(surface) for surface in self.world.ground]
         return {
             "dt": self.dt,
             "backend": self._solver.name,
             "integrator": self.integrator,
             "duration": float(duration),
             "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
+            **({"ground": ground} if ground else {}),
             "wall_seconds": seconds,
             "stopped": stopped,
         }

@@ -9,18 +9,21 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .contact.description import surface_of
+from .contact.ground import Surface
 from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import check_suffix, checked_output, write_whole
+from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from .model.given import checked_robot
 
 if TYPE_CHECKING:
@@ -36,18 +39,6 @@ DAMAGED = (
     NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 _HEADING = "# treesim trajectory: "
-
-# Names of a joint's coordinates and velocities where it has more than one of either.
-_Q_PARTS = {
-    "planar": ("x", "y", "theta"),
-    "spherical": ("qx", "qy", "qz", "qw"),
-    "floating": ("x", "y", "z", "qx", "qy", "qz", "qw"),
-}
-_V_PARTS = {
-    "planar": ("vx", "vy", "wz"),
-    "spherical": ("wx", "wy", "wz"),
-    "floating": ("vx", "vy", "vz", "wx", "wy", "wz"),
-}
 
 
 class JointStates(NamedTuple):
@@ -77,7 +68,8 @@ class Trajectory(Shown):
     and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
     order of their coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which
     have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
-    dt, backend, integrator, base, seed, energy_in_play [J], and `stopped`, the reason for an early end, or None.
+    dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
+    `stopped`, the reason for an early end, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
@@ -166,7 +158,7 @@ class Trajectory(Shown):
         if joint not in self.joint_names:
             raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
         k = self.joint_names.index(joint)
-        q, v = (_place(self.joint_types, k, parts) for parts in (_Q_PARTS, _V_PARTS))
+        q, v = (place_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
@@ -199,6 +191,11 @@ class Trajectory(Shown):
     @property
     def _told(self) -> np.ndarray:
         return no_contact(len(self)) if self.contact is None else self.contact.told
+
+    @property
+    def ground(self) -> tuple[Surface, ...]:
+        """What the robot stood on, if it is known (`metadata["ground"]`): planes, static boxes, height fields."""
+        return tuple(surface_of(each) for each in self.metadata.get("ground", ()))
 
     @property
     def stopped(self) -> str | None:
@@ -254,7 +251,7 @@ class Trajectory(Shown):
         return write_whole(path, self._write_csv)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw positions and velocities of the joints that move most, the base if it floats, and the energy.
+        """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, energy.
 
         The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
         it is missing, saying how to install it, or the place cannot be written.
@@ -389,27 +386,3 @@ def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
         if not line.endswith("\n"):
             raise ValueError("its last line is cut short")
         yield line
-
-
-def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nq coordinates: "elbow", or "root_joint.qw" in a joint that has several."""
-    return _part_names(joints, types, _Q_PARTS)
-
-
-def velocity_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nv degrees of freedom: "elbow", or "root_joint.wx" in a joint that has several."""
-    return _part_names(joints, types, _V_PARTS)
-
-
-def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    names: list[str] = []
-    for joint, kind in zip(joints, types, strict=True):
-        names += [f"{joint}.{part}" for part in parts[kind]] if kind in parts else [joint]
-    return tuple(names)
-
-
-def _place(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
-    """Where joint number k stands among all coordinates: an index if it has one."""
-    sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
-    end = sum(sizes)
-    return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treesim import Ground
 from treesim.cli import common
 from treesim.viewers.base import Viewer
 
@@ -68,3 +69,21 @@ def test_divergence_ends_the_play(treesim: Callable[..., Any], robot: str, scree
     wild = ("--dt", 0.5, "--integrator", "explicit_euler", "--v0", "hip=50,knee=-80", "--duration", 1000)
     result = treesim("view", robot, "--no-browser", *wild)
     assert result.exit_code == 1 and "after" in result.stderr and screen.closed
+
+
+class GroundScreen(Screen):
+    """A viewer that draws the ground too."""
+
+    def show_ground(self, ground: Any) -> None:
+        assert self.shown, "before it, the robot is shown"
+        self.ground = ground
+
+
+def test_the_ground_is_shown_to_viewers_that_draw_it(
+    answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for window in (GroundScreen(), Screen()):
+        monkeypatch.setattr(common, "get_viewer", lambda name, window=window: window)
+        floor = ("--base", "floating", "--ground", "--friction", 0.3)
+        answer("view", "simple_humanoid", *floor, "--no-browser", "--duration", 0.01)
+        assert window.closed and getattr(window, "ground", (Ground(friction=0.3),)) == (Ground(friction=0.3),)

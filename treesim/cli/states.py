@@ -24,7 +24,7 @@ def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None)
     """
     import numpy as np
 
-    from ..trajectory import configuration_names, velocity_names
+    from ..model.coordinates import configuration_names, velocity_names
 
     if q0 is not None and seed is not None:
         raise ArgumentError("--seed and --q0 both choose the initial configuration: give one of them")

@@ -75,6 +75,8 @@ def view(
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
+    from ..viewers.base import GroundViewer
+
     if duration is not None:
         checked_steps(duration, dt)
     common.checked_positive("--speed", speed)
@@ -109,6 +111,8 @@ def view(
     )
     try:
         window.show(tree, q)
+        if ground and isinstance(window, GroundViewer):
+            window.show_ground(simulation.world.ground)
         url = getattr(window, "url", None)
         _announce(url, no_browser, json)
         shown = _play(simulation, window, q, v, duration, speed)

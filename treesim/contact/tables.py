@@ -66,8 +66,8 @@ def touching(
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
-        for surface in grounds:
-            made.add(shape, solid_of_surface(surface), surface)
+        for ground in grounds:
+            made.add(shape, solid_of_surface(ground), ground)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])

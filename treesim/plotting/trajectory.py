@@ -1,4 +1,4 @@
-"""Pictures of a trajectory: the joints that move most, the floating base, the energy."""
+"""Pictures of a trajectory: the joints that move most, the floating base, contact, the energy."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ STILL_SPAN = 0.1  # of the axis then
 ABSURD = 1e12  # no motion, speed or energy of a robot: where one grows beyond, the axis becomes logarithmic
 FARTHEST = 1e290  # beyond, matplotlib cannot place ticks: not drawn
 TITLE_WIDTH = 100  # characters of a line
+MOST_BODIES = 6  # whose contact forces are drawn
+USUAL = 98.0  # percentile of the largest force of a step: far above, it is an impact, and cut off
+HEADROOM = 1.5  # of the axis, over that
+SOLVED = 1e-5  # m/s, rad/s: residuals of contact above are marked
 
 
 class _Curve(NamedTuple):
@@ -37,7 +41,9 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
 
     Joints of one coordinate show it; a spherical joint shows its angle from where it started; at most eight joints
     are drawn, those whose position spans the widest range. What is not finite leaves a gap; what grows beyond all
-    measure is drawn on a logarithmic axis. Raises ArgumentError if matplotlib is not installed, or there is no state.
+    measure is drawn on a logarithmic axis. Where something touches, contact forces of at most six bodies are drawn,
+    those that carry most; impacts leave the axis, whose label tells the largest. Raises ArgumentError if matplotlib is
+    not installed, or there is no state.
     """
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -48,7 +54,8 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
     shown = curves[:MOST_LINES]
     base = _base_position(trajectory)
-    rows = 1 + 2 * bool(shown) + (base is not None)
+    forces = _contact_forces(trajectory)
+    rows = 1 + 2 * bool(shown) + (base is not None) + bool(forces)
     figure = Figure(figsize=(10, 2.4 * rows + 0.8), layout="constrained")
     FigureCanvasAgg(figure)
     axes = iter(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
@@ -58,6 +65,8 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
         _panel(next(axes), trajectory.t, "velocity [rad/s, m/s]", [(c.label, c.speed) for c in shown], STILL)
     if base is not None:
         _panel(next(axes), trajectory.t, "base position [m]", list(zip("xyz", base.T, strict=True)), STILL)
+    if forces:
+        _contact_panel(next(axes), trajectory, forces)
     last = next(axes)
     _panel(last, trajectory.t, "energy change [J]", _energy_lines(trajectory))
     last.set_xlabel("time [s]")
@@ -71,6 +80,30 @@ def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
     known = [("work of the controls", work[:, 0]), ("work of damping\nand friction", work[:, 1])]
     lines += [(label, done) for label, done in known if np.nanmax(np.abs(done), initial=0.0) > 0]
     return lines if np.isnan(work).all() else [*lines, ("error", trajectory.energy_error)]
+
+
+def _contact_forces(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
+    """The contact force's magnitude (K - 1,) [N] in every step, of the bodies that carry most; none if none does."""
+    if trajectory.contact is None:
+        return []
+    force = np.linalg.norm(trajectory.contact.wrench[:-1, :, :3], axis=2)
+    carried = np.where(force < FARTHEST, force, 0.0).sum(axis=0)
+    most = sorted(np.flatnonzero(carried), key=lambda b: -carried[b])[:MOST_BODIES]
+    return [(trajectory.contact.bodies[b], force[:, b]) for b in most]
+
+
+def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:
+    """Draw forces at the beginnings of their steps, cutting the peaks of impacts, and mark steps that missed a law."""
+    t, missed = trajectory.t[:-1], trajectory.residual[:-1] > SOLVED
+    largest = np.max([np.where(force < FARTHEST, force, 0.0) for _, force in forces], axis=0)
+    peak, usual = largest.max(), HEADROOM * np.percentile(largest[largest > 0], USUAL)
+    cut = peak > HEADROOM * usual
+    top = usual if cut else HEADROOM * peak
+    if missed.any():
+        label = f"residual above {SOLVED:g} m/s\nin {missed.sum()} of {len(t)} steps"
+        axes.plot(t[missed], np.full(missed.sum(), 0.03), "r|", transform=axes.get_xaxis_transform(), label=label)
+    _panel(axes, t, f"contact force [N]\n(impacts to {peak:,.4g} N)" if cut else "contact force [N]", forces)
+    axes.set_ylim(-0.07 * top, top)
 
 
 def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:

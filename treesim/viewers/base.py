@@ -1,7 +1,8 @@
 """What a viewer is, and the shapes that every viewer draws.
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, and `Recorder` too if it can turn a trajectory into a file.
+satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, and `Recorder` if it can turn a trajectory
+into a file.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..contact.ground import Surface
 from ..errors import quoted
 from ..model.inertia import Placement, unit_vector
 from ..model.pack import axis_rotation
@@ -46,8 +48,20 @@ class Viewer(Protocol):
 
 
 @runtime_checkable
+class GroundViewer(Protocol):
+    """A viewer that draws what a robot stands on, beside the robot; those that do not need no such method."""
+
+    def show_ground(self, ground: Sequence[Surface]) -> None:
+        """Draw the ground of a world beneath the robot that was shown, in place of any before; `show` removes it."""
+
+
+@runtime_checkable
 class Recorder(Protocol):
-    """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`."""
+    """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`.
+
+    What else may be drawn comes with the trajectory, and a recorder may leave it out: `trajectory.ground`, what the
+    robot stood on, and `trajectory.contact`, with which forces; () and None where there was nothing.
+    """
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""

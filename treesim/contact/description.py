@@ -1,0 +1,58 @@
+"""The ground in plain values, as files keep it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from ..errors import ArgumentError, unknown_name
+from ..model.inertia import Placement
+from .ground import Ground, HeightField, StaticBox, Surface
+
+GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField)}
+
+
+def described(surface: Surface) -> dict[str, Any]:
+    """Return a surface as what JSON can hold: its kind, the name of its class, and all of its fields.
+
+    Example:
+        >>> from treesim.contact.description import described
+        >>> plain = described(treesim.Ground(height=0.1))
+        >>> plain["kind"], plain["height"], plain["normal"]
+        ('Ground', 0.1, [0.0, 0.0, 1.0])
+    """
+    return {"kind": type(surface).__name__} | {
+        field.name: _plain(getattr(surface, field.name)) for field in fields(surface)
+    }
+
+
+def surface_of(description: Mapping[str, Any]) -> Surface:
+    """Return the surface that `described` describes, a plane's normal to rounding.
+
+    Raises UnknownNameError for another kind, ArgumentError for values that are no surface's.
+
+    Example:
+        >>> from treesim.contact.description import described, surface_of
+        >>> box = treesim.StaticBox((1, 1, 0.2))
+        >>> surface_of(described(box)) == box
+        True
+    """
+    values = dict(description)
+    kind = values.pop("kind", None)
+    if kind not in GROUNDS:
+        raise unknown_name("kind of ground", str(kind), tuple(GROUNDS))
+    if "placement" in values:
+        values["placement"] = Placement(**values["placement"])
+    try:
+        return GROUNDS[kind](**values)
+    except TypeError as error:
+        raise ArgumentError(f"the description of a {kind} does not fit: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Placement):
+        return {"rotation": value.rotation.tolist(), "translation": value.translation.tolist()}
+    if isinstance(value, tuple):
+        return list(value)
+    return value.tolist() if hasattr(value, "tolist") else value
