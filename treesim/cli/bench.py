@@ -58,7 +58,7 @@ def bench(
     ] = False,
     kp: Annotated[
         float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m), beside kd = 0.05 s kp.")
-    ] = 3000.0,
+    ] = 1000.0,
     every_backend: Annotated[bool, typer.Option("--backends", help="Also time every other backend.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also start a process with an empty kernel cache.")] = False,
     repeats: Annotated[

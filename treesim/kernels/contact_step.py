@@ -50,7 +50,7 @@ from .contact_rows import (
     velocities_along,
 )
 from .entry import entry
-from .kinematics import energy_and_momentum
+from .kinematics import energy_change
 from .linear import add, cross, scale, sub
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
@@ -92,8 +92,7 @@ class ContactMemory(NamedTuple):
     mu: Any
     rebound: Any
     limit: Any  # which limit a scalar row is of; friction behind them
-    energy: Any  # (2, 8) of the free step's end, and of the end
-    W: Any
+    W: Any  # (2, N + 1, 12) and (2, N + 1, 6), of the free step's end, and of the end
     V: Any
 
 
@@ -107,7 +106,7 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
         dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
         by[0], by[1],
-        np.empty(M, np.int64), np.empty((2, 8), q.dtype), np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype),
+        np.empty(M, np.int64), np.empty((2, B, 12), q.dtype), np.empty((2, B, 6), q.dtype),
     )  # fmt: skip
 
 
@@ -226,13 +225,6 @@ def change_work(tree, s, v, force, m, work):
     work[0] -= free
 
 
-def changed_energy(tree, q_free, v_free, q_new, v_new, m):
-    """By how much the energy at the end of the step differs from that of the free one."""
-    energy_and_momentum(tree, q_free, v_free, m.energy[0], m.W, m.V)
-    energy_and_momentum(tree, q_new, v_new, m.energy[1], m.W, m.V)
-    return m.energy[1, 0] + m.energy[1, 1] - m.energy[0, 0] - m.energy[0, 1]
-
-
 def find_rows(tree, q, dt, m):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
@@ -342,7 +334,7 @@ def make_contact_step(solver, felt, hold):
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(tree, m, nc, s.dt, wrench)
         if scheme[4] > 0:
-            work[1] = changed_energy(tree, q_free, v_free, q_new, v_new, m) - work[0]
+            work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
         return FINE
 
     return contact_step

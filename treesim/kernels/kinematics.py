@@ -125,32 +125,59 @@ def frames_for(codes, offsets):
 frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4", expands=True)
 
 
+def start_energy(tree, W, V):
+    """Placement and velocity of the base, behind which those of the bodies follow."""
+    put_transform(W, 0, transform_at(tree.placement, 0))
+    put_motion(V, 0, zero_motion(tree))
+
+
+def body_energy(tree, i, q, v, W, V):
+    """Kinetic and potential energy of body i, v' I v / 2 and -m g . c, its momentum I v along its own axes, and its
+    placement; W[i] and V[i] are written, from those of its parent."""
+    X = body_transform(tree, i, q)
+    placement = compose(transform_at(W, tree.parent[i]), X)
+    velocity = body_velocity(tree, i, X, motion_at(V, tree.parent[i]), v)
+    put_transform(W, i, placement)
+    put_motion(V, i, velocity)
+    inertia = body_inertia(tree, i)
+    momentum = rigid_apply(inertia, velocity)
+    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    potential = -dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
+    return force_dot(momentum, velocity) / 2, potential, momentum, placement
+
+
 def energy_and_momentum(tree, q, v, out, W, V):
     """Kinetic and potential energy, and the momentum about the world's origin: out = (T, U, linear, angular).
 
     T = Σ v' I v / 2; U = -Σ m g . c; the momentum of body i in world coordinates is 0Xi* I v.
     """
-    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    put_transform(W, 0, transform_at(tree.placement, 0))
-    put_motion(V, 0, zero_motion(tree))
-    kinetic = potential = g.x * 0
+    start_energy(tree, W, V)
+    kinetic = potential = tree.gravity[0] * 0
     total = force_at(V, 0)
     for i in range(1, tree.n_bodies + 1):
-        X = body_transform(tree, i, q)
-        placement = compose(transform_at(W, tree.parent[i]), X)
-        velocity = body_velocity(tree, i, X, motion_at(V, tree.parent[i]), v)
-        put_transform(W, i, placement)
-        put_motion(V, i, velocity)
-        inertia = body_inertia(tree, i)
-        momentum = rigid_apply(inertia, velocity)
-        kinetic = kinetic + force_dot(momentum, velocity) / 2
-        potential = potential - dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
+        T, U, momentum, placement = body_energy(tree, i, q, v, W, V)
+        kinetic, potential = kinetic + T, potential + U
         total = force_add(total, force_to_parent(placement, momentum))
     for k in range(tree.nv):
         kinetic = kinetic + tree.armature[k] * v[k] * v[k] / 2  # the rotors
     out[0], out[1] = kinetic, potential
     out[2], out[3], out[4] = total.f.x, total.f.y, total.f.z
     out[5], out[6], out[7] = total.n.x, total.n.y, total.n.z
+
+
+def energy_change(tree, q, v, q_new, v_new, W, V):
+    """T + U at (q_new, v_new) less that at (q, v): body by body, so that of what is large little is lost to rounding,
+    and two sweeps that do not wait for each other run at once. W, V: two tables each."""
+    start_energy(tree, W[0], V[0])
+    start_energy(tree, W[1], V[1])
+    change = tree.gravity[0] * 0
+    for i in range(1, tree.n_bodies + 1):
+        T, U, _, _ = body_energy(tree, i, q, v, W[0], V[0])
+        T_new, U_new, _, _ = body_energy(tree, i, q_new, v_new, W[1], V[1])
+        change += (T_new - T) + (U_new - U)
+    for k in range(tree.nv):
+        change += tree.armature[k] * (v_new[k] - v[k]) * (v_new[k] + v[k]) / 2  # the rotors
+    return change
 
 
 def motions_for(tree, q):
