@@ -36,6 +36,7 @@ from treesim.trajectory import JointStates
 ROBOT = make.chain(2)
 JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)
 BODY = Body("arm", 0, JOINT, Inertia(1.5, (0.1, 0, 0)))
+FREE_BODY = Tree("free", [Body("body", 0, Joint("root", "floating"), Inertia(1.5))])
 FLAT = Tree("one <b>", [BODY])
 HOLD = control.Hold(ROBOT, ROBOT.neutral(), kp=[1.0, 3.0])
 RUN = treesim.Simulation(ROBOT, dt=1e-2).run(0.02)
@@ -90,6 +91,9 @@ LINES = {
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
     "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), 1.0, 2.0),
+    "<Pushed: (0, 9, 0) N on 'body' from 0.5 to 0.7 s, and <Zero: no torque>>": control.Pushed(
+        None, FREE_BODY, (0, 9, 0), 0.5
+    ),
     "<Ground: normal (0, 0, 1), height 0 m, friction 0.5, restitution 0, rigid>": treesim.Ground(friction=0.5),
     "<StaticBox: 1 x 2 x 0.5 m at (0, 0, 0), friction 0.8, restitution 0, 1000 N/m>": treesim.StaticBox(
         (1, 2, 0.5), stiffness=1e3
@@ -97,6 +101,7 @@ LINES = {
     "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
         np.zeros((2, 3)), restitution=0.1
     ),
+    "<Surface: friction 0.8, restitution 0, rigid>": treesim.Surface(),
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,

@@ -13,7 +13,7 @@ from .constrained.functions import constrained_dynamics
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
-from .control import PD, Hold
+from .control import PD, Hold, Pushed
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -88,6 +88,7 @@ __all__ = [
     "Placement",
     "Player",
     "PluginError",
+    "Pushed",
     "RelativeTask",
     "Report",
     "Rollouts",

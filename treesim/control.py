@@ -15,11 +15,13 @@ from numpy.typing import ArrayLike
 from .display import Shown, span, vector
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
-from .model.given import checked_robot, told
-from .model.tree import Tree
+from .model.given import checked_robot, positive_number, told
+from .model.tree import Body, Tree
+from .operational.frames import frame_pose
 from .types import ControllerName
 
 CONTROLLERS = get_args(ControllerName)
+SAME_TIME = 1e-9  # s: times of steps are products, and differ by rounding from the times that are meant
 
 
 class Controller(Protocol):
@@ -200,6 +202,59 @@ class Hold(PD):
         super().__init__(robot, q0, kp, kd)
 
 
+class Pushed(Shown):
+    """Another controller, and a force that pushes the root link of a floating robot for a while.
+
+    controller: what else drives the robot, as a simulation takes it (None for nothing); its gains stay implicit.
+    robot: a tree whose one body on the world floats. force: (3,) [N] along the world's axes, at the centre of mass of
+    the root link's body. It acts from `start` [s] on for `duration` [s], in whole steps: in those that begin within
+    that time; during a step it turns with the link. The root joint has no effort limit, so that it acts whole, and its
+    work counts as the controller's. Raises ArgumentError for a robot whose base does not float, and for what is no
+    force, time or controller. Cost: O(1) a step.
+
+    Example:
+        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+        >>> pushed = treesim.Pushed(treesim.Hold(robot, robot.neutral()), robot, (150, 0, 0))
+        >>> pushed
+        <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <Hold of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
+        >>> pushed.torque(1.1, robot.neutral(), np.zeros(robot.nv))[:3]
+        array([150.,   0.,   0.])
+    """
+
+    def __init__(
+        self, controller: Any, robot: Tree, force: ArrayLike, start: float = 1.0, duration: float = 0.2
+    ) -> None:
+        self.controller, self._robot = as_controller(checked_robot(robot), controller), robot
+        self._root = _floating_root(robot)
+        self.force = coerce(Argument("force", force, (3,))).copy()
+        if self.force.ndim != 1 or not np.isfinite(self.force).all():
+            raise ArgumentError(f"force must be three finite numbers [N], got {told(force)}")
+        self.start = positive_number("start", start, zero=True)
+        self.duration = positive_number("duration", duration)
+        self.stiffness, self.damping = (
+            getattr(self.controller, label, np.zeros(robot.nv)) for label in ("stiffness", "damping")
+        )
+
+    def __repr__(self) -> str:
+        when = f"from {self.start:g} to {self.start + self.duration:g} s"
+        return f"<Pushed: {vector(self.force)} N on {self._root.name!r} {when}, and {self.controller!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        when = [("start [s]", self.start), ("duration [s]", self.duration)]
+        return [("robot", self._robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+        """Return the other controller's torque, and what the force is in the root joint, while it acts [N m, N]."""
+        given = self.controller.torque(t, q, v)
+        acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
+        if not acts or np.shape(given) != (self._robot.nv,):  # what is no torque is refused by whoever asked for it
+            return given
+        f = frame_pose(self._robot, q, self._root.name)[:3, :3].T @ self.force
+        push = np.zeros(self._robot.nv)
+        push[self._robot.v_index[self._root.joint.name]] = [*f, *np.cross(self._root.inertia.com, f)]
+        return np.add(given, push)
+
+
 def make_controller(
     name: ControllerName,
     robot: Tree,
@@ -236,6 +291,23 @@ def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
     if not (np.isfinite(gain).all() and (gain >= 0).all()):
         raise ArgumentError(f"{label} must be finite and not negative, got {value!s}")
     return np.broadcast_to(gain, (nv,))
+
+
+def is_own(controller: Controller) -> bool:
+    """Return whether a controller is of this module: it changes no state that it is given, and its torque may be asked
+    for at any time within a step."""
+    inner = controller.controller if type(controller) is Pushed else controller
+    return type(inner) in (Zero, PD, Hold)
+
+
+def _floating_root(robot: Tree) -> Body:
+    """The one body on the world, which floats; raises ArgumentError if it does not."""
+    roots = [body for body in robot.bodies if body.parent == 0]
+    if [body.joint.type for body in roots] != ["floating"]:
+        raise ArgumentError(
+            f"{robot.name!r} cannot be pushed, since its base does not float: load it with base='floating'"
+        )
+    return roots[0]
 
 
 def _actuated(robot: Tree) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from .bound import Dynamics
 from .contact.base import ContactSolver
 from .contact.report import ContactReport
-from .control import PD, Hold, Zero, as_controller, controller_name
+from .control import Zero, as_controller, controller_name, is_own
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
@@ -53,7 +53,7 @@ class ControlledRobot:
         self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
-        self._own = type(self.controller) in (Zero, PD, Hold)  # these change no state that they are given
+        self._own = is_own(self.controller)
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot, stacklevel=5)

@@ -80,13 +80,13 @@ class StepCode:
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-4], rows[-4:]
-        q_free, v_free, change = np.empty_like(q_new), np.empty_like(v_new), np.zeros_like(work)
+        q_free, v_free, change = np.empty(q_new.shape), np.empty(v_new.shape), np.zeros(work.shape)
         status = free(q, v, control, q_free, v_free, force, work, *held)
         if status == BAD_LAYOUT:
             return status
         inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
-        good = True if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
-        if np.all(good):
+        good = None if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        if good is None or good.all():
             status = max(status, self.stage.run(*inputs, *results))
         else:
             q_new[...], v_new[...] = q_free, v_free
@@ -115,14 +115,16 @@ class StepCode:
             self._free = self.bound.call
         return status
 
-    def row_results(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
+    def row_results(self, batch: tuple[int, ...] = (), before: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot. Behind it,
-        where there is contact: the impulses of the step before, 0, and what the stage of contact gives."""
+        where there is contact: the impulses of the step before, by default 0, and what the stage of contact gives."""
         m = self.world.m
         held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
         if self.stage is None:
             return held
-        return *held, np.zeros((*batch, self.world.touching.rows)), *self.stage.memory(batch)
+        if before is None:
+            before = np.zeros((*batch, self.world.touching.rows))
+        return *held, before, *self.stage.memory(batch)
 
     def run(self, *arrays: np.ndarray) -> int:
         """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst

@@ -237,26 +237,29 @@ class Stepper(Shown):
         a control that is not finite. Cost O(N) by most backends, 5 us of its own.
         """
         u = self._control(state, control)
-        q, v = state.q, state.v
-        batch = state.q.shape[:-1]
-        force, work, total = np.empty((*batch, self.robot.nv)), np.empty((*batch, 2)), np.zeros((*batch, 2))
-        rows, impulses = self.code.row_results(batch), np.zeros((*batch, self.world.m))
-        residual = rows[1] if self.world.m else impulses
-        contact, parts = state.contact, []
-        status = FINE
+        if self.threads is None:
+            return self._stepped(state, u)
         with use_threads(self.threads):
-            for _ in range(self.substeps):
-                q_new, v_new = np.empty_like(q), np.empty_like(v)
-                if self.code.stage is not None:
-                    rows = (*rows[: 2 * bool(self.world.m)], contact, *self.code.stage.memory(batch))
-                status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
-                total += work
-                if self.world.m:
-                    impulses += rows[0]
-                if self.code.stage is not None:
-                    contact = rows[-3]
-                    parts.append(rows[-2:])
-                q, v = q_new, v_new
+            return self._stepped(state, u)
+
+    def _stepped(self, state: State, u: np.ndarray) -> tuple[State, Report]:
+        """The step under controls of the states' shape."""
+        q, v, contact = state.q, state.v, state.contact
+        batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
+        force, work, total = np.empty(v.shape), np.empty((*batch, 2)), np.zeros((*batch, 2))
+        impulses, parts, status = np.zeros((*batch, self.world.m)), [], FINE
+        residual = impulses
+        for _ in range(self.substeps):
+            q_new, v_new, rows = np.empty(q.shape), np.empty(v.shape), self.code.row_results(batch, contact)
+            status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
+            total += work
+            if held:
+                impulses += rows[0]
+                residual = rows[1]
+            if touched:
+                contact = rows[-3]
+                parts.append(rows[-2:])
+            q, v = q_new, v_new
         after = State(state.t + self.dt, q, v, impulses, contact)
         told = ContactReport.of(parts) if parts else self._no_contact(batch)
         rest = self._status(after, status), impulses, residual, told
@@ -276,7 +279,7 @@ class Stepper(Shown):
                 raise ArgumentError(
                     f"control has shape {given.shape}, but states of shape {shape} are stepped"
                 ) from None
-        if not math.isfinite(u.sum()) and not np.isfinite(u).all():
+        if not math.isfinite(np.vdot(u, u)) and not np.isfinite(u).all():
             k = int(np.argwhere(~np.isfinite(u))[0][-1])
             raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
         return u

@@ -9,7 +9,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,7 @@ from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
 from .files import check_suffix, checked_output, write_whole
+from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from .model.given import checked_robot
 
 if TYPE_CHECKING:
@@ -38,18 +39,6 @@ DAMAGED = (
     NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 _HEADING = "# treesim trajectory: "
-
-# Names of a joint's coordinates and velocities where it has more than one of either.
-_Q_PARTS = {
-    "planar": ("x", "y", "theta"),
-    "spherical": ("qx", "qy", "qz", "qw"),
-    "floating": ("x", "y", "z", "qx", "qy", "qz", "qw"),
-}
-_V_PARTS = {
-    "planar": ("vx", "vy", "wz"),
-    "spherical": ("wx", "wy", "wz"),
-    "floating": ("vx", "vy", "vz", "wx", "wy", "wz"),
-}
 
 
 class JointStates(NamedTuple):
@@ -169,7 +158,7 @@ class Trajectory(Shown):
         if joint not in self.joint_names:
             raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
         k = self.joint_names.index(joint)
-        q, v = (_place(self.joint_types, k, parts) for parts in (_Q_PARTS, _V_PARTS))
+        q, v = (place_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
@@ -397,27 +386,3 @@ def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
         if not line.endswith("\n"):
             raise ValueError("its last line is cut short")
         yield line
-
-
-def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nq coordinates: "elbow", or "root_joint.qw" in a joint that has several."""
-    return _part_names(joints, types, _Q_PARTS)
-
-
-def velocity_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nv degrees of freedom: "elbow", or "root_joint.wx" in a joint that has several."""
-    return _part_names(joints, types, _V_PARTS)
-
-
-def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    names: list[str] = []
-    for joint, kind in zip(joints, types, strict=True):
-        names += [f"{joint}.{part}" for part in parts[kind]] if kind in parts else [joint]
-    return tuple(names)
-
-
-def _place(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
-    """Where joint number k stands among all coordinates: an index if it has one."""
-    sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
-    end = sum(sizes)
-    return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)

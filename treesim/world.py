@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
 from .contact.bodies import meeting
 from .contact.ground import Ground, Surface
+from .contact.overlaps import overlapping
 from .contact.tables import Touching, touching
 from .display import Shown
 from .dynamics.tables import constants_of
@@ -45,10 +46,12 @@ class World(Shown):
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
     ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
-    bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree of
-    all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
+    bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
+    of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
     meet these. self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how
-    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts.
+    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb
+    friction acts; speed_limits: whether motors brake, with their effort limit, a joint that would be faster than its
+    velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -69,6 +72,7 @@ class World(Shown):
     self_collision: bool
     limits: bool
     friction: bool
+    speed_limits: bool
     touching: Touching
 
     def __init__(
@@ -83,6 +87,7 @@ class World(Shown):
         self_collision: bool = False,
         limits: bool = True,
         friction: bool = True,
+        speed_limits: bool = False,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -110,17 +115,24 @@ class World(Shown):
         surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
+        flags["speed_limits"] = bool(speed_limits)
         for name, value in (kept | flags).items():
             self._set(name, value)
         pairs = self._pairs() if free or self_collision else ()
-        how = self.limits, self.friction, self.constants[:2], pairs, self.surface
+        how = self.limits, self.friction, self.constants[:2], pairs, self.surface, self.speed_limits
         self._set("touching", touching(robot, surfaces, *how))
 
     def _pairs(self) -> tuple[tuple[CollisionShape, CollisionShape], ...]:
-        """The pairs of shapes of bodies that may meet."""
+        """The pairs of shapes of bodies that may meet: not those of the robot that do so in its neutral pose."""
         counts = [self.alone.n_bodies, *(body.n_bodies for body in self.bodies)]
-        shapes = candidates(self.robot).shapes
-        return tuple(meeting(self.robot, tuple(dict.fromkeys(shapes)), counts, self.self_collision))
+        shapes = tuple(dict.fromkeys(candidates(self.robot).shapes))
+        pairs = tuple(meeting(self.robot, shapes, counts, self.self_collision))
+        if not self.self_collision:
+            return pairs
+        own = [pair for pair in pairs if max(shape.body for shape in pair) <= self.alone.n_bodies]
+        tables = touching(self.robot, (), False, False, self.constants[:2], own)
+        met = {frozenset(own[k]) for k in overlapping(self.robot, tables, self.robot.neutral())}
+        return tuple(pair for pair in pairs if frozenset(pair) not in met)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -129,7 +141,7 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction")
+        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits")
         return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
@@ -139,7 +151,7 @@ class World(Shown):
 
     def _facts(self) -> list[tuple[str, Any]]:
         grounds = [("ground", surface) for surface in self.ground]
-        kept = [("limits", self.limits), ("friction", self.friction)]
+        kept = [(name, getattr(self, name)) for name in ("limits", "friction", "speed_limits")]
         return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import treesim as package
+from treesim import bench
 from treesim.bench import arithmetic as bench_arithmetic
 from treesim.bench import batches as bench_batches
 from treesim.bench import fma_peak, timing
@@ -309,3 +311,16 @@ def test_the_picture_of_ratios_leaves_bare_memory_out() -> None:
         for call, ratio in (("mass_matrix", 2.0), (FILL, 9.0), ("Dynamics.mass_matrix", 3.0))
     ]
     assert _best_ratios(rows) == {"mass matrix: Pinocchio": {"arm": 3.0}}
+
+
+# ---- contact
+
+
+def test_contact_is_timed_and_judged(treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = partial(bench.time_contact, duration=0.01, count=2, steps=2, engines=[])
+    monkeypatch.setattr(bench, "time_contact", quick)
+    found = json.loads(treesim("bench", "simple_humanoid", "--contact", "--kp", 3000, *QUICK, "--json").stdout)
+    assert found["kp"] == 3000 and found["base"] == "floating" and len(found["contact"]) == 2
+    assert all(row["threads"] >= 1 and row["min_s"] > 0 for row in found["rollouts"])
+    text = treesim("bench", "simple_humanoid", "--contact", *QUICK).stdout
+    assert "stick error" in text and "Stepper.step, semi_implicit_euler" in text

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Simulation, plotting, plugins
+from treesim import Simulation, momentum, plotting, plugins
+from treesim import load as load_robot
 from treesim.trajectory import load
 
 QUICK = ("--duration", 0.1)
@@ -53,6 +54,54 @@ def test_account_of_free_flight(answer: Callable[..., Any], robot: str) -> None:
     assert weightless["linear_drift"] < 1e-9 and weightless["angular_drift"] < 1e-9
     falling = answer(*flight)["momentum"]
     assert falling["linear_drift"] < 1e-9 and falling["angular_drift"] is None
+
+
+SOLE = (
+    '<collision><origin xyz="0 0 -0.45"/><geometry><box size="0.4 0.4 0.1"/></geometry></collision></link>'
+    '<link name="thigh">'
+)
+
+
+def standing(robot: str) -> str:
+    """The toy robot with a box that its trunk stands on."""
+    path = Path(robot)
+    text = path.read_text().replace('</link>\n  <link name="thigh">', SOLE)
+    assert SOLE in text
+    path.write_text(text)
+    return robot
+
+
+def test_the_ground_and_a_push_are_told_in_place_of_a_drift(answer: Callable[..., Any], robot: str) -> None:
+    pushed = (
+        "simulate",
+        robot,
+        *QUICK,
+        "--base",
+        "floating",
+        "--push",
+        "-2,1,3",
+        "--push-at",
+        0.02,
+        "--push-for",
+        0.05,
+    )
+    found = answer(*pushed, "--gravity", 0)["momentum"]
+    assert found == {
+        "linear_drift": None, "angular_drift": None, "note": "not conserved: the controller pushes the root link"
+    }  # fmt: skip
+    stood = answer("simulate", standing(robot), *QUICK, "--base", "floating", "--ground")
+    assert stood["contact"]["most_contacts"] == 4
+    assert stood["momentum"]["linear_drift"] is None and "the ground pushes" in stood["momentum"]["note"]
+
+
+def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    push = ("--push", "-2,1,3", "--push-at", 0.02, "--push-for", 0.05)
+    answer("simulate", robot, *QUICK, "--base", "floating", "--gravity", 0, *push, "--out", out)
+    run, tree = load(out), load_robot(robot, base="floating")
+    linear = momentum(tree, run.q[-1], run.v[-1])[:3]
+    turn = np.abs(run.v[:, 3:6]).max() * 5e-4  # the force turns with the link within half a step
+    np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=turn * 0.05 * np.sqrt(14))
 
 
 def test_damping_is_told(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
@@ -103,6 +152,12 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--kp", -1, "--controller", "hold"), "kp must be finite and not negative"),
         (("--q0", "hipp=1"), "did you mean 'hip'"),
         (("--gravity", "moon"), "--gravity: 'moon' is not a number"),
+        (("--push", "1,0,0"), "--push: 'toy' cannot be pushed, since its base does not float"),
+        (("--push", "1,0", "--base", "floating"), "--push takes three numbers, a force in N along the world's axes"),
+        (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
+        (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),
+        (("--push", "1,0,0", "--base", "floating", "--push-for", 0), "--push-for must be a number of seconds"),
+        (("--push-for", 1), "--push-at and --push-for are times of a push: give its force, --push,"),
         (("--mimic", "drop"), "unknown way to treat mimic joints 'drop'"),
     ],
 )

@@ -208,6 +208,24 @@ def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
     assert seen > 2
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_wrenches_are_the_change_of_momentum(rule):
+    """Force and moment of a step along the world's axes, on a cube that is thrown: m dv / h + m g, I dw / h."""
+    mass, inertia = 2.0, 2.0 * 0.01 / 6
+    world = treesim.World(cube(mass=mass), ground=treesim.Ground(friction=0.5, normal=(0.1, 0, 1)))
+    start = at((0, 0, 0.12), turned((0.6, 0.8, 0), 0.4)), np.array([1.0, 0.5, -1.0, 3.0, 1.0, 2.0])
+    run = simulate(world, *start, duration=0.3, integrator=rule)
+    states = [start, *zip(run.q, run.v, strict=True)]
+    linear = np.array([world_velocity(q, v) for q, v in states])
+    angular = np.array([world_velocity(q, np.roll(v, 3)) for q, v in states])
+    force = mass * (np.diff(linear, axis=0) / 1e-3 + [0, 0, G])
+    moment = inertia * np.diff(angular, axis=0) / 1e-3
+    np.testing.assert_allclose(run.wrench[:, 1, :3], force, rtol=0, atol=1e-8 * np.abs(force).max())
+    np.testing.assert_allclose(run.wrench[:, 1, 3:], moment, rtol=0, atol=1e-8 * np.abs(moment).max())
+    assert np.abs(moment).max() > 1 and np.count_nonzero(run.told[:, 3]) > 20
+    np.testing.assert_allclose(run.wrench[:, 0, :3], -run.wrench[:, 1, :3], rtol=0, atol=1e-9)
+
+
 def test_a_soft_surface_bounces_as_its_spring_does_whatever_its_restitution():
     runs = [
         simulate(

@@ -5,6 +5,7 @@ import pytest
 
 import treesim
 from tests.contact.scenes import at, ball, free_body, pendulum, shape
+from treesim.contact.tables import CAPACITY
 
 
 @pytest.mark.parametrize(
@@ -56,10 +57,10 @@ def test_shallow_overlaps_start():
 
 
 def test_contacts_for_which_there_is_no_room_are_told():
-    """Sixty-four fit; the others are counted, and the robot is held by those."""
-    places = [treesim.Placement(translation=(0.1 * i, 0.1 * j, 0)) for i in range(9) for j in range(8)]
+    """The others are counted, and the robot is held by those for which there is."""
+    places = [treesim.Placement(translation=(0.1 * (i % 12), 0.1 * (i // 12), 0)) for i in range(CAPACITY + 8)]
     robot = free_body(1.0, 1.0, *(shape("sphere", (0.05,), place) for place in places))
     made = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()), substeps=1)
     state, report = made.step(made.reset(at((0, 0, 0.05))))
-    assert int(report.contact.count) == 64 and int(report.contact.left_out) == 8
+    assert int(report.contact.count) == CAPACITY and int(report.contact.left_out) == 8
     assert abs(state.v[2]) < 1e-7

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, at, ball, cube, free_body, shape, simulate, turned
+from tests.contact.scenes import RULES, G, at, ball, cube, free_body, shape, simulate, turned
 
 
 def groove(angle, mu=0.0):
@@ -87,9 +87,53 @@ def test_a_ball_leaves_the_edge_of_a_box_and_falls():
 
 
 def test_friction_of_each_surface_is_its_own():
-    """A box slides from ice onto a rough slab, a millimetre lower: it keeps its speed, then it stops."""
+    """A box slides from ice onto a rough slab, a millimetre lower: it keeps its speed on one, stops on the other."""
     slabs = [treesim.StaticBox((4, 1, 0.2), treesim.Placement(translation=(x, 0, z - 0.1)), friction=mu)
              for x, z, mu in ((-2, 0.0, 0.0), (2, -1e-3, 0.5))]  # fmt: skip
     run = simulate(treesim.World(cube(), ground=slabs), at((-0.3, 0, 0.05)), [1.0, 0, 0, 0, 0, 0], duration=1.0)
     assert run.v[200, 0] == pytest.approx(1.0, abs=1e-9) and np.abs(run.v[-1]).max() < 1e-9
     assert 0.0 < run.q[-1, 0] < 0.2
+
+
+def test_bodies_feel_to_each_other_as_the_worlds_surface_says_and_not_as_the_ground():
+    """A crate slides over a heavy slab that rests on ice: mu g of the two, whatever the ground's friction."""
+    slab = treesim.free_body("slab", "box", (2, 2, 0.1), 1e6)
+    crate = treesim.free_body("crate", "box", (0.1,) * 3, 1.0)
+    world = treesim.World(
+        slab, bodies=[crate], ground=treesim.Ground(friction=0.0), surface=treesim.Surface(friction=0.5)
+    )
+    run = simulate(world, np.r_[at((0, 0, 0.05)), at((0, 0, 0.15))], [0] * 6 + [1.0, 0, 0, 0, 0, 0], duration=0.1)
+    assert run.v[-1, 6] == pytest.approx(1 - 0.5 * G * 0.1, rel=1e-5)
+
+
+@pytest.mark.parametrize(("side", "depth"), [(0.1, G / 1e4), (0.3, G / 2e4)])
+def test_stiffness_is_shared_by_the_points_of_each_shape(side, depth):
+    """A crate of 1 kg sinks in by weight over stiffness; one as large as the slab has points on both sides: by half."""
+    slab = treesim.free_body("slab", "box", (0.3, 0.3, 0.1), 10.0)
+    crate = treesim.free_body("crate", "box", (side, side, 0.1), 1.0)
+    soft = treesim.Surface(stiffness=1e4, dissipation_time=0.02)
+    world = treesim.World(slab, bodies=[crate], ground=treesim.Ground(), surface=soft)
+    run = simulate(world, np.r_[at((0, 0, 0.05)), at((0, 0, 0.15))], duration=1.0)
+    assert 0.15 - run.q[-1, 9] == pytest.approx(depth, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_ball_between_six_walls_keeps_its_energy_and_moves_as_a_triangle_wave(rule):
+    """No friction, restitution 1, no gravity; both rules see the walls to v h at most, the midpoint exactly."""
+    walls = [
+        treesim.Ground(normal=n, height=-0.5, friction=0, restitution=1) for n in np.vstack([np.eye(3), -np.eye(3)])
+    ]
+    v = np.array([3.0, 2.0, 1.0])
+    run = simulate(
+        treesim.World(ball(), ground=walls),
+        at((0, 0, 0)),
+        [*v, 0, 0, 0],
+        duration=3.0,
+        integrator=rule,
+        gravity=(0, 0, 0),
+    )
+    assert np.ptp(run.energy) < 1e-12
+    way = 1e-3 * np.arange(1, 3001)[:, None] * v
+    wave = 0.4 - np.abs((way + 0.4) % 1.6 - 0.8)
+    close = 1e-9 if rule == "implicit_midpoint" else 30 * 3e-3  # Euler turns round within a step, some 12 times
+    np.testing.assert_allclose(run.q[:, :3], wave, rtol=0, atol=close)

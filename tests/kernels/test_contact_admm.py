@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.contact.problems import broken_laws, energy_of, random_problem, solved, stack
-from treesim.kernels.contact_admm import admm_memory, factor_shifted, solve_admm
+from treesim.kernels.cholesky import solve
+from treesim.kernels.contact_admm import admm_memory, factor_shifted, scale_rows, solve_admm
 
 pytestmark = pytest.mark.nojit
 
@@ -19,14 +20,16 @@ def test_every_law_is_obeyed():
 def test_the_factor_is_that_of_the_shifted_matrix():
     problem = random_problem(0)
     n = problem.rows
-    L = np.zeros((n + 3, n + 3))
-    factor_shifted(problem, 0.7, L)
-    rhs = np.arange(1.0, n + 1)
-    from treesim.kernels.cholesky import solve
-
-    x = rhs.copy()
+    L, s = np.zeros((n + 3, n + 3)), np.zeros(n)
+    largest = scale_rows(problem, s)
+    scaled = s[:, None] * problem.G * s
+    assert largest == pytest.approx(np.diag(scaled).max())
+    np.testing.assert_allclose(np.diag(scaled)[:12].reshape(-1, 3).sum(axis=1), 3, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(scaled)[12:], 1, rtol=1e-12)
+    factor_shifted(problem, 0.7, s, L)
+    x = np.arange(1.0, n + 1)
     solve(L[:n, :n], x)
-    np.testing.assert_allclose((problem.G + 0.7 * np.eye(n)) @ x, rhs, rtol=0, atol=1e-9)
+    np.testing.assert_allclose((scaled + 0.7 * np.eye(n)) @ x, np.arange(1.0, n + 1), rtol=0, atol=1e-9)
 
 
 def test_ten_equal_cubes_and_a_thousand_to_one():

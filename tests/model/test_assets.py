@@ -1,4 +1,4 @@
-"""The URDF files under assets/ are the generators' trees: the same connectivity, and the same physics."""
+"""The URDF files under assets/ are the generators' trees: the same connectivity, and the same physics; and mechanisms."""
 
 from pathlib import Path
 
@@ -19,6 +19,7 @@ TREES = {
     "double_pendulum": lambda: make.chain(2, ("continuous",), (Y,)),
     "every_joint_chain": lambda: make.chain(5, EVERY_JOINT),
 }
+MECHANISMS = {"four_bar": ("crank", "coupler", "rocker"), "parallel_gripper": ("left_finger", "right_finger")}
 
 
 def loaded(name: str) -> treesim.Tree:
@@ -32,7 +33,7 @@ def parents_by_name(robot: treesim.Tree) -> dict[str, str]:
 
 
 def test_every_asset_is_tested():
-    assert {path.stem for path in ASSETS.glob("*.urdf")} == TREES.keys()
+    assert {path.stem for path in ASSETS.glob("*.urdf")} == TREES.keys() | MECHANISMS.keys()
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -73,3 +74,10 @@ def test_counts_of_loaded_assets(name, counts):
 def test_assets_draw_every_body_and_say_where_they_come_from(name):
     assert {visual.body for visual in loaded(name).visuals} == set(range(1, loaded(name).n_bodies + 1))
     assert "treesim.model.generators" in (ASSETS / f"{name}.urdf").read_text().split("-->")[0]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms_are_found_without_fault(name):
+    robot = loaded(name)
+    assert robot.body_names == MECHANISMS[name] and not robot.notes
+    assert {visual.body for visual in robot.visuals} >= set(range(1, robot.n_bodies + 1))

@@ -1,9 +1,11 @@
 """How fast treesim is, beside other engines in the same process; what `treesim bench` measures, from Python.
 
-`time_calls`, `time_batches` and `time_sizes` return a `Benchmark`; `time_start` and `time_robots` plain dictionaries.
+`time_calls`, `time_batches`, `time_sizes` and `time_contact` return a `Benchmark`; `time_start` and `time_robots` plain
+dictionaries.
 `interleaved` times any calls in turns, and `measured` any `treesim.compare.BenchmarkCase`.
 """
 
+from .contact import time_contact
 from .measure import measured
 from .ratios import ratios
 from .results import Benchmark
@@ -21,6 +23,7 @@ __all__ = [
     "ratios",
     "time_batches",
     "time_calls",
+    "time_contact",
     "time_robots",
     "time_sizes",
     "time_start",

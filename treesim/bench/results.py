@@ -8,16 +8,17 @@ from typing import Any
 from ..compare.cases import OURS
 from ..display import Shown
 
-MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches"}
+MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
+           "contact": "ways of stepping what stands"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(Shown):
     """Times of one robot's calls.
 
-    kind: "calls", "batches" or "sizes". base: "fixed" or "floating". repeats: rounds in which each call had its turn,
-    states: of each batch; None where there are none. engines: versions of the other engines that took the robot.
-    notes: what to know about the times. more: what was measured besides, by name.
+    kind: "calls", "batches", "sizes" or "contact". base: "fixed" or "floating". repeats: rounds in which each call
+    had its turn, states: of each batch; None where there are none. engines: versions of the other engines that
+    took the robot. notes: what to know about the times. more: what was measured besides, by name.
     rows: a dictionary for each call, with quantity, engine, call, numbers, min_s, median_s (seconds per state), error
     (relative), does (in words), and for treesim's times_faster_than by engine; for each size states, min_s and bytes.
     """

@@ -53,6 +53,12 @@ def bench(
     summary: Annotated[
         bool, typer.Option("--summary", help="Ratios on several robots; without names, on the five standard ones.")
     ] = False,
+    contact: Annotated[
+        bool, typer.Option("--contact", help="Time steps of ROBOT standing on a plane, with a floating base.")
+    ] = False,
+    kp: Annotated[
+        float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m), beside kd = 0.05 s kp.")
+    ] = 3000.0,
     every_backend: Annotated[bool, typer.Option("--backends", help="Also time every other backend.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also start a process with an empty kernel cache.")] = False,
     repeats: Annotated[
@@ -67,7 +73,8 @@ def bench(
     json: JsonOption = False,
 ) -> None:
     """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
-    single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them."""
+    single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them; with
+    --contact steps of a robot that stands on a plane, and how well it stands."""
     from ..engine.threads import use_threads
 
     if plot is not None:
@@ -81,6 +88,9 @@ def bench(
             return
         if not robots:
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
+        if contact:
+            _contact(report, robots[0], kp, repeats or CALL_ROUNDS)
+            return
         from ..bench.robots import bench_robot
 
         with checked_loading(base, mimic):
@@ -240,6 +250,24 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
 
         save_sizes(report.plot, title, found.rows)
     report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
+
+
+def _contact(report: _Report, name: str, kp: float, rounds: int) -> None:
+    from ..bench import time_contact
+    from .bench_tables import contact_table, standing_rollout_table
+
+    with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
+        found = time_contact(name, kp=kp, rounds=rounds)
+    report.notes += found.notes
+    title = f"{found.robot} standing on a plane, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
+    report.print(contact_table(title, found.rows))
+    report.print(standing_rollout_table(f"{found.robot}, rollouts of the same", found.more["rollouts"]))
+    report.explain([*found.rows, *found.more["rollouts"]])
+    if report.plot is not None:
+        from ..plotting.bench import save_timings
+
+        save_timings(report.plot, title, found.rows, "us")
+    report.finish({**_facts(found), "contact": found.rows, **found.more})
 
 
 def _summary(

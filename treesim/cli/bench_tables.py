@@ -51,6 +51,29 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     return table
 
 
+def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return times of steps with contact, and how well the robot stands and a box sticks and slides."""
+    table = _table(f"{title}, times in us", "by", "call")
+    for heading in ("min", "median", "drift [m]", "overlap [m]", "stick error [m/s]", "slip error [m/s]"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
+        found = [f"{row[key]:.0e}" for key in ("drift_m", "penetration_m", "stick_error", "slip_error")]
+        table.add_row(row["engine"], row["call"], *times, *found)
+    return table
+
+
+def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return times of rollouts of what stands, for a state and step, on each number of threads."""
+    table = _table(f"{title}, us for a state and step, all threads together", "threads", "by", "call")
+    for heading in ("min", "median"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
+        table.add_row(str(row["threads"]), row["engine"], row["call"], *times)
+    return table
+
+
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the arithmetic of batches: operations, rate, peak, and the share of the peak that their mix allows."""
     table = _table("arithmetic of batches, beside independent multiply-adds on the widest vectors", "kernel", "numbers")

@@ -8,11 +8,12 @@ import typer
 
 from ..errors import ArgumentError
 from .common import checked_name, checked_seconds, load_robot
-from .states import SPELLINGS, gravity_vector, initial_state
+from .states import SPELLINGS, gravity_vector, initial_state, push_vector
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..control import Controller
     from ..model.tree import Tree
     from ..simulation import Simulation
     from ..types import ControllerName
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
+PUSH_AT, PUSH_FOR = 1.0, 0.2
 
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]
 BackendOption = Annotated[str, typer.Option(help="Forward dynamics; `treesim plugins` lists them.")]
@@ -51,6 +53,12 @@ FrictionOption = Annotated[
     float | None, typer.Option(help="Coulomb friction of the --ground.", show_default=f"{FRICTION:g}")
 ]
 ContactSolverOption = Annotated[str, typer.Option(help="Contact solver; `treesim plugins` lists them.")]
+PushOption = Annotated[
+    str | None,
+    typer.Option(help="Push the root link with this force: x,y,z (N) along the world's axes.", show_default=False),
+]
+PushAtOption = Annotated[float | None, typer.Option(help="When the --push begins (s).", show_default=f"{PUSH_AT:g}")]
+PushForOption = Annotated[float | None, typer.Option(help="How long it lasts (s).", show_default=f"{PUSH_FOR:g}")]
 
 
 class Setup(NamedTuple):
@@ -90,15 +98,18 @@ def set_up(
     ground: bool,
     friction: float | None,
     contact_solver: str,
+    push: str | None,
+    push_at: float | None,
+    push_for: float | None,
 ) -> Setup:
     """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if wrong."""
     import treesim
 
-    from ..control import make_controller
-
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
     if friction is not None and not ground:
         raise ArgumentError("--friction is that of the floor: give --ground too, or leave it out")
+    if push is None and not (push_at is None and push_for is None):
+        raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
     checked_seconds("--dt", dt)
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
@@ -106,12 +117,9 @@ def set_up(
     world = _world(robot, FRICTION if friction is None else friction) if ground else treesim.World(robot)
     if ground and q0 is None and base == "floating":
         q = treesim.standing(robot, q)
-    name = cast("ControllerName", controller)
-    drive = make_controller(name, robot, q, KP if kp is None else kp, KD if kd is None else kd)
-    if controller != "none" and not robot.effort_limit.any():
-        raise ArgumentError(
-            f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
-        )
+    drive = _drive(robot, q, controller, kp, kd)
+    if push is not None:
+        drive = _pushed(drive, robot, push, push_at, push_for)
     how = {"substeps": substeps, "contact_solver": contact_solver}
     simulation = treesim.Simulation(world, backend, integrator, dt, drive, field, **how)  # type: ignore[arg-type]
     return Setup(robot, q, v, simulation)
@@ -129,6 +137,34 @@ def _world(robot: Tree, friction: float) -> World:
         return treesim.World(robot, ground=floor)
     except ArgumentError as error:
         raise ArgumentError(f"--ground: {error}") from None
+
+
+def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float | None, kd: float | None) -> Controller:
+    """The controller of a name; raises ArgumentError for bad gains, and a robot that nothing can drive."""
+    from ..control import make_controller
+
+    name = cast("ControllerName", controller)
+    made = make_controller(name, robot, q, KP if kp is None else kp, KD if kd is None else kd)
+    if controller != "none" and not robot.effort_limit.any():
+        raise ArgumentError(
+            f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
+        )
+    return made
+
+
+def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, push_for: float | None) -> Controller:
+    """What drives the robot, and a push; raises ArgumentError where its base does not float, or a number is wrong."""
+    import treesim
+
+    from ..model.given import positive_number
+
+    force = push_vector(push)
+    start = positive_number("--push-at", PUSH_AT if push_at is None else push_at, zero=True)
+    duration = positive_number("--push-for", PUSH_FOR if push_for is None else push_for)
+    try:
+        return treesim.Pushed(drive, robot, force, start, duration)
+    except ArgumentError as error:
+        raise ArgumentError(f"--push: {error}") from None
 
 
 def _check_names(

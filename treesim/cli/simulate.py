@@ -31,6 +31,9 @@ from .setup import (
     IntegratorOption,
     KdOption,
     KpOption,
+    PushAtOption,
+    PushForOption,
+    PushOption,
     Q0Option,
     SeedOption,
     SubstepsOption,
@@ -115,6 +118,9 @@ def simulate(
     ground: GroundOption = False,
     friction: FrictionOption = None,
     contact_solver: ContactSolverOption = SOLVER,
+    push: PushOption = None,
+    push_at: PushAtOption = None,
+    push_for: PushForOption = None,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
@@ -147,6 +153,9 @@ def simulate(
         ground=ground,
         friction=friction,
         contact_solver=contact_solver,
+        push=push,
+        push_at=push_at,
+        push_for=push_for,
     )
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)

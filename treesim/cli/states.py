@@ -24,7 +24,7 @@ def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None)
     """
     import numpy as np
 
-    from ..trajectory import configuration_names, velocity_names
+    from ..model.coordinates import configuration_names, velocity_names
 
     if q0 is not None and seed is not None:
         raise ArgumentError("--seed and --q0 both choose the initial configuration: give one of them")
@@ -44,6 +44,14 @@ def gravity_vector(text: str) -> tuple[float, float, float]:
     if len(values) == 3:
         return values[0], values[1], values[2]
     raise ArgumentError(f"--gravity takes one number (along z) or three, got {text!r}")
+
+
+def push_vector(text: str) -> tuple[float, float, float]:
+    """Return the force (3,) [N] of --push from "x,y,z"."""
+    values = [_number("--push", part) for part in text.split(",")]
+    if len(values) == 3:
+        return values[0], values[1], values[2]
+    raise ArgumentError(f"--push takes three numbers, a force in N along the world's axes, got {text!r}")
 
 
 def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarray) -> np.ndarray:

@@ -86,11 +86,9 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
 
     from ..engine.call.evaluate import specialized_first
 
-    floating = [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"]
-    if not floating:
-        return {"linear_drift": None, "angular_drift": None, "note": "not conserved: the base is held by the world"}
-    if trajectory.contact is not None and trajectory.contact.wrench.any():
-        return {"linear_drift": None, "angular_drift": None, "note": "not conserved: the ground pushes"}
+    pusher = _pusher(robot, trajectory)
+    if pusher is not None:
+        return {"linear_drift": None, "angular_drift": None, "note": f"not conserved: {pusher}"}
     ends = trajectory.q[[0, -1]], trajectory.v[[0, -1]]
     first, last = specialized_first(treesim.momentum, robot, *ends)
     elapsed = trajectory.t[-1] - trajectory.t[0]
@@ -102,6 +100,18 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
         return {**drift, "angular_drift": None, "note": note}
     angular = float(np.linalg.norm(last[3:] - first[3:]))
     return {**drift, "angular_drift": angular, "note": "no outside force: a change is the integrator's error"}
+
+
+def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
+    """What beside gravity changes the momentum; None for what flies freely."""
+    roots = [body.joint for body in robot.bodies if body.parent == 0]
+    if [joint.type for joint in roots] != ["floating"]:
+        return "the base is held by the world"
+    if trajectory.contact is not None and trajectory.contact.wrench.any():
+        return "the ground pushes"
+    if trajectory.tau[:, robot.v_index[roots[0].name]].any():
+        return "the controller pushes the root link"
+    return None
 
 
 def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:

@@ -24,6 +24,9 @@ from .setup import (
     IntegratorOption,
     KdOption,
     KpOption,
+    PushAtOption,
+    PushForOption,
+    PushOption,
     Q0Option,
     SeedOption,
     SubstepsOption,
@@ -60,6 +63,9 @@ def view(
     ground: GroundOption = False,
     friction: FrictionOption = None,
     contact_solver: ContactSolverOption = SOLVER,
+    push: PushOption = None,
+    push_at: PushAtOption = None,
+    push_for: PushForOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
@@ -99,6 +105,9 @@ def view(
         ground=ground,
         friction=friction,
         contact_solver=contact_solver,
+        push=push,
+        push_at=push_at,
+        push_for=push_for,
     )
     try:
         window.show(tree, q)

@@ -1,6 +1,6 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
-from .cases import BenchmarkCase, Motion, States
+from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .checks import compare
 from .engines import (
     CANONICAL,
@@ -30,8 +30,10 @@ __all__ = [
     "Results",
     "RobotSource",
     "Row",
+    "Standing",
     "StateBatch",
     "States",
+    "Stepping",
     "compare",
     "find_engine",
     "installed_engines",

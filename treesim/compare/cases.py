@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..model.tree import Tree
+
 OURS = "treesim"
 DOUBLE, SINGLE = "float64", "float32"
 FORWARD, INVERSE, MASS, SOLVE, ROLLOUT = (
@@ -42,6 +44,36 @@ class Motion(NamedTuple):
     v0: np.ndarray
     controls: np.ndarray
     dt: float
+
+
+class Standing(NamedTuple):
+    """What stands on a plane through the origin: a robot with collision shapes and a floating base, its start q0 (nq,),
+    the posture (nq,) that gains kp, kd (nv,) hold, 0 of the base, the plane's normal (3,), friction, and the step dt
+    [s]."""
+
+    robot: Tree
+    q0: np.ndarray
+    posture: np.ndarray
+    kp: np.ndarray
+    kd: np.ndarray
+    normal: np.ndarray
+    friction: float
+    dt: float
+
+
+class Stepping(NamedTuple):
+    """One way of stepping what stands.
+
+    start: puts it back to where it starts, at rest. step: one step from where it is. state: q (nq,) and v (nv,), in
+    treesim's layout. does: in words, what is solved how.
+    """
+
+    engine: str
+    name: str
+    start: Call
+    step: Call
+    state: Callable[[], tuple[np.ndarray, np.ndarray]]
+    does: str
 
 
 class BenchmarkCase(NamedTuple):

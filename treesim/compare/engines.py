@@ -13,7 +13,7 @@ from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.given import refuse_followers
 from ..model.tree import Tree
-from .cases import BenchmarkCase, Motion, States
+from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .layouts import Layout
 
 RAW = "raw"  # the user's own file: tests our reading of it
@@ -160,6 +160,14 @@ class EngineModel:
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
         """Return the calls that simulate from many states, on so many threads."""
+        return []
+
+    def steppings(self, scene: Standing) -> list[Stepping]:
+        """Return the ways of stepping the robot as it stands on a plane."""
+        return []
+
+    def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+        """Return the calls that simulate so many of the robot as it stands on a plane, on so many threads."""
         return []
 
 

@@ -15,8 +15,10 @@ class ContactSolver(Implementation):
     """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact_problem`).
 
     kernel: a static method `solve(problem, impulse, sigma, tolerance, most, memory)` in the kernels' Python, which
-    changes `impulse` from what it holds, leaves sigma = G lambda + g, and returns the iterations taken, `most` at most.
-    memory: a static method `memory(rows, q)` that lays out its scratch memory for at most so many rows.
+    changes `impulse` from what it holds, leaves sigma = G lambda + g, and returns the iterations taken, of each of its
+    methods `most` at most. Arrays may be longer than `problem.rows`.
+    memory: a static method `memory(rows, q)` that lays out its scratch memory for at most so many rows, of the numbers
+    in q.
     exact: whether the law is Signorini's and Coulomb's, else their convex relaxation, whose velocities are unique, and
     which lifts what slides by mu |sigma_t| h in a step.
     """

@@ -52,7 +52,8 @@ class ContactStage:
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
         """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
         told."""
-        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:5])
+        _, _, rows, wrench, told, _ = self.shapes
+        return np.empty((*batch, *rows)), np.empty((*batch, *wrench)), np.empty((*batch, *told))
 
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.contact_points import BOX, COLUMNS, GRID, PER_PAIR, PLANE, REALS, RIM
+from ..kernels.limits import UNLIMITED
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
 from ..model.support import candidate_points, candidates
@@ -35,16 +36,18 @@ class Touching:
     slots: int
     limits: int
     frictions: int
+    speeds: int
 
     @property
     def rows(self) -> int:
-        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, and row that holds."""
-        return 3 * self.slots + self.limits + self.frictions + int(self.held[0][1 + 3 * self.held[0][0]])
+        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, limit of a speed, and
+        row that holds."""
+        return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
     def active(self) -> bool:
         """Whether there is anything that may touch, be reached, or rub."""
-        return bool(self.slots or self.limits or self.frictions)
+        return bool(self.slots or self.limits or self.frictions or self.speeds)
 
 
 def touching(
@@ -55,6 +58,7 @@ def touching(
     held: tuple[np.ndarray, np.ndarray],
     pairs: Sequence[tuple[CollisionShape, CollisionShape]] = (),
     surface: Surface | None = None,
+    speed_limits: bool = False,
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
     joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
@@ -62,28 +66,41 @@ def touching(
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     made = _Pairs(robot)
     for shape in shapes:
-        for surface in grounds:
-            made.add(shape, solid_of_surface(surface), surface)
+        for ground in grounds:
+            made.add(shape, solid_of_surface(ground), ground)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
     _, kept_v = robot.kept()
-    counts = [len(made.ints), len(made.points), len(bound), len(rough), made.capacity, made.slots, made.most]
-    layout = np.concatenate([counts, np.ravel(made.ints), np.ravel(limit), kept_v[rough]]).astype(np.int64)
+    speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
+    sizes = [
+        len(made.ints),
+        len(made.points),
+        len(bound),
+        len(rough),
+        made.capacity,
+        made.slots,
+        made.most,
+        len(speed),
+    ]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
+    layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
         made.reals,
         made.points,
         bound,
         robot.friction[rough],
+        fastest,
+        braking,
         made.heights,
     ]
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
-    counts = [made.capacity, made.slots, len(bound), len(rough)]
+    counts = [made.capacity, made.slots, len(bound), len(rough), len(speed)]
     return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
 
 
@@ -174,6 +191,16 @@ def _around(points: np.ndarray, extra: float) -> np.ndarray:
 def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
     turn = robot.body_rotations[body].T
     return np.concatenate([(turn @ placement.rotation).ravel(), turn @ placement.translation])
+
+
+def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
+    """The limits of speeds: (degree of freedom, side), where they are, and the efforts that keep them."""
+    limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
+    _, kept_v = robot.kept()
+    rows = [[int(kept_v[k]), side] for k in limited for side in (1, -1)]
+    efforts = np.minimum(robot.effort_limit, UNLIMITED)
+    pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
+    return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
 
 
 def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:

@@ -4,6 +4,8 @@ Each iteration solves (G + (rho + eta) 1) x = -(g + s) + rho y + z + eta x with 
 Saxcé, which makes the cone's law that of Signorini and Coulomb, projects y = P(x - z / rho), and moves the multipliers
 z by -rho (x - y); rho follows the ratio of the two residuals (Acary, Cadoux, Lemaréchal, Malick 2011; Carpentier, Le
 Lidec, Montaut 2024). Without the shift the problem is the convex relaxation, whose solution is unique.
+Rows are scaled to the mobility 1 first, G -> s G s, lambda -> lambda / s, with one s for the three rows of a contact,
+whose cone it leaves as it is: joints that rub and feet that stand differ by a factor of a thousand.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ STRIDE = 5.0  # by this factor
 
 
 class AdmmMemory(NamedTuple):
-    """Scratch memory: the factor (M, M), and x, z, the right-hand side and y before, (M,) each."""
+    """Scratch memory: the factor (M, M), and scales s, x, z, the right-hand side and y before, (M,) each; x and z are
+    scaled."""
 
     L: Any
+    s: Any
     x: Any
     z: Any
     rhs: Any
@@ -33,16 +37,29 @@ class AdmmMemory(NamedTuple):
 
 def admm_memory(rows, q):
     """Scratch memory for at most so many rows, of the numbers in q."""
-    vectors = np.empty((4, rows), q.dtype)
-    return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3])
+    vectors = np.empty((5, rows), q.dtype)
+    return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4])
 
 
-def factor_shifted(problem, shift, L):
-    """L <- the factor of G + shift 1."""
+def scale_rows(problem, s):
+    """s = 1 / sqrt(mobility) of every row, that of a contact tr(A) / 3; returns the largest scaled mobility."""
+    largest = problem.g[0] * 0
+    for r in range(problem.rows):
+        w = problem.G[r, r]
+        if r < 3 * problem.contacts:
+            k = r - r % 3
+            w = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+        s[r] = 1 / sqrt(w)
+        largest = maximum(largest, problem.G[r, r] / w)
+    return largest
+
+
+def factor_shifted(problem, shift, s, L):
+    """L <- the factor of s G s + shift 1."""
     n = problem.rows
     for i in range(n):
         for j in range(n):
-            L[i, j] = problem.G[i, j]
+            L[i, j] = s[i] * problem.G[i, j] * s[j]
         L[i, i] += shift
     factor(L[:n, :n])
 
@@ -56,36 +73,34 @@ def shifted(problem, z, r):
 
 
 def iterate(problem, rho, eta, impulse, memory):
-    """One iteration; returns the distance of x and y, and how far y has moved."""
-    x, z, n = memory.x, memory.z, problem.rows
+    """One iteration; returns the distance of x and y, and how far y has moved, both scaled."""
+    x, z, s, n = memory.x, memory.z, memory.s, problem.rows
     for r in range(n):
         shift = shifted(problem, z, r)
-        memory.rhs[r] = rho * impulse[r] + z[r] + eta * x[r] - problem.g[r] - shift
+        memory.rhs[r] = rho * impulse[r] / s[r] + z[r] + eta * x[r] - s[r] * problem.g[r] - shift
     solve(memory.L[:n, :n], memory.rhs[:n])
     for r in range(n):
         memory.before[r] = impulse[r]
         x[r] = memory.rhs[r]
-        impulse[r] = x[r] - z[r] / rho
+        impulse[r] = s[r] * (x[r] - z[r] / rho)
     project(problem, impulse)
     apart, moved = x[0] * 0, x[0] * 0
     for r in range(n):
-        z[r] -= rho * (x[r] - impulse[r])
-        apart = maximum(apart, absolute(x[r] - impulse[r]))
-        moved = maximum(moved, absolute(impulse[r] - memory.before[r]))
+        z[r] -= rho * (x[r] - impulse[r] / s[r])
+        apart = maximum(apart, absolute(x[r] - impulse[r] / s[r]))
+        moved = maximum(moved, absolute(impulse[r] - memory.before[r]) / s[r])
     return apart, moved
 
 
 def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     """Impulses by at most `most` iterations, from those given on; sigma = G lambda + g. Returns how many."""
-    largest = sigma[0] * 0
-    for r in range(problem.rows):
-        largest = maximum(largest, problem.G[r, r])
+    largest = scale_rows(problem, memory.s)
     rho, eta = 0.1 * largest, 1e-6 * largest
     relative_velocities(problem, impulse, sigma)
     for r in range(problem.rows):
-        memory.x[r] = impulse[r]
-        memory.z[r] = sigma[r] + shifted(problem, sigma, r)
-    factor_shifted(problem, rho + eta, memory.L)
+        memory.x[r] = impulse[r] / memory.s[r]
+        memory.z[r] = memory.s[r] * (sigma[r] + shifted(problem, sigma, r))
+    factor_shifted(problem, rho + eta, memory.s, memory.L)
     taken, close = 0, False
     while taken < most and not close:
         apart, moved = iterate(problem, rho, eta, impulse, memory)
@@ -100,6 +115,6 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
                 changed = rho / STRIDE
             if changed != rho:
                 rho = changed
-                factor_shifted(problem, rho + eta, memory.L)
+                factor_shifted(problem, rho + eta, memory.s, memory.L)
     relative_velocities(problem, impulse, sigma)
     return taken

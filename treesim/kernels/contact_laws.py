@@ -14,6 +14,7 @@ from .numbers import maximum, minimum, sqrt
 
 MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
 UNBOUNDED = 1e300
+NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
 
 
 def law_of(m, c):
@@ -58,6 +59,24 @@ def put_frictions(m, n):
     return n
 
 
+def put_speeds(m, n):
+    """Rows of the joints that would be at their highest speed at the end of the step, from row n on; returns the number
+    of rows."""
+    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
+    for j in range(m.touch.speeds):
+        k = m.touch.speed[j, 0]
+        if m.touch.speed[j, 1] * m.end[k] > NEAR * m.touch.fastest[j]:
+            put_joint(m.rows, n, k)
+            m.limit[n] = first + j
+            n += 1
+    return n
+
+
+def speed_of(m, r):
+    """Which limit of a speed row r is of; negative for other rows."""
+    return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
+
+
 def put_held(tree, m, n):
     """Rows of held frames and closed loops, from row n on; returns the number of rows."""
     held, r = m.held, m.rows
@@ -72,11 +91,15 @@ def put_held(tree, m, n):
 
 
 def put_bounds(m, r, dt, share):
-    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end."""
+    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end, and
+    motors brake with their effort."""
     j = m.limit[r] - m.touch.limits
     if j < 0:
         side = m.touch.limit[m.limit[r], 2]
         m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
+    elif speed_of(m, r) >= 0:
+        side, most = m.touch.speed[speed_of(m, r), 1], dt * m.touch.braking[speed_of(m, r)]
+        m.low[r], m.high[r] = -maximum(side, 0) * most, -minimum(side, 0) * most
     else:
         m.high[r] = UNBOUNDED
         if j < m.touch.frictions:
@@ -144,6 +167,8 @@ def position_problem(m, nc, n, q, dt, share):
         put_bounds(m, r, dt, share)
         if j < 0:
             m.bias[r] = m.touch.limit[m.limit[r], 2] * position_bias(m, limit_gap(m, m.limit[r], q), dt)
+        elif speed_of(m, r) >= 0:
+            m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the other impulses alone
         elif j >= m.touch.frictions:
             m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
     for r in range(n):
@@ -170,6 +195,8 @@ def velocity_problem(m, nc, n, q, dt, share):
             side = m.touch.limit[m.limit[r], 2]
             if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * moved > 0:
                 m.low[r], m.high[r] = m.bias[r], m.bias[r]
+        elif speed_of(m, r) >= 0:
+            m.bias[r] = -m.touch.speed[speed_of(m, r), 1] * m.touch.fastest[speed_of(m, r)]
         elif j >= m.touch.frictions:
             m.bias[r] = -m.end_rate[r]
     for r in range(n):

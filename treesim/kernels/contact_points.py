@@ -17,7 +17,7 @@ from .rotations import compose
 from .tables import motion_at, transform_at
 
 PLANE, SPHERE, CAPSULE, BOX, GRID = range(5)  # solids
-NUMBERS = 7  # of counts in front of the table of integers
+NUMBERS = 8  # of counts in front of the table of integers
 COLUMNS = 10  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
@@ -36,6 +36,7 @@ class Touch(NamedTuple):
     most: Any  # points of a pair at most
     limits: Any  # numbers of joint limits, and of joints with friction
     frictions: Any
+    speeds: Any  # and of limits of speeds
     pair: Any  # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
@@ -44,8 +45,11 @@ class Touch(NamedTuple):
     point: Any  # (n, 4) points on body a, and their radius
     limit: Any  # (limits, 3) degree of freedom, coordinate, 1 for a lower and -1 for an upper limit
     friction: Any  # (frictions,) degrees of freedom
+    speed: Any  # (speeds, 2) degree of freedom, 1 for the highest and -1 for the lowest velocity
     bound: Any  # (limits,) where the limits are
     rough: Any  # (frictions,) Coulomb friction
+    fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
+    braking: Any
     height: Any  # of the grids
     option: Any  # recovery, slop, speed of restitution, tolerance
 
@@ -55,17 +59,19 @@ OPTIONS = 4
 
 def touch_tables(layout, geometry):
     """The tables from their two flat arrays."""
-    P, n, limits, frictions = layout[0], layout[1], layout[2], layout[3]
+    P, n, limits, frictions, speeds = layout[0], layout[1], layout[2], layout[3], layout[7]
     ends = NUMBERS + COLUMNS * P
     limit = layout[ends : ends + 3 * limits].reshape((limits, 3))
     friction = layout[ends + 3 * limits : ends + 3 * limits + frictions]
+    speed = layout[ends + 3 * limits + frictions :].reshape((speeds, 2))
     a, b = OPTIONS + REALS * P, OPTIONS + REALS * P + 4 * n
-    pairs = geometry[OPTIONS:a].reshape((P, REALS))
+    c, pairs = b + limits + frictions, geometry[OPTIONS:a].reshape((P, REALS))
     return Touch(
-        layout[4], layout[5], layout[6], limits, frictions, layout[NUMBERS:ends].reshape((P, COLUMNS)), pairs[:, 0:12],
+        layout[4], layout[5], layout[6], limits, frictions, speeds, layout[NUMBERS:ends].reshape((P, COLUMNS)),
+        pairs[:, 0:12],
         pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
-        geometry[b : b + limits], geometry[b + limits : b + limits + frictions], geometry[b + limits + frictions :],
-        geometry[0:OPTIONS],
+        speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
+        geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
     )  # fmt: skip
 
 

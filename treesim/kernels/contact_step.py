@@ -33,6 +33,7 @@ from .contact_laws import (
     put_frictions,
     put_held,
     put_limits,
+    put_speeds,
     velocity_problem,
 )
 from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
@@ -99,7 +100,7 @@ class ContactMemory(NamedTuple):
 def contact_memory(tree, layout, geometry, rows, frames, q):
     """The tables, and scratch memory, of the numbers in q."""
     touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
-    M = 3 * touch.capacity + touch.limits + touch.frictions + held.R.shape[0]
+    M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
     dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
     B = tree.n_bodies + 1
     return ContactMemory(
@@ -134,7 +135,7 @@ def clear(after, wrench, told, work):
 
 def moves_freely(m, q, q_free, dt):
     """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
-    free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0
+    free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
     for j in range(m.touch.limits):
         side, k = m.touch.limit[j, 2], m.touch.limit[j, 1]
         free = free and limit_gap(m, j, q) >= MARGIN + 2 * maximum(side * (q[k] - q_free[k]), 0)
@@ -245,8 +246,9 @@ def find_rows(tree, q, dt, m):
     for c in range(nc):
         put_contact(m, c)
     n = put_limits(m, q, dt, 3 * nc)
-    if n > 0 or m.touch.frictions > 0:
-        n = put_held(tree, m, put_frictions(m, n))
+    n = put_speeds(m, put_frictions(m, n))
+    if n > 0:
+        n = put_held(tree, m, n)
     return nc, n, found - nc
 
 
@@ -308,7 +310,7 @@ def make_contact_step(solver, felt, hold):
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
         rates(moved, v, m, nc, n)
-        articulate(moved, q, m.rows)
+        articulate(moved, m.rows)
         spread_rows(moved, m.rows, n)
         hold(moved, q, m.rows, n, tie)
         gather_rows(moved, m.rows, n)
@@ -393,8 +395,8 @@ def contact_step_entry(solver, solver_memory, tied=False):
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        {"R": "3 * layout[5] + layout[2] + layout[3] + rows[1 + 3 * rows[0]]"}, tells=True, expands=tied, q="nq",
-        v="nv", q_free="nq", v_free="nv", force="nv'", before="R", q_new="-> nq", v_new="-> nv", after="-> R",
+        {"R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]"}, tells=True, expands=tied,
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", before="R", q_new="-> nq", v_new="-> nv", after="-> R",
         wrench="-> N + 1, 6", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

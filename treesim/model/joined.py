@@ -45,8 +45,8 @@ class _Parts:
         for frame in list(tree.frames.values())[tree.n_bodies :]:
             self.frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
         for each in tree.visuals:
-            body = _moved(each.body, count)
-            self.visuals.append(Visual(body, each.placement, each.kind, each.size, each.file, each.color))
+            number = _moved(each.body, count)
+            self.visuals.append(Visual(number, each.placement, each.kind, each.size, each.file, each.color))
         for shape in tree.shapes:
             self.shapes.append(_on_body(shape, _moved(shape.body, count), links.get(shape.link, shape.link)))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -12,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from ..display import html_table
 from ..engine.call.arguments import Argument, coerce
-from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
+from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .frozen import Immutable, frozen
 from .joints import Joint
 from .mimic import Coupling, Withheld, coupling_of, no_followers
+from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
@@ -91,18 +91,18 @@ class Tree(Immutable):
         self.shapes = tuple(shapes)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
-        self.body_names = _unique("body", [body.name for body in self.bodies])
-        self.joint_names = _unique("joint", [joint.name for joint in joints])
+        self.body_names = unique("body", [body.name for body in self.bodies])
+        self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
         self.coupling: Coupling | None = coupling_of(joints)
         moving = [joint for joint in joints if joint.mimic is None]
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
-        self.q_index = _slices(name, moving, [joint.nq for joint in moving], self.coupling)
-        self.v_index = _slices(name, moving, [joint.nv for joint in moving], self.coupling)
+        self.q_index = slices(name, moving, [joint.nq for joint in moving], self.coupling)
+        self.v_index = slices(name, moving, [joint.nv for joint in moving], self.coupling)
         for shape in self.shapes:
             if not 0 <= shape.body <= self.n_bodies:
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
-        self.frames: Mapping[str, Frame] = _named(f"frame of {name!r}", self._all_frames(frames))
+        self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
@@ -363,46 +363,6 @@ class Tree(Immutable):
                 raise ModelError(f"frame {frame.name!r} is defined twice (each body's own frame has the body's name)")
             table[frame.name] = frame
         return table
-
-
-def _unique(kind: str, names: list[str]) -> tuple[str, ...]:
-    seen: set[str] = set()
-    for name in names:
-        if not name:
-            raise ModelError(f"a {kind} has no name")
-        if name in seen:
-            raise ModelError(f"{kind} {name!r} is defined twice")
-        seen.add(name)
-    return tuple(names)
-
-
-def _slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: Coupling | None) -> Mapping[str, slice]:
-    edges = np.cumsum([0, *sizes]).tolist()
-    table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
-    led = {} if tied is None else dict(zip(tied.names, tied.leaders, strict=True))
-    return _named(f"joint of {robot!r}", table, led)
-
-
-class _Named(dict[str, T]):
-    """What has names, by name; `kind` is what an unknown name is called in the error; led: followers' leaders."""
-
-    kind: str
-    led: Mapping[str, str]
-
-    def __missing__(self, name: str) -> T:
-        if name in self.led:
-            raise UnknownNameError(
-                f"{self.kind}: {name!r} follows {self.led[name]!r} and has no coordinate of its own; "
-                f"`expand` gives its position, in the order of `spanning.q_index`"
-            )
-        raise unknown_name(self.kind, name, self)
-
-
-def _named(kind: str, table: Mapping[str, T], led: Mapping[str, str] | None = None) -> Mapping[str, T]:
-    """Return a table that cannot be changed, and that tells near misses of a name that it does not have."""
-    named = _Named(table)
-    named.kind, named.led = kind, led or {}
-    return MappingProxyType(named)
 
 
 def _dof_name(joint: str, where: slice, k: int) -> str:

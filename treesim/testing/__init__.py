@@ -11,6 +11,7 @@ One call for each kind, of a name or of an object that nobody registered yet; a 
 from __future__ import annotations
 
 from .constrained import check_constrained
+from .contact import check_contact_solver
 from .dynamics import check_dynamics
 from .engines import check_engine, check_layout
 from .integrators import check_integrator
@@ -25,6 +26,7 @@ __all__ = [
     "Finding",
     "State",
     "check_constrained",
+    "check_contact_solver",
     "check_dynamics",
     "check_engine",
     "check_integrator",

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from treesim_mujoco import standing
 from treesim_mujoco.adapter import MujocoAdapter
 from treesim_mujoco.layout import MujocoLayout
 
 import treesim
 from tests import layouts
+from treesim.bench.contact import box_on_incline, speed_on_incline, standing_scene
 from treesim.compare import EngineAdapter, EngineError, Motion, States, compare
+from treesim.compare.source import read as read_source
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
 
@@ -117,3 +120,40 @@ def test_a_batch_starts_anew_at_each_call():
         first = {name: record.copy() for name, record in case.call().items()}
         for name, record in case.call().items():
             np.testing.assert_array_equal(record, first[name])
+
+
+def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
+    scene = standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    model = read(scene.robot)
+    ways = model.steppings(scene)
+    assert len(ways) == len({way.name for way in ways}) == len(standing.WAYS)
+    for way in ways:
+        way.start()
+        assert (way.state()[0] == scene.q0).all()
+        for _ in range(5):
+            way.step()
+        q, v = way.state()
+        assert np.isfinite(v).all() and abs(q[2] - scene.q0[2]) < 1e-3  # it does not fall: 5 ms are 1.2e-4 m
+
+
+def test_standing_rollouts_are_those_of_mj_step():
+    scene = standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    model = read(scene.robot)
+    way = next(each for each in model.steppings(scene) if each.name == standing.ROLLED[0].name)
+    way.start()
+    for _ in range(3):
+        way.step()
+    cases = [case for case in model.standing_rollouts(scene, 2, 3, 1) if "pyramidal" in case.name]
+    assert len(cases) == 2
+    for case in cases:
+        np.testing.assert_allclose(case.result(), [way.state()[0]] * 2, atol=1e-12)
+
+
+def test_a_box_slides_on_its_incline_as_coulomb_says():
+    """Its speed after 0.1 s is g (sin a - mu cos a) t, but for MuJoCo's softness."""
+    scene = box_on_incline(0.3)
+    way = read(scene.robot).steppings(scene)[1]
+    way.start()
+    for _ in range(100):
+        way.step()
+    assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * speed_on_incline(0.3), rel=0.1)

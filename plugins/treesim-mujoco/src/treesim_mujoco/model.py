@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from treesim.compare import BenchmarkCase, EngineModel, Motion, States
+from treesim.compare import BenchmarkCase, EngineModel, Motion, Standing, States, Stepping
 
-from . import timed
+from . import standing, timed
 from .layout import MujocoLayout
 from .reading import model_of
 
@@ -153,6 +153,14 @@ class MujocoModel(EngineModel):
         """Return mujoco.rollout and mujoco.batch, by semi-implicit Euler. Forces on a floating base must be zero: they
         turn with it here and stay in the world's axes there."""
         return timed.rollouts(self.model, self.layout, motion, threads)
+
+    def steppings(self, scene: Standing) -> list[Stepping]:
+        """Return mj_step by two integrators, with both cones, and with what keeps contacts from creeping."""
+        return standing.steppings(scene)
+
+    def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+        """Return mujoco.rollout and mujoco.batch of what stands, with both cones."""
+        return standing.rollouts(scene, count, steps, threads)
 
 
 def _rotation(quaternion: np.ndarray) -> np.ndarray:

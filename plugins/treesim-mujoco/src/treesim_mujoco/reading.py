@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +25,19 @@ GROUND = "ground_of_the_floating_base"
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
 
 
-def model_of(robot: Tree, urdf: str) -> Any:
+def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spec: None) -> Any:
     """Return MuJoCo's model of a URDF that has been made fit for it, stepped by semi-implicit Euler.
 
-    Raises UnsupportedError if MuJoCo is too old or refuses the bodies, EngineError if it reads other joints.
+    furnish: is given MuJoCo's specification of the bodies, to add to it. Raises UnsupportedError if MuJoCo is too old
+    or refuses the bodies, EngineError if it reads other joints.
     """
     if int(mujoco.__version__.partition(".")[0]) < OLDEST:
         raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0")
     mujoco.set_mju_user_warning(lambda text: None)  # else it writes a file into the current directory
     try:
-        model = mujoco.MjModel.from_xml_string(urdf)
+        spec = mujoco.MjSpec.from_string(urdf)
+        furnish(spec)
+        model = spec.compile()
     except ValueError as error:
         raise UnsupportedError(f"MuJoCo cannot take this robot ({str(error).splitlines()[0]})") from error
     read = {model.body(k).name for k in range(model.nbody) if model.body_dofnum[k]}

@@ -77,9 +77,10 @@ def rollouts(model: Any, layout: MujocoLayout, motion: Motion, threads: int) -> 
     q0, v0 = layout.configuration_to_engine(motion.q0), layout.velocity_to_engine(motion.q0, motion.v0)
     controls = np.ascontiguousarray(motion.controls[..., layout.v_order])
     found = []
+    kind = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
     for name, new, into, last in (
-        ("mujoco.rollout", *_rollout(model, q0, v0, controls, threads)),
-        ("mujoco.batch", *_batch(model, q0, v0, controls, threads)),
+        ("mujoco.rollout", *by_rollout(model, q0, v0, controls, kind, threads)),
+        ("mujoco.batch", *by_batch(model, q0, v0, controls, kind, threads)),
     ):
         result = _in_our_layout(layout, last)
         cases = ((name, new, "a new array"), (f"{name}, {_OUT[name]}=", into, "an array that is there"))
@@ -103,10 +104,11 @@ def _in_our_layout(layout: MujocoLayout, last: Call) -> Call:
     return lambda: layout.configuration_from_engine(last())
 
 
-def _rollout(
-    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, threads: int
+def by_rollout(
+    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, kind: int, threads: int
 ) -> tuple[Call, Call, Callable[[], np.ndarray]]:
-    """`mujoco.rollout` into new arrays and into one that is there, and its last configurations."""
+    """Return `mujoco.rollout` into new arrays and into one that is there, and its last configurations. kind: what of
+    MuJoCo's state the controls are."""
     from mujoco import rollout
 
     count, steps = controls.shape[:2]
@@ -115,7 +117,6 @@ def _rollout(
     start[:, 1:end], start[:, end : end + model.nv] = q0, v0  # after the time
     runner = rollout.Rollout(nthread=threads if threads > 1 else 0)
     data = [mujoco.MjData(model) for _ in range(threads)]
-    kind = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
     def run() -> np.ndarray:
         states, _ = runner.rollout(model, data, start, controls, control_spec=kind, nstep=steps)
@@ -130,10 +131,10 @@ def _rollout(
     return run, run_into, lambda: run()[:, -1, 1:end]
 
 
-def _batch(
-    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, threads: int
+def by_batch(
+    model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, kind: int, threads: int
 ) -> tuple[Call, Call, Callable[[], np.ndarray]]:
-    """`mujoco.batch` into new arrays and into ones that are there, and its last configurations.
+    """Return `mujoco.batch` into new arrays and into ones that are there, and its last configurations.
 
     Its simulations go on from where they are, so every run begins by setting their states back.
     """
@@ -142,7 +143,7 @@ def _batch(
     steps = controls.shape[1]
     batch = Batch(model, nsim=len(q0), nthread=threads)
     qpos, qvel, time, warm = (batch.bind(name) for name in ("qpos", "qvel", "time", "qacc_warmstart"))
-    kind, record = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED), ("qpos", "qvel")
+    record = ("qpos", "qvel")
 
     def run(out: dict[str, np.ndarray] | None = None) -> dict[str, np.ndarray]:
         qpos[:], qvel[:], time[:], warm[:] = q0, v0, 0.0, 0.0

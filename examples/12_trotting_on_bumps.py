@@ -1,0 +1,91 @@
+"""A quadruped trots over bumps: a hand-made gait, leg kinematics in closed form, and springs and dampers at the joints.
+
+Diagonal pairs of feet take turns on the ground. Feet are told where to be beside their hips, in the body's axes; a foot
+in the air is shifted to where it will take errors of the body's velocity away (Raibert 1986), and the joints are pulled
+to the angles that put the feet there. The controller knows nothing of the bumps.
+"""
+
+import numpy as np
+
+import treesim
+
+SPEED, PERIOD, HEIGHT, LIFT = 0.5, 0.4, 0.30, 0.08  # m/s, s of two steps, m of the hips over the feet, m
+KP, KD = 200.0, 4.0  # N m/rad, N m s/rad: of every joint
+LINK, ASIDE = 0.2, 0.0838  # m: length of thigh and of calf; how far the thigh is beside the hip's axis
+SHIFT, STEER = 0.12, 1.0  # s: how far feet land from where they would, per error of velocity; part of a turn undone
+PHASE = {"FL": 0.0, "RR": 0.0, "FR": 0.5, "RL": 0.5}
+HIPS = {leg: np.array([0.1805 if leg[0] == "F" else -0.1805, 0.047 if leg[1] == "L" else -0.047]) for leg in PHASE}
+BUMPS, DURATION = 0.02, 5.0  # m up and down, s
+
+robot = treesim.load("a1", base="floating")
+
+x, y = np.meshgrid(np.arange(-2, 5, 0.1), np.arange(-2, 2, 0.1), indexing="ij")
+waves = BUMPS * np.sin(2 * np.pi * x / 0.9) * np.cos(2 * np.pi * y / 1.3)
+bumps = treesim.HeightField(waves, spacing=(0.1, 0.1), center=(x.mean(), y.mean()), friction=0.7)
+
+
+def leg_angles(leg, foot):
+    """Angles of hip, thigh and calf that put a foot at `foot` (3,), from the hip, along the body's axes."""
+    x, y, z = foot
+    aside = ASIDE * np.sign(HIPS[leg][1])
+    down = np.sqrt(y * y + z * z - aside * aside)  # of the foot below the thigh's joint, in the leg's plane
+    hip = np.arctan2(z, y) - np.arctan2(-down, aside)
+    bend = np.arccos(min(np.hypot(x, down) / (2 * LINK), 1.0))
+    return hip, np.arctan2(-x, down) + bend, -2 * bend
+
+
+def heading(q):
+    """The angle about the vertical of a floating base that is nearly upright."""
+    return 2 * np.arctan2(q[5], q[6])
+
+
+class Trot:
+    """A controller that pulls the joints to the gait's angles. What pulls is told, so that the steps can take it in."""
+
+    def __init__(self):
+        actuated = np.r_[np.zeros(6), np.ones(12)]
+        self.stiffness, self.damping = KP * actuated, KD * actuated
+        self.shift = {leg: np.zeros(2) for leg in PHASE}  # of feet, by what went wrong when they were last in the air
+
+    def torque(self, t, q, v):
+        feet = {leg: self.foot(leg, (t / PERIOD + PHASE[leg]) % 1, q, v) for leg in PHASE}
+        return self.stiffness * robot.difference(q, configuration(feet)) - self.damping * v
+
+    def foot(self, leg, phase, q, v):
+        """Where a foot is to be: in the first half of its period in the air, in the second on the ground."""
+        if phase < 0.5:
+            turned = -STEER * heading(q) * np.array([-HIPS[leg][1], HIPS[leg][0]])
+            self.shift[leg] = SHIFT * (v[:2] - [SPEED, 0]) - turned
+            along, lift = -np.cos(2 * np.pi * phase) / 2, LIFT * np.sin(2 * np.pi * phase) ** 2
+        else:
+            along, lift = 1.5 - 2 * phase, 0.0
+        x, y = self.shift[leg] + [along * SPEED * PERIOD / 2, ASIDE * np.sign(HIPS[leg][1])]
+        return x, y, lift - HEIGHT
+
+
+def configuration(feet):
+    """The robot with its feet there, its base at the world's origin."""
+    joints = {}
+    for leg, foot in feet.items():
+        for name, angle in zip(("hip", "thigh", "calf"), leg_angles(leg, foot), strict=True):
+            joints[f"{leg}_{name}_joint"] = angle
+    return robot.configuration(joints)
+
+
+below = {leg: (0, ASIDE * np.sign(HIPS[leg][1]), -HEIGHT) for leg in PHASE}
+start = treesim.standing(robot, configuration(below), treesim.Ground(height=BUMPS))
+run = treesim.Simulation(treesim.World(robot, ground=bumps), controller=Trot()).run(DURATION, start)
+
+tilt = np.degrees(2 * np.arcsin(np.linalg.norm(run.q[:, 3:5], axis=1)))
+carried = run.contact.wrench[1000:-1, :, 2].sum(axis=1).mean() / (9.81 * robot.mass)
+others = [body for body in run.contact.bodies if not body.endswith("_calf")]  # feet are parts of the calves
+print(f"bumps between {np.min(bumps.heights):.3f} and {np.max(bumps.heights):.3f} m, told {SPEED} m/s")
+print(f"in {DURATION:.0f} s: {run.q[-1, 0]:.2f} m forward, {run.q[-1, 1]:+.2f} m aside, turned by "
+      f"{np.degrees(heading(run.q[-1])):+.0f} degrees")  # fmt: skip
+print(f"tilted by {tilt.max():.1f} degrees at most; the base is {run.q[500:, 2].min():.2f} to "
+      f"{run.q[500:, 2].max():.2f} m high")  # fmt: skip
+print(f"the ground carries {carried:.3f} of its weight on average; {np.abs(run.tau).max():.1f} N m at most of "
+      f"{robot.effort_limit[6:].max():g}; penetration {run.penetration.max():.0e} m")  # fmt: skip
+assert run.q[-1, 0] > 1.5 and abs(run.q[-1, 1]) < 0.3 and tilt.max() < 12
+assert all(not run.contact_wrench(body).any() for body in others), "nothing but feet touches the ground"
+assert abs(carried - 1) < 0.02 and run.penetration.max() < 1e-3 and run.energy_certificate.max() < 1e-9

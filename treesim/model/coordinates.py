@@ -1,0 +1,41 @@
+"""Names and places of the coordinates and degrees of freedom of joints, by the joints' types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+# Names of a joint's coordinates and velocities where it has more than one of either.
+Q_PARTS = {
+    "planar": ("x", "y", "theta"),
+    "spherical": ("qx", "qy", "qz", "qw"),
+    "floating": ("x", "y", "z", "qx", "qy", "qz", "qw"),
+}
+V_PARTS = {
+    "planar": ("vx", "vy", "wz"),
+    "spherical": ("wx", "wy", "wz"),
+    "floating": ("vx", "vy", "vz", "wx", "wy", "wz"),
+}
+
+
+def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each of the nq coordinates: "elbow", or "root_joint.qw" in a joint that has several."""
+    return _part_names(joints, types, Q_PARTS)
+
+
+def velocity_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
+    """Return a name for each of the nv degrees of freedom: "elbow", or "root_joint.wx" in a joint that has several."""
+    return _part_names(joints, types, V_PARTS)
+
+
+def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    names: list[str] = []
+    for joint, kind in zip(joints, types, strict=True):
+        names += [f"{joint}.{part}" for part in parts[kind]] if kind in parts else [joint]
+    return tuple(names)
+
+
+def place_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
+    """Where joint number k stands among all coordinates: an index if it has one."""
+    sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
+    end = sum(sizes)
+    return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)
