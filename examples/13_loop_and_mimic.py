@@ -1,4 +1,4 @@
-"""A four-bar linkage whose loop stays closed, and a gripper whose second finger follows the first: by how much they err.
+"""A four-bar linkage whose loop stays closed, a gripper whose second finger follows the first: by how much they err.
 
 The linkage is a tree in its URDF, cut open at one pin; the world closes it. The gripper's URDF has a <mimic>, which
 leaves one coordinate for two fingers.
@@ -24,8 +24,8 @@ gap = np.abs(world.gaps(run.q)).max()
 slip = np.abs(np.einsum("kij,kj->ki", world.jacobian(run.q), run.v)).max()
 changes = [np.ptp(each.energy) / each.energy[0] for each in (coarse, run)]
 print(world)
-print(f"crank: {run.q[-1, 0] / (2 * np.pi):.1f} turns in 2 s, {run.v[:, 0].min():.1f} to {run.v[:, 0].max():.1f} rad/s; "
-      f"the rocker swings over {np.ptp(run.q[:, 2]):.2f} rad")  # fmt: skip
+print(f"crank {run.q[-1, 0] / (2 * np.pi):.1f} turns in 2 s at {run.v[:, 0].min():.1f} to {run.v[:, 0].max():.1f} rad/s"
+      f", rocker over {np.ptp(run.q[:, 2]):.2f} rad")  # fmt: skip
 print(f"the pin's ends are {gap:.0e} m apart at most, and move apart at {slip:.0e} m/s")
 print(f"energy changes by {changes[0]:.1e} of itself with steps of 1 ms, by {changes[1]:.1e} with half of it")
 assert gap < 1e-12 and slip < 1e-7 and run.q[-1, 0] > 40

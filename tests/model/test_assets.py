@@ -1,4 +1,4 @@
-"""The URDF files under assets/ are the generators' trees: the same connectivity, and the same physics; and mechanisms."""
+"""The URDF files under assets/ are the generators' trees: the same connectivity and physics; and mechanisms."""
 
 from pathlib import Path
 
