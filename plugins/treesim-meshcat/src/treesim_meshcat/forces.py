@@ -73,7 +73,7 @@ def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def _rows(wrench: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: float, scale: float) -> np.ndarray:
-    """The rows (K, 8) of a body with this wrench (K, 6) at its origin (K, 3); where it is 0, as before."""
+    """The rows (K, 8) of a body with this wrench (K, 6) at its origin (K, 3); arrows of length 0 stay in place."""
     rows = np.zeros((len(wrench), 8))
     force, moment = wrench[:, :3], wrench[:, 3:]
     size = np.linalg.norm(force, axis=1)
