@@ -1,4 +1,4 @@
-"""Whether a viewer keeps its promises (`treesim.viewers.base.Viewer`, `Recorder`)."""
+"""Whether a viewer keeps its promises (`treesim.viewers.base.Viewer`, `GroundViewer`, `Recorder`)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation import Simulation
-from ..viewers.base import Recorder
+from ..viewers.base import GroundViewer, Recorder
 from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import random_state, sample_robots
 
 DURATION, FPS = 0.1, 20.0  # [s], [1/s]: of the motion that is recorded
+GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))))
 
 
 def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Conformance:
     """Try a viewer, and return what was found, if all of it is as promised.
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
-    robot, with shapes and without, follows its configuration, and shows another in its place; that it may be closed
+    robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
+    takes every kind of ground; that it may be closed
     twice and used again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that
     say so; that a `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees
     must be looked at. Raises ConformanceError listing what is not as promised.
@@ -69,6 +72,11 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
         with checks.require(f"refuses a configuration {what}", robot.name):
             demand_error(TreesimError, partial(viewer.update, wrong), "q", f"update by one {what}")
             demand_error(TreesimError, partial(viewer.show, robot, wrong), "q", f"show of one {what}")
+    if isinstance(viewer, GroundViewer):
+        with checks.require("shows the ground, and follows the robot on it", robot.name):
+            viewer.show(robot, robot.neutral())
+            viewer.show_ground(GROUND)
+            viewer.update(q)
 
 
 def _check_recording(checks: Checks, viewer: Any, robot: Tree) -> None:

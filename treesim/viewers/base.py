@@ -48,7 +48,7 @@ class Viewer(Protocol):
 
 
 @runtime_checkable
-class GroundViewer(Protocol):
+class GroundViewer(Viewer, Protocol):
     """A viewer that draws what a robot stands on, beside the robot; those that do not need no such method."""
 
     def show_ground(self, ground: Sequence[Surface]) -> None:

@@ -252,7 +252,7 @@ def test_arrows_come_and_go_with_the_force(tmp_path, watch):
         assert visible == (length > 0)
         np.testing.assert_allclose(place, 0, atol=1e-6)
         if visible:
-            np.testing.assert_allclose(scale, length, rtol=1e-5)
+            np.testing.assert_allclose(scale, [weight, weight, length], rtol=1e-5)
     assert watched.page.evaluate("Object.keys(stage.viewer.scene_tree.find(['ground']).children)") == ["0 Ground"]
     assert watched.errors == []
 

@@ -28,7 +28,7 @@ def crate():
 
 @pytest.fixture
 def touched(crate):
-    """A function from forces (K, 3) [N] on a resting crate, acting at `point` (3,) beside its centre, to a run."""
+    """A function from forces (K, 3) [N] on a resting crate, at `point` (3,) off its centre, to a trajectory."""
 
     def made(forces, point=(0.0, 0.0, -SIDE / 2), body="crate"):
         count = len(forces)

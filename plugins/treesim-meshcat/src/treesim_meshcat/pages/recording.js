@@ -19,18 +19,21 @@ function clip(path, times, rows, stride, start, more = () => []) {
     return {path, clip: {fps: 1, name: path, tracks}};  // times are in seconds
 }
 
-// An arrow's eighth number is its length; it is hidden where that is 0.
-function sized(track, column) {
+// An arrow's eighth number is its length; it is hidden where that is 0, and never thicker than that of the weight.
+const sized = (weight) => (track, column) => {
     const lengths = column(7, 1);
-    const scales = new Float32Array(3 * lengths.length).map((_, i) => lengths[Math.floor(i / 3)]);
+    const scales = new Float32Array(3 * lengths.length).map((_, i) => {
+        const length = lengths[Math.floor(i / 3)];
+        return i % 3 === 2 ? length : Math.min(length, weight);
+    });
     return [track(".scale", "vector3", scales), track(".visible", "bool", Array.from(lengths, (length) => length > 0))];
-}
+};
 
-function clips({bodies, animation: {times, poses, forces}}) {
+function clips({bodies, view, animation: {times, poses, forces}}) {
     const moving = bodies.map((path, i) => clip(path, times, poses, 7 * bodies.length, 7 * i));
     if (!forces) return moving;
     const {paths, rows} = forces;
-    return [...moving, ...paths.map((path, i) => clip(path, times, rows, 8 * paths.length, 8 * i, sized))];
+    return [...moving, ...paths.map((path, i) => clip(path, times, rows, 8 * paths.length, 8 * i, sized(view.weight)))];
 }
 
 function bindControls(stage, duration) {
