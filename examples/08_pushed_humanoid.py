@@ -10,24 +10,9 @@ q = treesim.standing(robot, robot.neutral())
 hold = treesim.control.Hold(robot, q, kp=2000.0, kd=100.0)
 print(world)
 
-
-class Pushed:
-    """Joints that hold, and a push on the base at 0.5 s, for 0.3 s, to its left."""
-
-    stiffness, damping = hold.stiffness, hold.damping  # how its torque goes on within a step
-
-    def __init__(self, force):
-        self.force = force
-
-    def torque(self, t, q, v):
-        tau = hold.torque(t, q, v)
-        if 0.5 <= t < 0.8:
-            tau[1] += self.force
-        return tau
-
-
 for force in (50.0, 250.0):
-    run = treesim.Simulation(world, controller=Pushed(force), substeps=1).run(1.6, q)
+    pushed = treesim.Pushed(hold, robot, (0, force, 0), start=0.5, duration=0.3)  # to its left, at the pelvis
+    run = treesim.Simulation(world, controller=pushed, substeps=1).run(1.6, q)
     feet = sum(run.contact_wrench(f"{side}_ankle_roll_link")[:, 2] for side in ("left", "right"))
     tilt = np.degrees(2 * np.arcsin(np.linalg.norm(run.q[:, 3:6], axis=1)))
     print(f"{force:4.0f} N: tilted by {tilt.max():5.1f} degrees at most, {tilt[-1]:5.1f} at the end; feet carry "

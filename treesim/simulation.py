@@ -46,9 +46,9 @@ class Simulation(Shown):
     controller: an object with `torque(t, q, v)` (see treesim.control), a function of (t, q, v) that returns the torque
     (nv,) [N m, N], or None for no torque.
     gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
-    `available("contact_solvers")`. Velocity limits are not enforced. A pickle holds these arguments, the controller
-    with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError; warns with FrictionWarning
-    when the robot has Coulomb friction that the integrator leaves out.
+    `available("contact_solvers")`. Velocity limits hold in a World with speed_limits=True only. A pickle holds these
+    arguments, the controller with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError;
+    warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
 
     Example:
         >>> robot = treesim.load("ur5")

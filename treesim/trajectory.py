@@ -251,7 +251,7 @@ class Trajectory(Shown):
         return write_whole(path, self._write_csv)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, and energy.
+        """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, energy.
 
         The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
         it is missing, saying how to install it, or the place cannot be written.

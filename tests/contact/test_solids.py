@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, at, ball, cube, free_body, shape, simulate, turned
+from tests.contact.scenes import RULES, G, at, ball, cube, free_body, shape, simulate, turned
 
 
 def groove(angle, mu=0.0):
@@ -115,3 +115,25 @@ def test_stiffness_is_shared_by_the_points_of_each_shape(side, depth):
     world = treesim.World(slab, bodies=[crate], ground=treesim.Ground(), surface=soft)
     run = simulate(world, np.r_[at((0, 0, 0.05)), at((0, 0, 0.15))], duration=1.0)
     assert 0.15 - run.q[-1, 9] == pytest.approx(depth, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_ball_between_six_walls_keeps_its_energy_and_moves_as_a_triangle_wave(rule):
+    """No friction, restitution 1, no gravity; both rules see the walls to v h at most, the midpoint exactly."""
+    walls = [
+        treesim.Ground(normal=n, height=-0.5, friction=0, restitution=1) for n in np.vstack([np.eye(3), -np.eye(3)])
+    ]
+    v = np.array([3.0, 2.0, 1.0])
+    run = simulate(
+        treesim.World(ball(), ground=walls),
+        at((0, 0, 0)),
+        [*v, 0, 0, 0],
+        duration=3.0,
+        integrator=rule,
+        gravity=(0, 0, 0),
+    )
+    assert np.ptp(run.energy) < 1e-12
+    way = 1e-3 * np.arange(1, 3001)[:, None] * v
+    wave = 0.4 - np.abs((way + 0.4) % 1.6 - 0.8)
+    close = 1e-9 if rule == "implicit_midpoint" else 30 * 3e-3  # Euler turns round within a step, some 12 times
+    np.testing.assert_allclose(run.q[:, :3], wave, rtol=0, atol=close)

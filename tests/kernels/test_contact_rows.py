@@ -66,7 +66,7 @@ def case(name, seed=0, points=3, pairs=3, joints=3, body=None):
         put_joint(r, row, k)
         J[row, k] = 1
     moved = with_armature(tree, armature)
-    articulate(moved, q, r)
+    articulate(moved, r)
     spread_rows(moved, r, n)
     gather_rows(moved, r, n)
     return Case(robot, moved, r, n, J, treesim.mass_matrix(robot, q) + np.diag(added))
@@ -120,7 +120,7 @@ def test_rows_of_two_bodies_vanish_where_nothing_moves_them_apart():
     r = rows_memory(tree, 1, q)
     place(tree, q, r)
     put_pair(r, 0, 4, 7, Vector(*x), Vector(0.0, 0.0, 1.0))
-    articulate(tree, q, r)
+    articulate(tree, r)
     spread_rows(tree, r, 1)
     gather_rows(tree, r, 1)
     J = (point_rows(robot, q, 4, x) - point_rows(robot, q, 7, x))[2]

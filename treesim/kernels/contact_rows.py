@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .aba import articulate_inward, release_screw, start_outward
+from .aba import release_screw
 from .kinematics import body_transform, body_velocity, zero_motion
 from .linear import cross, rotate_back, sub
+from .rjk import articulate_placed
 from .rotations import compose
 from .spatial import (
     Force,
@@ -32,13 +33,11 @@ from .tables import body_transform_at, force_at, motion_at, put_force, put_motio
 class Rows(NamedTuple):
     """Memory of the rows of one state, M of them at most."""
 
-    # by body: transforms, placements, velocities, velocity products and bias forces (0), articulated inertias
+    # by body: transforms, placements, velocities, articulated inertias
     X: Any
     W: Any
     V: Any
-    C: Any
     IA: Any
-    pA: Any
     # by degree of freedom: U, D^-1, nu, and zeros
     U: Any
     D_inv: Any
@@ -58,10 +57,10 @@ class Rows(NamedTuple):
 
 def rows_memory(tree, most, q):
     """Scratch memory for at most so many rows, of the numbers in q."""
-    body, dof = np.empty((tree.n_bodies + 1, 63), q.dtype), np.empty((tree.nv, 8), q.dtype)
+    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
-        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:57], body[:, 57:63],
+        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:51],
         dof[:, 0:6], dof[:, 6], dof[:, 7], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),
@@ -76,10 +75,9 @@ def move_bodies(tree, r, v):
         put_motion(r.V, i, body_velocity(tree, i, X, motion_at(r.V, tree.parent[i]), v))
 
 
-def articulate(tree, q, r):
-    """Transforms, and the articulated inertias of M + D, for a tree whose rotor inertias contain D."""
-    start_outward(tree, q, r.still, np.empty((0, 6), q.dtype), r.X, r.V, r.C, r.IA, r.pA)
-    articulate_inward(tree, r.still, r.X, r.C, r.IA, r.pA, r.U, r.D_inv, r.nu)
+def articulate(tree, r):
+    """The articulated inertias of M + D at the transforms r.X, for a tree whose rotor inertias contain D."""
+    articulate_placed(tree, r.X, r.IA, r.U, r.D_inv)
 
 
 def point_force(W, point, direction):
@@ -109,19 +107,25 @@ def pass_screws(tree, r, row, i, last, f):
     return f
 
 
-def reach(tree, r, row, i):
+def reach(r, k, row, end):
+    """Rows from `row` up to `end` reach degree of freedom k."""
+    if r.last[k] == 0:
+        r.first[k] = row
+    if r.last[k] < end:
+        r.last[k] = end
+
+
+def reach_joint(tree, r, row, i):
     """Row reaches the degrees of freedom of body i."""
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        if r.last[k] == 0:
-            r.first[k] = row
-        r.last[k] = row + 1
+        reach(r, k, row, row + 1)
 
 
 def spread_force(tree, r, row, body, f):
     """Z[:, row] += what a force on a body leaves at the joints on its way to the base."""
     i = body
     while i > 0:
-        reach(tree, r, row, i)
+        reach_joint(tree, r, row, i)
         f = pass_screws(tree, r, row, i, tree.v_start[i + 1] - 1, f)
         f = force_to_parent(body_transform_at(tree, r.X, i), f)
         i = tree.parent[i]
@@ -129,7 +133,7 @@ def spread_force(tree, r, row, body, f):
 
 def spread_joint(tree, r, row, i, k):
     """Z[:, row] = what a unit force of degree of freedom k, of joint i, leaves on its way to the base."""
-    reach(tree, r, row, i)
+    reach_joint(tree, r, row, i)
     r.Z[k, row] += 1
     f = pass_screws(tree, r, row, i, k - 1, force_scale(force_at(r.U, k), -r.D_inv[k]))
     spread_force(tree, r, row, tree.parent[i], force_to_parent(body_transform_at(tree, r.X, i), f))
@@ -161,16 +165,17 @@ def spread_units(tree, r, body):
         i = tree.parent[i]
 
 
-def combine_units(tree, r, row, body, A):
-    """Z[:, row] += A times what unit forces on the body leave."""
+def combine_units(tree, r, row, end, body, A):
+    """Z[:, s] += A[s] times what unit forces on the body leave, of the rows s from `row` up to `end`."""
     i = body
     while i > 0:
-        reach(tree, r, row, i)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            z = r.still[k]
-            for c in range(6):
-                z += A[row, c] * r.unit[k, c]
-            r.Z[k, row] += z
+            reach(r, k, row, end)
+            for s in range(row, end):
+                r.Z[k, s] += (
+                    A[s, 0] * r.unit[k, 0] + A[s, 1] * r.unit[k, 1] + A[s, 2] * r.unit[k, 2]
+                    + A[s, 3] * r.unit[k, 3] + A[s, 4] * r.unit[k, 4] + A[s, 5] * r.unit[k, 5]
+                )  # fmt: skip
         i = tree.parent[i]
 
 
@@ -187,11 +192,11 @@ def spread_pairs(tree, r, row, end):
     a = r.body[0, row]
     if end - row > 6:
         spread_units(tree, r, a)
-    for s in range(row, end):
-        if end - row > 6:
-            combine_units(tree, r, s, a, r.A[0])
-        else:
+        combine_units(tree, r, row, end, a, r.A[0])
+    else:
+        for s in range(row, end):
             spread_force(tree, r, s, a, force_at(r.A[0], s))
+    for s in range(row, end):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
 

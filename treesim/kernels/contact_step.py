@@ -310,7 +310,7 @@ def make_contact_step(solver, felt, hold):
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
         rates(moved, v, m, nc, n)
-        articulate(moved, q, m.rows)
+        articulate(moved, m.rows)
         spread_rows(moved, m.rows, n)
         hold(moved, q, m.rows, n, tie)
         gather_rows(moved, m.rows, n)

@@ -130,16 +130,18 @@ def energy_and_momentum(tree, q, v, out, W, V):
 
     T = Σ v' I v / 2; U = -Σ m g . c; the momentum of body i in world coordinates is 0Xi* I v.
     """
-    place_bodies(tree, q, W)
     g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    put_transform(W, 0, transform_at(tree.placement, 0))
     put_motion(V, 0, zero_motion(tree))
     kinetic = potential = g.x * 0
     total = force_at(V, 0)
     for i in range(1, tree.n_bodies + 1):
-        velocity = body_velocity(tree, i, body_transform(tree, i, q), motion_at(V, tree.parent[i]), v)
+        X = body_transform(tree, i, q)
+        placement = compose(transform_at(W, tree.parent[i]), X)
+        velocity = body_velocity(tree, i, X, motion_at(V, tree.parent[i]), v)
+        put_transform(W, i, placement)
         put_motion(V, i, velocity)
         inertia = body_inertia(tree, i)
-        placement = transform_at(W, i)
         momentum = rigid_apply(inertia, velocity)
         kinetic = kinetic + force_dot(momentum, velocity) / 2
         potential = potential - dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))

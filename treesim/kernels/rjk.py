@@ -48,10 +48,16 @@ def zero_force(tree):
 
 
 def articulated_quantities(tree, q, X, P, U, D_inv):
+    """The transforms X at q, and what `articulate_placed` makes of them."""
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(X, i, body_transform(tree, i, q))
+    articulate_placed(tree, X, P, U, D_inv)
+
+
+def articulate_placed(tree, X, P, U, D_inv):
     """P, U = P S and D^-1 of every degree of freedom, inward (F10 Figure 14); G = U D^-1, tau-bar = 1 - G S'."""
     nothing = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
-        put_transform(X, i, body_transform(tree, i, q))
         put_articulated(P, i, articulated(body_inertia(tree, i)))
     for i in range(tree.n_bodies, 0, -1):
         inertia = articulated_at(P, i)

@@ -42,7 +42,8 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     Joints of one coordinate show it; a spherical joint shows its angle from where it started; at most eight joints
     are drawn, those whose position spans the widest range. What is not finite leaves a gap; what grows beyond all
     measure is drawn on a logarithmic axis. Where something touches, contact forces of at most six bodies are drawn,
-    those that carry most; impacts leave the axis, whose label tells the largest. Raises ArgumentError if matplotlib is not installed, or there is no state.
+    those that carry most; impacts leave the axis, whose label tells the largest. Raises ArgumentError if matplotlib is
+    not installed, or there is no state.
     """
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -59,8 +59,8 @@ class GroundViewer(Protocol):
 class Recorder(Protocol):
     """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`.
 
-    What else may be drawn comes with the trajectory, and a recorder may leave it out: `trajectory.ground`, what the robot
-    stood on, and `trajectory.contact`, with which forces; () and None where there was nothing.
+    What else may be drawn comes with the trajectory, and a recorder may leave it out: `trajectory.ground`, what the
+    robot stood on, and `trajectory.contact`, with which forces; () and None where there was nothing.
     """
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:

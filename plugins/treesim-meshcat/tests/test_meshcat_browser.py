@@ -13,6 +13,11 @@ import numpy as np
 import pytest
 from treesim_meshcat import MeshcatViewer
 
+import treesim
+from treesim.contact.description import described
+from treesim.contact.history import ContactHistory
+from treesim.trajectory import Trajectory
+
 pytestmark = pytest.mark.browser
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -217,5 +222,48 @@ def test_the_live_page_takes_a_new_robot(robot, motion, watch):
     watched.wait(f"stage.bodies.length === {other.n_bodies + 1}")
     paths = watched.page.evaluate("Object.keys(stage.viewer.scene_tree.find(['robot']).children)")
     assert "3 forearm" not in paths and "1 trunk" in paths
+    assert watched.errors == []
+    viewer.close()
+
+
+def test_arrows_come_and_go_with_the_force(tmp_path, watch):
+    """A ball that is held up in the second half of a second, by its weight and then by twice that."""
+    ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
+    t, q = np.linspace(0, 1, 31), np.tile([0, 0, 0.1, 0, 0, 0, 1.0], (31, 1))
+    wrench = np.zeros((31, 1, 6))
+    wrench[:, 0, 2] = np.where(t < 0.5, 0.0, 9.80665 * np.where(t < 0.8, 1.0, 2.0))
+    contact = ContactHistory(("ball",), wrench, np.zeros((31, 6)))
+    still = np.zeros((31, 6))
+    floor = {"ground": [described(treesim.Ground())]}
+    run = Trajectory.of(ball, t, q, still, still, t, floor, contact=contact)
+    path = MeshcatViewer().record(ball, run, tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    watched.wait("stage.viewer.animator.playing")
+    weight = watched.page.evaluate("scene.view.weight")
+    for time_s, length in ((0.25, 0.0), (0.7, weight), (0.95, 2 * weight), (0.25, 0.0)):
+        watched.page.evaluate(SEEK, time_s)
+        watched.draw()
+        visible, scale, place = watched.page.evaluate(
+            """() => {
+                const arrow = stage.viewer.scene_tree.find(["forces", "0 ball"]).object;
+                return [arrow.visible, arrow.scale.toArray(), arrow.position.toArray()];
+            }"""
+        )
+        assert visible == (length > 0)
+        np.testing.assert_allclose(place, 0, atol=1e-6)
+        if visible:
+            np.testing.assert_allclose(scale, length, rtol=1e-5)
+    assert watched.page.evaluate("Object.keys(stage.viewer.scene_tree.find(['ground']).children)") == ["0 Ground"]
+    assert watched.errors == []
+
+
+def test_the_ground_of_the_live_page_goes_with_its_robot(robot, watch):
+    viewer = MeshcatViewer()
+    watched = watch(viewer.show(robot, robot.neutral()))
+    grounds = "Object.keys(stage.viewer.scene_tree.find(['ground']).children)"
+    viewer.show_ground([treesim.Ground(), treesim.StaticBox((1, 1, 0.1))])
+    watched.wait(f"{grounds}.join() === '0 Ground,1 StaticBox'")
+    viewer.show(robot, robot.neutral())
+    watched.wait(f"{grounds}.length === 0")
     assert watched.errors == []
     viewer.close()

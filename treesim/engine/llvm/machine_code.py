@@ -16,6 +16,7 @@ from ...errors import UnsupportedError
 from . import object_cache, processor_levels
 from .straight_line import Code
 
+LONG = 800_000  # characters of a module from which on its tuples are taken apart first
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
@@ -149,4 +150,19 @@ def _optimize(module: Any, machine: Any, source: Code) -> None:
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.loop_unrolling = True, source.unrolled
     passes = binding.create_pass_builder(machine, options)
+    if len(source.text) > LONG:
+        _without_aggregates(module, passes)
     passes.getModulePassManager().run(module, passes)
+
+
+def _without_aggregates(module: Any, passes: Any) -> None:
+    """Inline what is always inlined, and take apart the tuples of hundreds of arrays that it passes on, on which
+    LLVM's interprocedural constant propagation spends more than half of its time otherwise."""
+    from llvmlite import binding
+
+    first = binding.create_new_module_pass_manager()
+    first.add_always_inliner_pass()
+    first.add_sroa_pass()
+    first.add_instruction_combine_pass()
+    first.add_dead_arg_elimination_pass()
+    first.run(module, passes)

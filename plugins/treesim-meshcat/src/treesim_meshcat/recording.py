@@ -15,8 +15,10 @@ from treesim.files import write_whole
 from treesim.trajectory import Trajectory
 
 from .encoding import pose_rows, to_json
+from .forces import ROOT, G, arrow_material, arrow_mesh, contact_arrows
 from .pages import page
-from .scene import robot_parts, scene_message
+from .scene import in_front, object_commands, robot_parts, scene_message
+from .shapes import MeshGeometry
 
 
 def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
@@ -24,6 +26,7 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
 
     About `fps` poses per second are kept, each at the time of the state it comes from, so that the recording lasts as
     long as the motion; the page interpolates between them, starts by itself and repeats.
+    The page shows the trajectory's ground too, and an arrow for the contact force on every body that touches.
     Raises ArgumentError if fps is not positive, the trajectory is empty or of another robot, or `path` cannot be
     written.
     """
@@ -34,20 +37,22 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
 
 def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
     """Return the text of the HTML file that `write_recording` writes; same arguments and errors."""
-    times, q = _keyframes(robot, trajectory, fps)
+    index = _keyframes(robot, trajectory, fps)
+    times, q = trajectory.t[index] - trajectory.t[0], trajectory.q[index]
     poses = np.broadcast_to(treesim.body_poses(robot, q), (len(q), robot.n_bodies + 1, 4, 4))
     title = f"{robot.name}, {times[-1]:.4g} s"
-    message = scene_message(robot, robot_parts(robot), poses, title)
-    message["animation"] = _animation(times, poses)
+    message = scene_message(robot, robot_parts(robot), poses, title, trajectory.ground)
+    message["animation"] = {"times": times.astype(np.float32), "poses": pose_rows(poses)}
+    _add_arrows(message, robot, trajectory, index, poses)
     return page("recording", title, scene=to_json(message))
 
 
-def _keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times (K,) from 0 [s] and configurations (K, nq): of each frame the state nearest to it, first and last too."""
+def _keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> np.ndarray:
+    """The states (K,) that are shown: of each frame the one nearest to it, first and last too."""
     if not (np.isfinite(fps) and fps > 0):
         raise ArgumentError(f"fps must be a positive number of poses per second, got {fps}")
-    q, t = np.asarray(trajectory.q), np.asarray(trajectory.t)
-    if q.ndim != 2 or q.shape[1] != robot.nq:
+    q, t = trajectory.q, trajectory.t
+    if q.shape[1] != robot.nq:
         raise ArgumentError(f"trajectory: q has shape {q.shape}, but {robot.name!r} has nq = {robot.nq}")
     if len(t) == 0:
         raise ArgumentError("trajectory: it is empty, there is nothing to record")
@@ -55,10 +60,21 @@ def _keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> tuple[np.ndar
     wanted = np.arange(0.0, t[-1], 1.0 / fps)
     right = np.searchsorted(t, wanted)
     nearest = right - (wanted - t[np.maximum(right - 1, 0)] < t[right] - wanted)
-    index = np.unique(np.concatenate([np.maximum(nearest, 0), [len(t) - 1]]))
-    return t[index], q[index]
+    return np.unique(np.concatenate([np.maximum(nearest, 0), [len(t) - 1]]))
 
 
-def _animation(times: np.ndarray, poses: np.ndarray) -> dict[str, Any]:
-    """Times (K,) and poses (K, n_bodies + 1, 7) as the page turns them into clips of meshcat."""
-    return {"times": times.astype(np.float32), "poses": pose_rows(poses)}
+def _add_arrows(
+    message: dict[str, Any], robot: Tree, trajectory: Trajectory, index: np.ndarray, poses: np.ndarray
+) -> None:
+    """Add the arrows of contact forces to a scene, and to its title their scale."""
+    length = message["view"]["weight"]
+    names, rows = contact_arrows(robot, trajectory, index, poses, length)
+    if not names:
+        return
+    paths = [f"/{ROOT}/{k} {name.replace('/', '_')}" for k, name in enumerate(names)]
+    geometry, material = MeshGeometry(arrow_mesh()), arrow_material()
+    for path in paths:
+        message["commands"] += object_commands(geometry, material, np.eye(4), path, message["geometries"])
+        message["commands"].append(in_front(path))
+    message["animation"]["forces"] = {"paths": paths, "rows": rows}
+    message["title"] += f"; forces: {length:g} m is its weight, {robot.mass * G:.4g} N"

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from meshcat.commands import Delete, SetObject, SetProperty, SetTransform
-from meshcat.geometry import Mesh
+from meshcat.geometry import Geometry, Mesh, MeshPhongMaterial
 from meshcat.path import Path as ScenePath
 
-from treesim import Tree, Visual
+from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
 
+from . import ground
 from .meshes import read_mesh
 from .shapes import Shape, material_of, shape_of
 
 ROOT = "robot"
+GRID_CELLS = 20  # on each side of the middle, as in stage.js
 TOP_COLOR, BOTTOM_COLOR = [0.95, 0.97, 1.0], [0.62, 0.68, 0.76]
 _ROAMING = 3.0  # robot sizes; a motion that goes farther is not shown as a whole
 
@@ -56,38 +58,56 @@ def body_paths(robot: Tree) -> list[str]:
     return [f"/{ROOT}/{i} {name.replace('/', '_')}" for i, name in enumerate(names)]
 
 
-def scene_message(robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str) -> dict[str, Any]:
+def scene_message(
+    robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str, surfaces: Sequence[Surface] = ()
+) -> dict[str, Any]:
     """Return all that a page needs to draw `robot`: title, bodies, geometries by uuid, commands and view.
 
-    poses: (K, n_bodies + 1, 4, 4), the poses that the view must show; the first is the one drawn first.
+    poses: (K, n_bodies + 1, 4, 4), the poses that the view must show; the first is the one drawn first. surfaces: the
+    ground; the grid lies on a level plane of it, and is hidden where there is ground without one.
     """
     geometries: dict[str, Any] = {}
-    commands = _stage_commands()
     paths = body_paths(robot)
+    view = framing(parts, poses)
+    level = ground.floor_height(surfaces)
+    floor = view["floor"] = view["floor"] if level is None else level
+    commands = _stage_commands(floor, grid=level is not None or not surfaces)
     for k, part in enumerate(parts):
         path = f"{paths[part.visual.body]}/{k} {part.visual.kind}"
-        commands += _part_commands(part, path, geometries)
-    view = framing(parts, poses)
-    commands.append(SetTransform(_translation(view["floor"]), _path("/Grid")).lower())
+        material = material_of(part.visual, part.shape)
+        commands += object_commands(part.shape.geometry, material, part.matrix, path, geometries)
+    places = poses[:, 1:, :3, 3].reshape(-1, 3)
+    reach = GRID_CELLS * view["cell"] + float(np.linalg.norm(places - view["center"], axis=1).max(initial=0.0))
+    for name, geometry, pose in ground.ground_shapes(surfaces, np.array(view["center"]), reach):
+        commands += object_commands(geometry, ground.ground_material(), pose, f"/{ground.ROOT}/{name}", geometries)
     return {"title": title, "bodies": paths, "geometries": geometries, "commands": commands, "view": view}
 
 
-def _stage_commands() -> list[dict[str, Any]]:
+def _stage_commands(floor: float, grid: bool) -> list[dict[str, Any]]:
     return [
-        Delete(_path(f"/{ROOT}")).lower(),
+        *(Delete(_path(f"/{root}")).lower() for root in (ROOT, ground.ROOT)),
         SetProperty("top_color", TOP_COLOR, _path("/Background")).lower(),
         SetProperty("bottom_color", BOTTOM_COLOR, _path("/Background")).lower(),
         SetProperty("visible", False, _path("/Axes")).lower(),
+        SetProperty("visible", grid, _path("/Grid")).lower(),
+        SetTransform(_translation(floor), _path("/Grid")).lower(),
     ]
 
 
-def _part_commands(part: Part, path: str, geometries: dict[str, Any]) -> list[dict[str, Any]]:
-    """Commands that draw a part; its geometry goes into `geometries` and is named by uuid."""
-    command = SetObject(Mesh(part.shape.geometry, material_of(part.visual, part.shape)), path=_path(path)).lower()
-    (geometry,) = command["object"]["geometries"]
-    geometries[geometry["uuid"]] = geometry
-    command["object"]["geometries"] = [geometry["uuid"]]
-    return [command, SetTransform(part.matrix, _path(path)).lower()]
+def object_commands(
+    geometry: Geometry, material: MeshPhongMaterial, matrix: np.ndarray, path: str, geometries: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return commands that draw a geometry at `matrix` (4, 4); it goes into `geometries` and is named by uuid."""
+    command = SetObject(Mesh(geometry, material), path=_path(path)).lower()
+    (lowered,) = command["object"]["geometries"]
+    geometries[lowered["uuid"]] = lowered
+    command["object"]["geometries"] = [lowered["uuid"]]
+    return [command, SetTransform(matrix, _path(path)).lower()]
+
+
+def in_front(path: str) -> dict[str, Any]:
+    """Return the command that draws an object after all others, so that one without a depth test lies over them."""
+    return SetProperty("renderOrder", 1, _path(path)).lower()
 
 
 def _path(text: str) -> ScenePath:
@@ -102,7 +122,8 @@ def _translation(z: float) -> np.ndarray:
 
 def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
     """Return what the camera shows: `center` (3,) and `radius` of a ball, the `floor` height and its squares' side
-    `cell`, the place `anchor` (3,) of the first body at first (all in metres), and whether to `follow` that body.
+    `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor` (3,) of the first body at
+    first (all in metres), and whether to `follow` that body.
 
     The ball holds the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
     the camera follows if the first body does. The floor is at 0, or below the robot's lowest first point.
@@ -116,16 +137,17 @@ def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
         "center": center.tolist(),
         "radius": radius,
         "floor": min(0.0, float(lower[0, 2])),
-        "cell": _cell(first[1]),
+        "cell": _rounded(first[1] / 2),
+        "weight": _rounded(first[1]),
         "anchor": anchors[0].tolist(),
         "follow": far and bool(np.linalg.norm(anchors - anchors[0], axis=1).max() > first[1]),
     }
 
 
-def _cell(radius: float) -> float:
-    """Side of the floor's squares: 1, 2 or 5 times a power of ten, about half the robot's radius [m]."""
-    power = 10.0 ** np.floor(np.log10(radius / 2))
-    return float(power * max(step for step in (1, 2, 5) if step * power <= radius / 2 * 1.0001))
+def _rounded(length: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not longer [m]."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * max(step for step in (1, 2, 5) if step * power <= length * 1.0001))
 
 
 def _boxes(parts: Sequence[Part], poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from .meshes import TriangleMesh, read_mesh
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 _Z_FROM_Y = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # three.js cylinders stand along y
-_CAP_ROWS, _CAP_COLUMNS = 8, 32
+_CAP_ROWS, _COLUMNS = 8, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +88,19 @@ def capsule(radius: float, length: float) -> TriangleMesh:
     half_turn = np.linspace(-np.pi / 2, 0, _CAP_ROWS + 1)
     latitude = np.concatenate([half_turn, -half_turn[::-1]])
     shift = np.repeat([-length / 2, length / 2], _CAP_ROWS + 1)
-    longitude = np.linspace(0, 2 * np.pi, _CAP_COLUMNS, endpoint=False)
-    ring = np.stack([np.cos(longitude), np.sin(longitude), np.zeros(_CAP_COLUMNS)], axis=1)
-    vertices = radius * np.cos(latitude)[:, None, None] * ring
-    vertices[..., 2] = (radius * np.sin(latitude) + shift)[:, None]
-    rows, columns = np.meshgrid(np.arange(len(latitude) - 1), np.arange(_CAP_COLUMNS), indexing="ij")
-    a = (rows * _CAP_COLUMNS + columns).ravel()
-    b = (rows * _CAP_COLUMNS + (columns + 1) % _CAP_COLUMNS).ravel()
-    triangles = [np.stack([a, b, b + _CAP_COLUMNS], 1), np.stack([a, b + _CAP_COLUMNS, a + _CAP_COLUMNS], 1)]
+    return revolved(radius * np.cos(latitude), radius * np.sin(latitude) + shift)
+
+
+def revolved(radii: np.ndarray, heights: np.ndarray) -> TriangleMesh:
+    """Return the surface that points at these radii and heights (n,) [m], from below, draw when they turn about z."""
+    longitude = np.linspace(0, 2 * np.pi, _COLUMNS, endpoint=False)
+    ring = np.stack([np.cos(longitude), np.sin(longitude), np.zeros(_COLUMNS)], axis=1)
+    vertices = radii[:, None, None] * ring
+    vertices[..., 2] = heights[:, None]
+    rows, columns = np.meshgrid(np.arange(len(radii) - 1), np.arange(_COLUMNS), indexing="ij")
+    a = (rows * _COLUMNS + columns).ravel()
+    b = (rows * _COLUMNS + (columns + 1) % _COLUMNS).ravel()
+    triangles = [np.stack([a, b, b + _COLUMNS], 1), np.stack([a, b + _COLUMNS, a + _COLUMNS], 1)]
     faces = np.concatenate(triangles).astype(np.uint16)
     return TriangleMesh(vertices.reshape(-1, 3).astype(np.float32), faces, None)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 import treesim
-from treesim import Tree
+from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
 from .encoding import pose_frame, to_json
 from .recording import write_recording
-from .scene import robot_parts, scene_message
+from .scene import Part, robot_parts, scene_message
 from .server import LiveServer
 
 
@@ -30,6 +31,8 @@ class MeshcatViewer:
         self.url: str | None = None
         self._server: LiveServer | None = None
         self._robot: Tree | None = None
+        self._parts: list[Part] = []
+        self._poses = np.empty((0, 4, 4))  # as shown last
         self._started = 0.0
         self._sequence = 0
 
@@ -39,13 +42,27 @@ class MeshcatViewer:
         Pages that are open already switch to the new robot. Warns once if mesh files cannot be read.
         """
         poses = treesim.body_poses(robot, q)
-        message = scene_message(robot, robot_parts(robot), poses[None], title=robot.name)
-        message["view"]["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
+        parts = robot_parts(robot)
         self._server = self._server or LiveServer()
-        self._robot, self._started = robot, time.perf_counter()
-        self._server.show(to_json(message), self._frame(poses))
+        self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
+        self._send_scene(())
         self.url = self._server.url
         return self.url
+
+    def show_ground(self, ground: Sequence[Surface]) -> None:
+        """Draw a world's ground beneath the robot, in place of any before; `show` removes it.
+
+        Raises ArgumentError before `show`.
+        """
+        if self._robot is None:
+            raise ArgumentError("show_ground: no robot is shown; call show(robot, q) first")
+        self._send_scene(ground)
+
+    def _send_scene(self, ground: Sequence[Surface]) -> None:
+        assert self._server is not None and self._robot is not None
+        message = scene_message(self._robot, self._parts, self._poses[None], self._robot.name, ground)
+        message["view"]["follow"] = any(body.joint.type == "floating" for body in self._robot.bodies[:1])
+        self._server.show(to_json(message), self._frame(self._poses))
 
     def update(self, q: np.ndarray) -> None:
         """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
@@ -54,7 +71,8 @@ class MeshcatViewer:
         """
         if self._server is None or self._robot is None:
             raise ArgumentError("update: no robot is shown; call show(robot, q) first")
-        self._server.move(self._frame(treesim.body_poses(self._robot, q)))
+        self._poses = treesim.body_poses(self._robot, q)
+        self._server.move(self._frame(self._poses))
 
     def close(self) -> None:
         """Stop the server; open pages say so. Closing twice does nothing, and `show` may follow."""

@@ -1,25 +1,36 @@
-// Replays a trajectory: the poses become clips of meshcat's animator, which the bar at the bottom controls.
+// Replays a trajectory: the poses and forces become clips of meshcat's animator, which the bar at the bottom controls.
 
-function clips({bodies, animation: {times, poses}}) {
-    const count = times.length, stride = 7 * bodies.length;
-    const column = (start, width) => {
-        const values = new Float32Array(count * width);
-        for (let k = 0; k < count; k++) {
-            values.set(poses.subarray(k * stride + start, k * stride + start + width), k * width);
+// The clip of one object out of rows of the whole scene: its own numbers begin at `start`.
+function clip(path, times, rows, stride, start, more = () => []) {
+    const column = (offset, width) => {
+        const values = new Float32Array(times.length * width);
+        for (let k = 0; k < times.length; k++) {
+            const from = k * stride + start + offset;
+            values.set(rows.subarray(from, from + width), k * width);
         }
         return values;
     };
-    return bodies.map((path, i) => ({
-        path,
-        clip: {
-            fps: 1,  // times are in seconds
-            name: path,
-            tracks: [
-                {name: ".position", type: "vector3", times: times.slice(), values: column(7 * i, 3)},
-                {name: ".quaternion", type: "quaternion", times: times.slice(), values: column(7 * i + 3, 4)},
-            ],
-        },
-    }));
+    const track = (name, type, values) => ({name, type, times: times.slice(), values});
+    const tracks = [
+        track(".position", "vector3", column(0, 3)),
+        track(".quaternion", "quaternion", column(3, 4)),
+        ...more(track, column),
+    ];
+    return {path, clip: {fps: 1, name: path, tracks}};  // times are in seconds
+}
+
+// An arrow's eighth number is its length; it is hidden where that is 0.
+function sized(track, column) {
+    const lengths = column(7, 1);
+    const scales = new Float32Array(3 * lengths.length).map((_, i) => lengths[Math.floor(i / 3)]);
+    return [track(".scale", "vector3", scales), track(".visible", "bool", Array.from(lengths, (length) => length > 0))];
+}
+
+function clips({bodies, animation: {times, poses, forces}}) {
+    const moving = bodies.map((path, i) => clip(path, times, poses, 7 * bodies.length, 7 * i));
+    if (!forces) return moving;
+    const {paths, rows} = forces;
+    return [...moving, ...paths.map((path, i) => clip(path, times, rows, 8 * paths.length, 8 * i, sized))];
 }
 
 function bindControls(stage, duration) {

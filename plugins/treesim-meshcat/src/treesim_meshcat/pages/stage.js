@@ -1,7 +1,7 @@
 "use strict";
 // A scene of treesim in meshcat's viewer: what the recording and the live page share.
 
-const GRID_CELLS = 20;  // on each side of the origin
+const GRID_CELLS = 20;  // on each side of the origin, as in scene.py
 const GRID_COLOR = 0x8f9aa6;
 const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
 const FIELD_OF_VIEW = 40;  // degrees, the smaller side of the window

@@ -1,0 +1,131 @@
+"""Contact forces as arrows: where each begins, along what, and how long it is, frame by frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from meshcat.geometry import MeshPhongMaterial
+
+from treesim import Ground, Tree
+from treesim.errors import ArgumentError
+from treesim.model.inertia import unit_vector
+from treesim.model.pack import axis_rotation
+from treesim.model.support import candidates
+from treesim.trajectory import Trajectory
+
+from .encoding import pose_rows
+from .meshes import TriangleMesh
+from .shapes import revolved
+
+ROOT = "forces"
+G = 9.80665  # m/s^2: what makes a weight of a mass
+LONGEST = 4.0  # weights: longer arrows, of impacts, are cut
+_COLOR = 0xD8432B
+_SHAFT, _HEAD, _NECK = 0.025, 0.07, 0.78  # radii, and where the head begins, of an arrow of length 1
+_INSIDE = 1e-6  # of a force: by as much it may leave a friction cone, by rounding
+_NEAR = 1.05  # times the reach of a body's shapes
+
+
+class Arrows(NamedTuple):
+    """Arrows in K frames. names: the bodies that ever touch, n of them. rows (K, n, 8) float32: where an arrow begins
+    [m], the quaternion x y z w that turns z to its direction, its length [m], 0 where the body does not touch."""
+
+    names: tuple[str, ...]
+    rows: np.ndarray
+
+
+def contact_arrows(
+    robot: Tree, trajectory: Trajectory, index: np.ndarray, poses: np.ndarray, weight_length: float
+) -> Arrows:
+    """Return the arrows in frames that show the states index (K,), whose bodies have poses (K, n_bodies + 1, 4, 4).
+
+    A frame shows the mean force from its state until the next one's, so that no impact is missed; the last frame, that
+    of the one before. weight_length: length [m] of the robot's weight; no arrow is longer than four. Raises
+    ArgumentError for bodies of another robot.
+    """
+    contact = trajectory.contact
+    if contact is None or len(index) < 2:
+        return Arrows((), np.empty((len(index), 0, 8), np.float32))
+    unknown = sorted(set(contact.bodies) - set(robot.body_names))
+    if unknown:
+        raise ArgumentError(f"trajectory: its contact is that of body {unknown[0]!r}, which {robot.name!r} has not")
+    mean = frame_means(np.nan_to_num(contact.wrench, posinf=0.0, neginf=0.0), index)
+    touching = np.flatnonzero(mean[:, :, :3].any(axis=(0, 2)))
+    names = tuple(contact.bodies[b] for b in touching)
+    numbers = [robot.body_names.index(name) + 1 for name in names]
+    planes = [surface for surface in trajectory.ground if isinstance(surface, Ground)]
+    scale = weight_length / (robot.mass * G)
+    rows = np.zeros((len(index), len(names), 8), np.float32)
+    for b, body in enumerate(numbers):
+        rows[:, b] = _rows(mean[:, touching[b]], poses[:, body, :3, 3], planes, _reach(robot, body), scale)
+    rows[..., 7] = np.minimum(rows[..., 7], LONGEST * weight_length)
+    return Arrows(names, rows)
+
+
+def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return the means (K, ...) of wrench (T, ...) over the states from each of index (K,) to the next; K is 2 or more.
+
+    The last mean is that of the one before."""
+    sums = np.add.reduceat(wrench, index, axis=0)[:-1]
+    means = sums / np.diff(index).reshape(-1, *[1] * (wrench.ndim - 1))
+    return np.concatenate([means, means[-1:]])
+
+
+def _rows(wrench: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: float, scale: float) -> np.ndarray:
+    """The rows (K, 8) of a body with this wrench (K, 6) at its origin (K, 3); arrows of length 0 stay in place."""
+    rows = np.zeros((len(wrench), 8))
+    force, moment = wrench[:, :3], wrench[:, 3:]
+    size = np.linalg.norm(force, axis=1)
+    acting = np.flatnonzero(size)
+    pose = np.tile(np.eye(4), (len(acting), 1, 1))
+    for row, k in zip(pose, acting, strict=True):
+        row[:3, :3] = axis_rotation(unit_vector(force[k]))
+        row[:3, 3] = origin[k] + application(force[k], moment[k], origin[k], planes, reach)
+    rows[acting, :7], rows[:, 7] = pose_rows(pose), scale * size
+    last = np.maximum.accumulate(np.where(size > 0, np.arange(len(rows)), acting[0]))
+    rows[:, :7] = rows[last, :7]
+    return rows
+
+
+def application(
+    force: np.ndarray, moment: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: float
+) -> np.ndarray:
+    """Return where a force (3,) with this moment (3,) about a body's origin (3,) acts, from that origin [m]: the centre
+    of pressure on a plane, of those whose friction cone holds the force, within `reach` of the origin; else 0."""
+    for plane in planes:
+        n = np.asarray(plane.normal)
+        if force @ n * np.hypot(1.0, plane.friction) < (1 - _INSIDE) * np.linalg.norm(force):
+            continue
+        found = centre_of_pressure(force, moment, n, plane.height - float(n @ origin))
+        if np.linalg.norm(found) <= reach:
+            return found
+    return np.zeros(3)
+
+
+def centre_of_pressure(force: np.ndarray, moment: np.ndarray, n: np.ndarray, height: float) -> np.ndarray:
+    """Return the point r (3,) of a plane, n . r = height, about which force and moment leave a moment along n only.
+
+    force and moment (3,) about the origin; n (3,) is the plane's unit normal, and n . force is not 0. From m = r x f +
+    c n: n x m = r (n . f) - f (n . r).
+    """
+    r: np.ndarray = (np.cross(n, moment) + height * force) / (n @ force)
+    return r
+
+
+def _reach(robot: Tree, body: int) -> float:
+    """How far a body's collision shapes reach from its origin [m], at most."""
+    points = candidates(robot)
+    own = points.bodies == body
+    ends = np.linalg.norm(points.points[own], axis=1) + points.balls[own] + points.rims[own]
+    return float(_NEAR * ends.max(initial=0.0))
+
+
+def arrow_mesh() -> TriangleMesh:
+    """Return an arrow of length 1 along z."""
+    return revolved(np.array([0, _SHAFT, _SHAFT, _HEAD, 0]), np.array([0, 0, _NECK, _NECK, 1.0]))
+
+
+def arrow_material() -> MeshPhongMaterial:
+    """Return what arrows are made of: they shine through the robot, in which many of them begin."""
+    return MeshPhongMaterial(color=_COLOR, transparent=True, opacity=0.9, side=0, depthTest=False, depthWrite=False)
