@@ -12,7 +12,7 @@ import treesim
 SPEED, PERIOD, HEIGHT, LIFT = 0.5, 0.4, 0.30, 0.08  # m/s, s of two steps, m of the hips over the feet, m
 KP, KD = 200.0, 4.0  # N m/rad, N m s/rad: of every joint
 LINK, ASIDE = 0.2, 0.0838  # m: length of thigh and of calf; how far the thigh is beside the hip's axis
-SHIFT, STEER = 0.12, 1.0  # s: how far feet land from where they would, per error of velocity; part of a turn undone
+SHIFT, STEER = 0.12, 2.0  # s: how far feet land off per error of velocity; 1/s: how fast a turn is undone
 PHASE = {"FL": 0.0, "RR": 0.0, "FR": 0.5, "RL": 0.5}
 HIPS = {leg: np.array([0.1805 if leg[0] == "F" else -0.1805, 0.047 if leg[1] == "L" else -0.047]) for leg in PHASE}
 BUMPS, DURATION = 0.02, 5.0  # m up and down, s
@@ -54,12 +54,14 @@ class Trot:
     def foot(self, leg, phase, q, v):
         """Where a foot is to be: in the first half of its period in the air, in the second on the ground."""
         if phase < 0.5:
-            turned = -STEER * heading(q) * np.array([-HIPS[leg][1], HIPS[leg][0]])
-            self.shift[leg] = SHIFT * (v[:2] - [SPEED, 0]) - turned
+            self.shift[leg] = SHIFT * (v[:2] - [SPEED, 0])
             along, lift = -np.cos(2 * np.pi * phase) / 2, LIFT * np.sin(2 * np.pi * phase) ** 2
         else:
             along, lift = 1.5 - 2 * phase, 0.0
-        x, y = self.shift[leg] + [along * SPEED * PERIOD / 2, ASIDE * np.sign(HIPS[leg][1])]
+        forth, aside = HIPS[leg]
+        turn = -STEER * heading(q)  # rad/s
+        stride = PERIOD / 2 * np.array([SPEED - turn * aside, turn * forth])
+        x, y = self.shift[leg] + along * stride + [0, ASIDE * np.sign(aside)]
         return x, y, lift - HEIGHT
 
 
