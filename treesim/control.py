@@ -222,7 +222,12 @@ class Pushed(Shown):
     """
 
     def __init__(
-        self, controller: Any, robot: Tree, force: ArrayLike, start: float = 1.0, duration: float = 0.2
+        self,
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None,
+        robot: Tree,
+        force: ArrayLike,
+        start: float = 1.0,
+        duration: float = 0.2,
     ) -> None:
         self.controller, self._robot = as_controller(checked_robot(robot), controller), robot
         self._root = _floating_root(robot)

@@ -243,6 +243,8 @@ class World(Shown):
         return q
 
     def _refuse_overlaps(self, q: np.ndarray) -> None:
+        """Planes are looked at in every state, other solids in the first."""
+        self._refuse_depth_in_solids(q if q.ndim == 1 else q[0])
         for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
             found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
             if found.size and found.min() < -DEEPEST:
@@ -253,6 +255,15 @@ class World(Shown):
                     f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
                     f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
                 )
+
+    def _refuse_depth_in_solids(self, q: np.ndarray) -> None:
+        planes = all(isinstance(surface, Ground) for surface in self.ground)
+        if (planes and not self.bodies) or not len(q):
+            return
+        for k, depth in overlapping(self.robot, self.touching, q).items():
+            link, met = self.touching.links[k]
+            if depth > DEEPEST:
+                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met}: start from another q0")
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
