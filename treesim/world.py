@@ -244,7 +244,8 @@ class World(Shown):
 
     def _refuse_overlaps(self, q: np.ndarray) -> None:
         """Planes are looked at in every state, other solids in the first."""
-        self._refuse_depth_in_solids(q if q.ndim == 1 else q[0])
+        for state in np.atleast_2d(q)[:1]:
+            self._refuse_depth_in_solids(state)
         for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
             found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
             if found.size and found.min() < -DEEPEST:

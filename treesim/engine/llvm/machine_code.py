@@ -16,7 +16,7 @@ from ...errors import UnsupportedError
 from . import object_cache, processor_levels
 from .straight_line import Code
 
-LONG = 800_000  # characters of a module from which on its tuples are taken apart first
+LONG = 1_600_000  # characters of a module from which on its tuples are taken apart first: that of a step with contact
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
