@@ -147,7 +147,7 @@ def test_only_states_that_reach_a_limit_go_through_the_stage(monkeypatch):
         type(stepper.code.stage), "run", lambda self, *arrays: (seen.append(len(arrays[0])), run(self, *arrays))[1]
     )
     q, v = np.linspace(-0.4, 0.4, 20)[:, None], np.zeros((20, 1))
-    v[-3:] = 3.0
+    q[-3:], v[-3:] = 0.4, 3.0
     many, alone = stepper.reset(q, v), [stepper.reset(*state) for state in zip(q, v, strict=True)]
     for _ in range(60):
         many, alone = stepper.step(many)[0], [stepper.step(state)[0] for state in alone]
