@@ -76,7 +76,8 @@ class StepCode:
 
     def with_contact(self, free: Callable[..., int], *arrays: Any) -> int:
         """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
-        are not finite stay as they are. Returns the worst status, or BAD_LAYOUT, having done nothing."""
+        are not finite, or reach no limit where there are only these, stay as they are. Returns the worst status, or
+        BAD_LAYOUT, having done nothing."""
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-4], rows[-4:]
@@ -85,7 +86,7 @@ class StepCode:
         if status == BAD_LAYOUT:
             return status
         inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
-        good = None if status == FINE else np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        good = self._to_touch(status, q, q_free, v_free)
         if good is None or good.all():
             status = max(status, self.stage.run(*inputs, *results))
         else:
@@ -96,8 +97,17 @@ class StepCode:
         work += change
         return status
 
+    def _to_touch(self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray) -> np.ndarray | None:
+        """Which states (...) the stage of contact has to see; None for all."""
+        assert self.stage is not None
+        near = self.stage.near(q, q_free)
+        if status == FINE:
+            return near
+        finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        return finite if near is None else finite & near
+
     def _touch_some(self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...]) -> None:
-        """What contact makes of those states of a batch that are `good`."""
+        """What contact makes of those states that are `good`."""
         assert self.stage is not None
         if np.any(good):
             part = [x[good] for x in results]

@@ -134,3 +134,24 @@ def test_every_backend_meets_limits_and_friction_alike(backend):
     scale = 1e-6 if backend.startswith("conjugate") else 1e-10
     np.testing.assert_allclose(run.q, exact.q, rtol=0, atol=scale)
     assert run.q[:, 1].max() == pytest.approx(0.4, abs=1e-9)
+
+
+def test_only_states_that_reach_a_limit_go_through_the_stage(monkeypatch):
+    """Of a batch in which some swing freely and some into their limit each moves as it does alone."""
+    hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), lower=-0.5, upper=0.5)
+    robot = treesim.Tree("pendulum", [treesim.Body("rod", 0, hinge, treesim.Inertia(1.0, (0, 0, -1.0)))])
+    stepper = treesim.Stepper(robot, dt=1e-3, substeps=1)
+    seen = []
+    run = type(stepper.code.stage).run
+    monkeypatch.setattr(
+        type(stepper.code.stage), "run", lambda self, *arrays: (seen.append(len(arrays[0])), run(self, *arrays))[1]
+    )
+    q, v = np.linspace(-0.4, 0.4, 20)[:, None], np.zeros((20, 1))
+    q[-3:], v[-3:] = 0.4, 3.0
+    many, alone = stepper.reset(q, v), [stepper.reset(*state) for state in zip(q, v, strict=True)]
+    for _ in range(60):
+        many, alone = stepper.step(many)[0], [stepper.step(state)[0] for state in alone]
+    assert 3 in seen and max(seen) == 3
+    for k, state in enumerate(alone):
+        np.testing.assert_allclose(many.q[k], state.q, rtol=0, atol=1e-14)
+    assert (many.q <= 0.5 + 1e-12).all() and (many.v[-3:] < 0).all()  # these have met their limit and fall back

@@ -8,6 +8,7 @@ from ..dynamics.tables import constants_of
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
+from ..kernels.contact_limits import near_limits_states
 from ..kernels.contact_step import TOLD, contact_step_entry
 from ..model.states import tied_constants
 from ..model.tree import Tree
@@ -48,12 +49,28 @@ class ContactStage:
         inputs = ((robot.nq,), n[0], (robot.nq,), *n[:1], *n)
         self.shapes = ((robot.nq,), (robot.nv,), (touching.rows,), (robot.n_bodies + 1, 6), (TOLD,), (2,))
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
+        self.quick: BoundEntry | None = None
+        if touching.only_limits and robot.coupling is None:
+            tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
+            shapes = [(robot.nq,), (robot.nq,)], [(1,)]
+            self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
         """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
         told."""
         _, _, rows, wrench, told, _ = self.shapes
         return np.empty((*batch, *rows)), np.empty((*batch, *wrench)), np.empty((*batch, *told))
+
+    def near(self, q: np.ndarray, q_free: np.ndarray) -> np.ndarray | None:
+        """Return which states (...) of a free step from q to q_free need the stage, where joint limits are all there
+        is, and the stage is then not even compiled before; None if all of them do."""
+        if self.quick is None:
+            return None
+        flags = np.empty((*q.shape[:-1], 1))
+        if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
+            given = [np.ascontiguousarray(np.atleast_2d(x)) for x in (q, q_free)]
+            run_states(self.quick.entry, self.quick.constants, given, [flags.reshape(-1, 1)], "generic")
+        return flags[..., 0] != 0
 
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then

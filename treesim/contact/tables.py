@@ -45,6 +45,11 @@ class Touching:
         return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
+    def only_limits(self) -> bool:
+        """Whether there are joint limits, and nothing else that could act."""
+        return not (self.slots or self.frictions or self.speeds)
+
+    @property
     def active(self) -> bool:
         """Whether there is anything that may touch, be reached, or rub."""
         return bool(self.slots or self.limits or self.frictions or self.speeds)

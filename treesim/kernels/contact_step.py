@@ -132,7 +132,7 @@ def clear(after, wrench, told, work):
     work[0], work[1] = 0.0, 0.0
 
 
-def moves_freely(m, q, q_free, dt):
+def moves_freely(m, q, q_free):
     """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
     free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
     for j in range(m.touch.limits):
@@ -288,7 +288,7 @@ def make_contact_step(solver, felt, hold):
         told of the step, and by how much the work of the control, and what is lost, change [J]."""
         s = settings_of(tree, settings)
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        if moves_freely(m, q, q_free, s.dt):
+        if moves_freely(m, q, q_free):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             clear(after, wrench, told, work)
             return FINE
