@@ -33,20 +33,20 @@ class _ContactSteps:
         if engine != "generic":
             found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
         self.lanes = copy(found)
-        self.kept: dict[int, np.ndarray] = {}  # impulses of the rollouts from this one on
+        self.first, self.kept = -1, np.empty(0)  # impulses of the rollouts at work, from this one on
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
         now = [np.array(x, dtype=float, order="C") for x in states]
         count = len(now[0])
-        if steps.start == 0 or rows.start not in self.kept:
-            self.kept[rows.start] = np.zeros((count, self.method.world.touching.rows))
+        if steps.start == 0 or rows.start != self.first:
+            self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(self._control(rows, step, now), dtype=float, order="C")
             finite = all_finite(control) and finite
             for _ in range(self.method.substeps):
-                now = self._substep(rows.start, control, now)
+                now = self._substep(control, now)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
                 for result, x in zip(results, now, strict=True):
@@ -58,13 +58,12 @@ class _ContactSteps:
             return self.start.u[rows, step]
         return self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
 
-    def _substep(self, first: int, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
+    def _substep(self, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
-        *rows, before, after, wrench, told = self.code.row_results((len(q),))
-        before = self.kept[first]
-        self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows, before, after, wrench, told)
-        self.kept[first] = after
+        rows = self.code.row_results((len(q),), self.kept)
+        self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
+        self.kept = rows[-3]
         return [q_new, v_new, *(x + work for x in total)]
 
     def _free(self, *arrays: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
+BLOCK = 1024  # states looked at together: their shapes' points take memory
 DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
 PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
@@ -247,15 +249,21 @@ class World(Shown):
         for state in np.atleast_2d(q)[:1]:
             self._refuse_depth_in_solids(state)
         for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
-            found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
-            if found.size and found.min() < -DEEPEST:
-                *state, k = np.unravel_index(int(found.argmin()), found.shape)
-                label = f"q0[{state[0]}]" if state else "q0"
-                link = candidates(self.robot).shapes[int(k)].link
-                raise ArgumentError(
-                    f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
-                    f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
-                )
+            for start in range(0, len(np.atleast_2d(q)), BLOCK):
+                part = q if q.ndim == 1 else q[start : start + BLOCK]
+                self._refuse_depth_in_plane(plane, part, start)
+
+    def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
+        """start: the number of the first of the states q (..., nq) among all."""
+        found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+        if found.size and found.min() < -DEEPEST:
+            *state, k = np.unravel_index(int(found.argmin()), found.shape)
+            label = f"q0[{start + int(state[0])}]" if state else "q0"
+            link = candidates(self.robot).shapes[int(k)].link
+            raise ArgumentError(
+                f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
+                f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
+            )
 
     def _refuse_depth_in_solids(self, q: np.ndarray) -> None:
         planes = all(isinstance(surface, Ground) for surface in self.ground)
@@ -286,7 +294,13 @@ def _named(surface: Surface) -> str:
 
 def as_world(robot: Tree | World) -> World:
     """Return a world as it is, and a robot as one in which nothing holds it; raises ArgumentError for others."""
-    return robot if isinstance(robot, World) else World(checked_robot(robot))
+    return robot if isinstance(robot, World) else _plain_world(checked_robot(robot))
+
+
+@lru_cache(maxsize=64)
+def _plain_world(robot: Tree) -> World:
+    """The world of a robot alone, made once: rollouts of few steps ask for it at every call."""
+    return World(robot)
 
 
 def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
