@@ -43,7 +43,7 @@ def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN):
     r, m = rows_memory(tree, 1, q), contacts_memory(touch, q)
     place(tree, q, r)
     move_bodies(tree, r, np.zeros(robot.nv) if v is None else np.asarray(v, float))
-    count = find_contacts(touch, r, dt, margin, m)
+    count = find_contacts(touch, r, dt, margin, np.empty((0, 9)), m)
     n = min(count, touch.capacity)
     return Found(m.pair[:n].copy(), m.slot[:n].copy(), m.gap[:n].copy(), m.point[:n].copy(), m.normal[:n].copy(), count)
 

@@ -24,7 +24,8 @@ def overlapping(robot: Tree, tables: Touching, q: np.ndarray) -> dict[int, float
     found, rows = contacts_memory(touch, own), rows_memory(tree, 1, own)
     place(tree, own, rows)
     rows.V[:] = 0.0
-    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found) for k in range(len(tables.links))}
+    looked_at = [k for k in range(len(tables.links)) if not tables.convex[0] <= k < tables.convex[1]]
+    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found) for k in looked_at}
     return {k: -_least_gap(touch, k, rows, found) for k, count in counts.items() if count}
 
 
