@@ -148,12 +148,14 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, seams=len(grounds) > 1)
-    for ground, name in zip(grounds, names, strict=True):
+            made.add(shape, solid, ground, name, seams=len(made.ints) + 1 if len(grounds) > 1 else 0)
+    for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", tuple(np.asarray(ground.size)), link=name)
-            for shape in (shape for shape in shapes if shape.kind == "box"):
-                made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link)
+            for s, shape in enumerate(shapes):
+                if shape.kind == "box":
+                    seams = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
+                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, seams)
 
 
 def solid_of_surface(surface: Surface) -> Solid:
@@ -187,9 +189,9 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: bool = False) -> None:
-        """One shape's points against one solid; met: the link, or the surface of the world, that this is of; seams:
-        whether other solids of the world may cover it."""
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: int = 0) -> None:
+        """One shape's points against one solid; met: the link, or the surface of the world, that this is of; seams: 1 +
+        the number of the pair whose solid other solids of the world may cover where these meet, 0 for none."""
         first, points = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
         nx, ny, start = 0, 0, len(self.heights)
@@ -198,7 +200,7 @@ class _Pairs:
             self.heights.extend(solid.heights.ravel().tolist())
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        row += [between, group, flipped, int(seams)]
+        row += [between, group, flipped, seams]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]

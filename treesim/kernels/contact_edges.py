@@ -9,7 +9,7 @@ from .linear import Vector, add, cross, dot, scale, sub
 from .numbers import absolute, maximum, sqrt
 
 AXIS, CROSSING = 1, 2  # what a pair may find between its points
-LEVEL = 1e-3  # the slope of a distance below which it counts as the least
+LEVEL = 1e-4  # the slope of a distance below which it counts as the least
 HALVINGS = 50  # to the last bit
 NARROW = 1e-3  # m: a shorter stretch of an axis touches at one point
 PARALLEL = 1e-10  # square of the sine between edges that do not cross

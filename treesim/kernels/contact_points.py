@@ -40,7 +40,8 @@ class Touch(NamedTuple):
     frictions: Any
     speeds: Any  # and of limits of speeds
     # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
-    # between the points (`contact_edges`), pair of bodies, whether b comes first there, whether it may have seams
+    # between the points (`contact_edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
+    # have seams here, 0 for none
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
@@ -196,7 +197,7 @@ def offer(touch, k, r, dt, margin, m, count, j, x, gap, n):
     a, b = touch.pair[k, 0], touch.pair[k, 1]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-    if gap < margin + dt * maximum(closing, 0) and not on_seam(touch, k, sub(x, scale(n, gap)), n):
+    if gap < margin + dt * maximum(closing, 0) and not on_seam(touch, k, x, gap, n):
         m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap
         put_row(m.where, count, x)
         put_row(m.outward, count, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .contact_edges import part
 from .contact_solids import BOX, ROUND, from_solid, sign_of, vector_of
-from .linear import Vector, add, rotate, rotate_back, sub
+from .linear import Vector, add, rotate, rotate_back, scale, sub
 from .numbers import absolute, maximum, minimum
 from .tables import transform_at
 
@@ -27,7 +27,7 @@ def within_another(touch, k, x):
         step = 2 * way - 1
         other = k + step
         while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
-            if touch.pair[other, 13] == 1:
+            if touch.pair[other, 13] == other + 1:
                 found = found or solid_distance(touch, other, x) < -SEAM / 2
             other += step
     return found
@@ -53,15 +53,18 @@ def beyond_face(p, n, size, axis):
     return Vector(x, y, z)
 
 
-def on_seam(touch, k, x, n):
-    """Whether a contact at x, with normal n, is one of a face that another solid of the world covers there, or of an
-    edge or corner of such a face; soft surfaces, into which shapes sink, are not asked."""
-    found = False
-    if touch.pair[k, 13] == 1 and touch.pair[k, 2] == BOX and touch.law[k, 2] == 0:
-        S = transform_at(touch.solid, k)
-        p, own, size = rotate_back(S.R, sub(x, S.p)), rotate_back(S.R, n), vector_of(touch.size, k)
+def on_seam(touch, k, x, gap, n):
+    """Whether a contact of pair k at x, with its gap and normal, is at a face of a static box that another solid of the
+    world covers there, or at an edge or corner of such a face; soft surfaces, into which shapes sink, are not asked."""
+    found, own = False, touch.pair[k, 13] - 1
+    if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
+        w, out = sub(x, scale(n, gap)), n
+        if own != k:  # corners of the static box are this pair's points
+            w, out = add(x, scale(n, gap / 2)), scale(n, -1)
+        S = transform_at(touch.solid, own)
+        p, out, size = rotate_back(S.R, sub(w, S.p)), rotate_back(S.R, out), vector_of(touch.size, own)
         for axis in range(3):
-            if absolute(part(own, axis)) > TILT:
-                probe = add(S.p, rotate(S.R, beyond_face(p, own, size, axis)))
-                found = found or within_another(touch, k, probe)
+            if absolute(part(out, axis)) > TILT:
+                probe = add(S.p, rotate(S.R, beyond_face(p, out, size, axis)))
+                found = found or within_another(touch, own, probe)
     return found
