@@ -122,25 +122,36 @@ def unmet(pairs: Sequence[tuple[CollisionShape, CollisionShape]]) -> str:
 def manifold(a: Posed, b: Posed, margin: float) -> list[list[float]]:
     """Return at most four contacts of two shapes that are nearer to each other than `margin`: gap, point midway (3),
     and normal from b to a (3), in the order of their angle about their middle, which stays while shapes slide."""
-    coal = require_coal()
-    request, result = coal.CollisionRequest(), coal.CollisionResult()
-    request.security_margin = margin
-    placed = [(s.shape.geometry, coal.Transform3s(s.R, s.x)) for s in (a, b)]
-    (one, T), (other, U) = placed
-    if not coal.collide(one, T, other, U, request, result):
+    contact, points = patch(a, b, margin)
+    if contact is None:
         return []
-    contact = result.getContact(0)
-    patches = coal.ContactPatchResult()
-    coal.computeContactPatch(one, T, other, U, result, coal.ContactPatchRequest(), patches)
-    patch = patches.getContactPatch(0) if patches.numContactPatches() else None
-    if patch is None or patch.size() < 2:
+    if len(points) < 2:
+        points = patch(b, a, margin)[1]  # coal finds one point for some cylinders that come first
+    if len(points) < 2:
         return [[contact.penetration_depth, *contact.pos, *-contact.normal]]
     n = along_face(-contact.normal, a, b)
-    points = np.array([patch.getPoint(j) for j in range(patch.size())])
     below, above = (s.shape.exits((points - s.x) @ s.R, side * s.R.T @ n) for s, side in ((a, -1), (b, 1)))
     gaps, points = -below - above, points + np.outer((above - below) / 2, n)
     kept = spanning(points, gaps, n)
     return [[gaps[j], *points[j], *n] for j in kept if gaps[j] < margin]
+
+
+def patch(a: Posed, b: Posed, margin: float) -> tuple[Any, np.ndarray]:
+    """Return coal's contact of two shapes that are nearer to each other than `margin`, else None, and the corners
+    (k, 3) of the patch in which they face each other."""
+    coal = require_coal()
+    request, found = coal.CollisionRequest(), coal.CollisionResult()
+    request.security_margin = margin
+    one, other = ((s.shape.geometry, coal.Transform3s(s.R, s.x)) for s in (a, b))
+    if not coal.collide(*one, *other, request, found):
+        return None, np.zeros((0, 3))
+    patches = coal.ContactPatchResult()
+    coal.computeContactPatch(*one, *other, found, coal.ContactPatchRequest(), patches)
+    contact = found.getContact(0)
+    if not patches.numContactPatches():
+        return contact, np.zeros((0, 3))
+    face = patches.getContactPatch(0)
+    return contact, np.array([face.getPoint(j) for j in range(face.size())]).reshape(-1, 3)
 
 
 def along_face(n: np.ndarray, a: Posed, b: Posed) -> np.ndarray:
@@ -154,8 +165,11 @@ def along_face(n: np.ndarray, a: Posed, b: Posed) -> np.ndarray:
 def spanning(points: np.ndarray, gaps: np.ndarray, n: np.ndarray) -> list[int]:
     """Return at most four of the points (k, 3), by the angle about their middle: the deepest, the farthest from it, and
     on either side of the line through these the farthest from it."""
-    x = np.cross(n, [1.0, 0, 0] if abs(n[0]) < 0.9 else [0, 1.0, 0])
-    flat = points @ np.stack([x, np.cross(n, x)], axis=1)
+    x, y, z = n
+    if abs(x) < 0.9:  # n x e_x and n x (n x e_x), or the same of e_y
+        flat = points @ np.array([[0, -y * y - z * z], [z, x * y], [-y, x * z]])
+    else:
+        flat = points @ np.array([[-z, x * y], [0, -x * x - z * z], [x, y * z]])
     if len(points) > PER_PAIR:
         first = int(gaps.argmin())
         second = int(np.linalg.norm(flat - flat[first], axis=1).argmax())

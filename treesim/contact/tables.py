@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArgumentError
-from ..kernels.contact_edges import AXIS, CROSSING
+from ..kernels.contact_edges import AXIS, CROSSING, CROSSINGS
 from ..kernels.contact_points import COLUMNS, PER_PAIR, REALS, RIM
 from ..kernels.contact_solids import BOX, CAPSULE, CONVEX, GRID, PLANE
 from ..kernels.limits import UNLIMITED
@@ -248,7 +248,7 @@ def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
     """How many places the contacts of a pair have."""
     if solid.kind == CONVEX:
         return PER_PAIR
-    more = {AXIS: 2, CROSSING: 1}.get(_between(shape, solid), 0)
+    more = {AXIS: 2, CROSSING: 1 + CROSSINGS}.get(_between(shape, solid), 0)
     return RIM if shape.kind == "cylinder" else len(points) + more
 
 

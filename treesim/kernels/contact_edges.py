@@ -12,6 +12,8 @@ AXIS, CROSSING = 1, 2  # what a pair may find between its points
 LEVEL = 1e-4  # the slope of a distance below which it counts as the least
 HALVINGS = 50  # to the last bit
 NARROW = 1e-3  # m: a shorter stretch of an axis touches at one point
+INSIDE = 1 - 1e-9  # of half an edge: farther out is its corner, a point of the box
+CROSSINGS = 16  # of the edges of two faces
 PARALLEL = 1e-10  # square of the sine between edges that do not cross
 
 
@@ -102,13 +104,36 @@ def separation(n, c, a, b):
     return absolute(dot(n, c)) - reach_along(n, a) - reach_along(n, b)
 
 
-def faces_apart(c, a, b):
-    """How far two boxes are apart, at most, along the normals of the faces of a."""
-    most = c.x * 0 - FAR
-    for axis in range(3):
-        own = half_axis(a, axis)
-        most = maximum(most, separation(scale(own, 1 / sqrt(dot(own, own))), c, a, b))
-    return most
+def facing(c, a, b):
+    """How far two boxes are apart, at most, along the normals of the faces of a, and which half axis that is."""
+    most, axis = c.x * 0 - FAR, 0
+    for k in range(3):
+        own = half_axis(a, k)
+        apart = separation(scale(own, 1 / sqrt(dot(own, own))), c, a, b)
+        if apart > most:
+            most, axis = apart, k
+    return most, axis
+
+
+def facing_normal(c, a, b):
+    """How far two boxes are apart, at most, along the normals of their faces, and that normal, from b to a."""
+    most, axis = facing(c, a, b)
+    other, k = facing(c, b, a)
+    n = half_axis(a, axis)
+    if other > most:
+        most, n = other, half_axis(b, k)
+    return most, scale(n, sign_of(dot(n, c)) / sqrt(dot(n, n)))
+
+
+def steepest(n, a):
+    """The half axis of a box that is most along n."""
+    axis, most = 0, n.x * 0 - 1
+    for k in range(3):
+        own = half_axis(a, k)
+        along = absolute(dot(n, own)) / sqrt(dot(own, own))
+        if along > most:
+            axis, most = k, along
+    return axis
 
 
 def edge_toward(n, a, axis):
@@ -121,29 +146,58 @@ def edge_toward(n, a, axis):
     return found
 
 
-def nearest_on_edges(n, c, a, b, i, j):
-    """Of the edges along half axes i of a and j of b that face each other along n, where that of a passes the other,
-    from the centre of b, and whether it does so between the ends of both."""
-    u, e = half_axis(a, i), half_axis(b, j)
-    on_a, on_b = add(c, edge_toward(scale(n, n.x * 0 - 1), a, i)), edge_toward(n, b, j)
+def edge_of_face(n, a, up, axis, side):
+    """The middle of an edge along half axis `axis` of that face of a box, across half axis `up`, which is farthest along
+    n, from the box's centre; side: which of the face's two edges, 0 or 1."""
+    own, beside = half_axis(a, up), half_axis(a, 3 - up - axis)
+    return add(scale(own, sign_of(dot(n, own))), scale(beside, n.x * 0 + 2 * side - 1))
+
+
+def passing(n, on_a, u, on_b, e):
+    """Where a line through on_a along u, and one through on_b along e, pass each other as seen along n: how far from
+    on_a in units of u, and from on_b in units of e; 2, no point of an edge, of lines that are nearly parallel."""
     w, across_u, across_e = sub(on_a, on_b), cross(u, n), cross(e, n)
-    s, t = -dot(across_e, w) / dot(across_e, u), dot(across_u, w) / dot(across_u, e)
-    return add(on_a, scale(u, s)), absolute(s) <= 1 and absolute(t) <= 1
+    turn, s, t = dot(across_e, u), n.x * 0 + 2, n.x * 0 + 2
+    if turn * turn > PARALLEL * dot(u, u) * dot(e, e):
+        s, t = -dot(across_e, w) / turn, dot(across_u, w) / dot(across_u, e)
+    return s, t
 
 
-def crossing_edges(corner, x, y, z, size):
-    """Distance, point, and normal out of the second box, where edges of two boxes cross; FAR where they do not.
+def crossing_in_faces(c, a, b, n, number):
+    """Distance along n, and point on the first box, where an edge of its lowest face along n passes one of the highest
+    face of the second between the ends of both; FAR where it does not. number: which edges, 0 to 15; c, a, b: see
+    `facing`."""
+    gap, p = n.x * 0 + FAR, c
+    up, top = steepest(n, a), steepest(n, b)
+    axis, other = (up + 1 + number // 8) % 3, (top + 1 + number // 4 % 2) % 3
+    u, e = half_axis(a, axis), half_axis(b, other)
+    on_a = add(c, edge_of_face(scale(n, n.x * 0 - 1), a, up, axis, number // 2 % 2))
+    on_b = edge_of_face(n, b, top, other, number % 2)
+    s, t = passing(n, on_a, u, on_b, e)
+    if absolute(s) < INSIDE and absolute(t) < INSIDE:
+        p = add(on_a, scale(u, s))
+        gap = dot(n, sub(p, add(on_b, scale(e, t))))
+    return gap, p
 
-    The first box: a corner, and its edges x, y, z from there; the second: its half lengths, in whose axes all is. By
-    the theorem of separating axes (Gottschalk, Lin and Manocha 1996) what separates boxes most is the normal of a face,
-    or across an edge of each.
-    """
+
+def boxes(corner, x, y, z, size):
+    """Half axes of two boxes, and the vector from the centre of the second to that of the first: of the first a corner
+    and the edges from there, of the second the half lengths, in whose axes all is."""
     o = corner.x * 0
     a = HalfAxes(scale(x, o + 0.5), scale(y, o + 0.5), scale(z, o + 0.5))
     b = HalfAxes(scale(unit(o, 0), size.x), scale(unit(o, 1), size.y), scale(unit(o, 2), size.z))
-    c = add(corner, add(a.x, add(a.y, a.z)))
-    most = maximum(faces_apart(c, a, b), faces_apart(c, b, a)) + EDGE
-    gap, p, normal = o + FAR, corner, unit(o, 2)
+    return add(corner, add(a.x, add(a.y, a.z))), a, b
+
+
+def crossing_edges(c, a, b, most):
+    """Distance, point on the first box, and normal from the second, where edges cross that separate two boxes by more
+    than `most`, that which faces do; FAR where none do.
+
+    By the theorem of separating axes (Gottschalk, Lin and Manocha 1996) what separates boxes most is the normal of a
+    face, or across an edge of each.
+    """
+    o = c.x * 0
+    gap, p, normal = o + FAR, c, unit(o, 2)
     for i in range(3):
         for j in range(3):
             u, e = half_axis(a, i), half_axis(b, j)
@@ -152,7 +206,9 @@ def crossing_edges(corner, x, y, z, size):
             if square > PARALLEL * dot(u, u) * dot(e, e):
                 n = scale(n, sign_of(dot(n, c)) / sqrt(square))
                 apart = separation(n, c, a, b)
-                if apart > most:
-                    x_a, between = nearest_on_edges(n, c, a, b, i, j)
-                    most, gap, p, normal = apart, apart if between else o + FAR, x_a, n
+                if apart > most + EDGE:
+                    on_a = add(c, edge_toward(scale(n, o - 1), a, i))
+                    s, t = passing(n, on_a, u, edge_toward(n, b, j), e)
+                    between = absolute(s) <= 1 and absolute(t) <= 1
+                    most, gap, p, normal = apart - EDGE, apart if between else o + FAR, add(on_a, scale(u, s)), n
     return gap, p, normal

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .contact_edges import AXIS, CROSSING, axis_span, crossing_edges
+from .contact_edges import (
+    AXIS,
+    CROSSING,
+    CROSSINGS,
+    axis_span,
+    boxes,
+    crossing_edges,
+    crossing_in_faces,
+    facing_normal,
+)
 from .contact_seams import on_seam
 from .contact_solids import BOX, CONVEX, FAR, GRID, ROUND, across, box_excess, box_face, from_solid, vector_of
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
@@ -243,15 +252,29 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
 
 
 def meet_edges(touch, k, r, dt, margin, m, count, S, W):
-    """Where an edge of the box of points of pair k crosses one of the box that is its solid."""
+    """Where edges of the box of points of pair k cross edges of the box that is its solid: where that separates the
+    two, else where the border of one face crosses that of the other."""
     corner = local_point(touch, k, 0, S, W)
     x, y, z = (sub(local_point(touch, k, 4, S, W), corner), sub(local_point(touch, k, 2, S, W), corner),
                sub(local_point(touch, k, 1, S, W), corner))  # fmt: skip
-    gap, p, n = crossing_edges(corner, x, y, z, vector_of(touch.size, k))
+    c, a, b = boxes(corner, x, y, z, vector_of(touch.size, k))
+    most, normal = facing_normal(c, a, b)
+    gap, p, n = crossing_edges(c, a, b, most)
     if gap < FAR:
-        p, n = add(S.p, rotate(S.R, p)), rotate(S.R, n)
-        count = offer(touch, k, r, dt, margin, m, count, 8, middle_of(touch, k, p, gap * 0, gap, n), gap, n)
+        count = offer_local(touch, k, r, dt, margin, m, count, 8, p, gap, n, S)
+    else:
+        for number in range(CROSSINGS):
+            gap, p = crossing_in_faces(c, a, b, normal, number)
+            if gap < FAR:
+                count = offer_local(touch, k, r, dt, margin, m, count, 9 + number, p, gap, normal, S)
     return count
+
+
+def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
+    """The same as `offer`, of a point with no radius in the axes of the solid placed at S."""
+    n = rotate(S.R, n)
+    x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
+    return offer(touch, k, r, dt, margin, m, count, j, x, gap, n)
 
 
 def meet(touch, k, r, dt, margin, m):
