@@ -6,6 +6,7 @@ import pytest
 import treesim
 from tests.contact.scenes import at, ball, cube, simulate, turned
 
+
 def slabs(step=0.0, thickness=0.2, **surface):
     """Two slabs that meet at x = 0, the second higher by `step`."""
     places = [(x, 0, z - thickness / 2) for x, z in ((-1, 0.0), (1, step))]
@@ -51,7 +52,9 @@ def test_a_box_on_a_slab_stops_what_slides_there():
     """Its lower border lies on the slab: nothing covers the face above it."""
     slab = treesim.StaticBox((4, 1, 0.2), treesim.Placement(translation=(0, 0, -0.1)), friction=0.0)
     block = treesim.StaticBox((0.2, 1, 0.02), treesim.Placement(translation=(0.1, 0, 0.01)), friction=0.0)
-    run = simulate(treesim.World(cube(), ground=[slab, block]), at((-0.1, 0, 0.05)), [0.5, 0, 0, 0, 0, 0], duration=0.15)
+    run = simulate(
+        treesim.World(cube(), ground=[slab, block]), at((-0.1, 0, 0.05)), [0.5, 0, 0, 0, 0, 0], duration=0.15
+    )
     assert front_corner(run).max() < 1e-4
 
 

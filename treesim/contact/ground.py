@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,9 @@ from ..display import Shown, vector
 from ..errors import ArgumentError
 from ..model.given import told
 from ..model.inertia import Placement
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -115,6 +118,12 @@ class StaticBox(Surface):
         lengths = " x ".join(f"{x:g}" for x in np.asarray(self.size))
         return f"{lengths} m at {vector(self.placement.translation)}"
 
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        from .standing import set_down
+
+        return set_down(robot, q, self)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HeightField(Surface):
@@ -147,6 +156,12 @@ class HeightField(Surface):
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
         return f"{nx} x {ny} heights"
+
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        from .standing import set_down
+
+        return set_down(robot, q, self)
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .contact_solids import EDGE, FAR, from_solid, sign_of
 from .linear import Vector, add, cross, dot, scale, sub
-from .numbers import absolute, maximum, sqrt
+from .numbers import absolute, sqrt
 
 AXIS, CROSSING = 1, 2  # what a pair may find between its points
 LEVEL = 1e-4  # the slope of a distance below which it counts as the least
@@ -147,8 +147,8 @@ def edge_toward(n, a, axis):
 
 
 def edge_of_face(n, a, up, axis, side):
-    """The middle of an edge along half axis `axis` of that face of a box, across half axis `up`, which is farthest along
-    n, from the box's centre; side: which of the face's two edges, 0 or 1."""
+    """The middle of an edge along half axis `axis` of that face of a box, across half axis `up`, which is farthest
+    along n, from the box's centre; side: which of the face's two edges, 0 or 1."""
     own, beside = half_axis(a, up), half_axis(a, 3 - up - axis)
     return add(scale(own, sign_of(dot(n, own))), scale(beside, n.x * 0 + 2 * side - 1))
 
