@@ -9,6 +9,7 @@ import numpy as np
 
 from . import plugins
 from .contact.base import ContactSolver
+from .contact.convex_pairs import nothing_found
 from .contact.stage import SHARE, ContactStage
 from .dynamics.auto import Auto
 from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -19,7 +20,6 @@ from .engine.call.evaluate import run_states
 from .engine.fastcall import BAD_LAYOUT
 from .errors import NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
-from .kernels.contact_points import FOUND
 from .kernels.rows import held_tables, row_memory
 from .kernels.status import FINE, NOT_FINITE
 from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
@@ -88,7 +88,7 @@ class StepCode:
         if status == BAD_LAYOUT:
             return status
         good = self._to_touch(status, q, q_free, v_free)
-        found = self.world.convex.found(q, q_free, good) if self._outside else np.empty((*q.shape[:-1], 0, FOUND))
+        found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
         inputs, results = (q, v, q_free, v_free, force, before, found), (q_new, v_new, *given, change)
         if good is None or good.all():
             status = max(status, self.stage.run(*inputs, *results))

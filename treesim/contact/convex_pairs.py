@@ -20,6 +20,14 @@ ALONG_FACE = 5e-7  # 1 - cosine: a normal so near that of a face, 1e-3 rad, is t
 MOST_PAIRS = 3  # named in a message
 
 
+NOTHING_FOUND = np.full((1, FOUND), -1.0)
+
+
+def nothing_found(q: np.ndarray) -> np.ndarray:
+    """Return the contacts (..., 1, 9) of states (..., nq) where nothing is looked at from outside."""
+    return NOTHING_FOUND if q.ndim == 1 else np.full((*q.shape[:-1], 1, FOUND), -1.0)
+
+
 class Posed(NamedTuple):
     """A convex shape where it is: rotation (3, 3) and place (3,) in the world."""
 

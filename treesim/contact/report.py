@@ -24,7 +24,7 @@ class ContactReport(Shown):
     wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
     world's axes, at the body's origin. told (..., 6), the rows of `penetration` and so on. touching: the tables of what
     may touch; pairs (..., P, 12): the same of what those do to each other that `touching.groups` names, on the first,
-    then on the second; see `between`.
+    then on the second, one row of zeros where nothing can touch; see `between`.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -41,7 +41,7 @@ class ContactReport(Shown):
     @classmethod
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
         """Return that of a step in which nothing touches."""
-        pairs = np.zeros((*batch, len(touching.groups), 12))
+        pairs = np.zeros((*batch, int(touching.layout[8]), 12))
         return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)), touching, pairs)
 
     @classmethod

@@ -48,7 +48,7 @@ class ContactStage:
         )
         n, found = (robot.nv,), (touching.told, FOUND)
         inputs = ((robot.nq,), n, (robot.nq,), n, n, (touching.rows,), found)
-        groups = len(touching.groups) if work else 0
+        groups = int(touching.layout[8]) if work else 1
         wrenches = (robot.n_bodies + 1, 6), (groups, 12)
         self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")

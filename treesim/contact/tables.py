@@ -68,7 +68,7 @@ class Touching:
     def without_groups(self) -> np.ndarray:
         """The layout under which a step tells nothing of pairs of bodies."""
         layout = self.layout.copy()
-        layout[8] = 0
+        layout[8], layout[10] = 1, 0
         return layout
 
 
@@ -106,8 +106,9 @@ def touching(
         made.slots,
         made.most,
         len(speed),
-        len(made.groups),
-        min(CAPACITY, PER_PAIR * len(convex)),
+        max(1, len(made.groups)),  # arrays that are never empty, for fast calls
+        max(1, min(CAPACITY, PER_PAIR * len(convex))),
+        1,
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)

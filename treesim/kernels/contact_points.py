@@ -30,7 +30,7 @@ from .numbers import absolute, maximum, minimum, sqrt
 from .rotations import compose
 from .tables import motion_at, transform_at
 
-NUMBERS = 10  # of counts in front of the table of integers
+NUMBERS = 11  # of counts in front of the table of integers
 COLUMNS = 14  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
@@ -66,7 +66,7 @@ class Touch(NamedTuple):
     braking: Any
     height: Any  # of the grids
     option: Any  # recovery, slop, speed of restitution, tolerance
-    groups: Any  # number of pairs of bodies that are told of
+    tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
 
 
 OPTIONS = 4
@@ -87,7 +87,7 @@ def touch_tables(layout, geometry):
         pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
         speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
         geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
-        layout[8],
+        layout[10],
     )  # fmt: skip
 
 
