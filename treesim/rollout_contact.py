@@ -64,7 +64,7 @@ class _ContactSteps:
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
-        self.kept = rows[-3]
+        self.kept = rows[-4]
         return [q_new, v_new, *(x + work for x in total)]
 
     def _free(self, *arrays: Any) -> int:
