@@ -13,6 +13,10 @@ from .engine.graph.policies import Policy
 from .rollout_arguments import Method, Start
 
 
+import os
+LANES = os.environ.get("TRY_LANES")
+
+
 def under_contact(method: Method, start: Start, policy: Policy | None, engine: str) -> Piece:
     """Return what carries rollouts through steps with contact, under controls, or under a policy."""
     return _ContactSteps(method, start, policy, engine).carry
@@ -33,6 +37,7 @@ class _ContactSteps:
         if engine != "generic":
             found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
         self.lanes = copy(found)
+        self.touch = None
         self.first, self.kept = -1, np.empty(0)  # impulses of the rollouts at work, from this one on
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
@@ -61,6 +66,16 @@ class _ContactSteps:
     def _substep(self, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
+        if LANES is not None and self.touch is None:
+            from .contact.lanes import lanes_of
+            self.touch = lanes_of(self.code.stage) or 0
+        if LANES is not None and self.touch:
+            ends = [np.empty_like(q), np.empty_like(v)]
+            self._free(q, v, control, *ends, force, work)
+            change, after = np.empty_like(work), np.empty_like(self.kept)
+            self.touch.run(q, v, *ends, force, self.kept, q_new, v_new, after, change)
+            self.kept = after
+            return [q_new, v_new, *(x + work + change for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
         self.kept = rows[-3]

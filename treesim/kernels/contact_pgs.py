@@ -6,7 +6,7 @@ from .contact_admm import solve_admm
 from .contact_cone import block_at, contact_impulse
 from .contact_problem import change_impulse, clamped, put_triple, relative_velocities, residual, triple
 from .linear import Vector
-from .numbers import absolute, maximum
+from .numbers import absolute, maximum, some
 
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
@@ -22,11 +22,11 @@ def solve_contact(problem, c, impulse, sigma):
     )
     y = contact_impulse(A, b, problem.mu[c])
     dx, dy, dz = y.x - x.x, y.y - x.y, y.z - x.z
-    if dx != 0:
+    if some(dx != 0):
         change_impulse(problem, r, dx, sigma)
-    if dy != 0:
+    if some(dy != 0):
         change_impulse(problem, r + 1, dy, sigma)
-    if dz != 0:
+    if some(dz != 0):
         change_impulse(problem, r + 2, dz, sigma)
     put_triple(impulse, r, y)
     return maximum(maximum(A.xx * absolute(dx), A.yy * absolute(dy)), A.zz * absolute(dz))
@@ -36,7 +36,7 @@ def solve_row(problem, r, impulse, sigma):
     """Scalar row r by itself; returns by how much that changes its velocity."""
     x = clamped(problem, r, impulse[r] - sigma[r] / problem.G[r, r])
     change = x - impulse[r]
-    if change != 0:
+    if some(change != 0):
         change_impulse(problem, r, change, sigma)
     impulse[r] = x
     return problem.G[r, r] * absolute(change)
@@ -56,8 +56,7 @@ def run_pgs(problem, impulse, sigma, tolerance, most):
     """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Ends where a sweep changes no
     velocity by more than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
     relative_velocities(problem, impulse, sigma)
-    taken = 0
-    largest = tolerance + 1
+    taken, largest = sigma[0] * 0, tolerance + 1
     while taken < most and largest > tolerance:
         largest = sweep(problem, impulse, sigma)
         taken += 1

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .contact_cone import block_at, cone_projection, shear, violation
 from .linear import Vector
-from .numbers import absolute, maximum, minimum, sqrt
+from .numbers import absolute, maximum, minimum, some, sqrt
 
 STILL = 1e-9  # of a contact's mobility: across it what moves less moves with so much, along its normal not at all
 VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no impulse
@@ -46,7 +46,7 @@ def relative_velocities(problem, impulse, sigma):
     for r in range(problem.rows):
         sigma[r] = problem.g[r]
     for s in range(problem.rows):
-        if impulse[s] != 0:
+        if some(impulse[s] != 0):
             for r in range(problem.rows):
                 sigma[r] += problem.G[s, r] * impulse[s]
 

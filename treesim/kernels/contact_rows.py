@@ -16,6 +16,7 @@ import numpy as np
 from .aba import release_screw
 from .kinematics import body_transform, body_velocity, zero_motion
 from .linear import cross, rotate_back, sub
+from .numbers import some
 from .rjk import articulate_placed
 from .rotations import compose
 from .spatial import (
@@ -187,10 +188,10 @@ def run_of(r, row, n):
     return end
 
 
-def spread_pairs(tree, r, row, end):
-    """Z of the rows up to `end`, whose first body is the same: many are combined of six unit forces."""
+def spread_pairs(tree, r, row, end, few):
+    """Z of the rows up to `end`, whose first body is the same: more than a few are combined of six unit forces."""
     a = r.body[0, row]
-    if end - row > 6:
+    if end - row > few:
         spread_units(tree, r, a)
         combine_units(tree, r, row, end, a, r.A[0])
     else:
@@ -200,8 +201,8 @@ def spread_pairs(tree, r, row, end):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
 
-def spread_rows(tree, r, n):
-    """Z of the first n rows."""
+def spread_rows(tree, r, n, few=6):
+    """Z of the first n rows; few: of one body, that are spread one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
         for row in range(n):
@@ -211,7 +212,7 @@ def spread_rows(tree, r, n):
         end = row + 1
         if r.dof[row] < 0:
             end = run_of(r, row, n)
-            spread_pairs(tree, r, row, end)
+            spread_pairs(tree, r, row, end, few)
         else:
             spread_joint(tree, r, row, body_of(tree, r.dof[row]), r.dof[row])
         row = end
@@ -225,7 +226,7 @@ def gather_rows(tree, r, n):
     for k in range(tree.nv):
         for i in range(r.first[k], r.last[k]):
             share = r.D_inv[k] * r.Z[k, i]
-            if share != 0:
+            if some(share != 0):
                 for j in range(r.first[k], r.last[k]):
                     r.G[i, j] += share * r.Z[k, j]
 

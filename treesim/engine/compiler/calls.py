@@ -12,14 +12,19 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels import numbers as elementary
+from ...kernels import state_lanes
 from ..primitives import PRIMITIVES
-from ..trigonometry import sincos
-from . import arithmetic, arrays
+from ..trigonometry import sincos, sincos_on_lanes
+from . import arithmetic, arrays, masks
+from .masks import merged
 from .memory import reals_at, unchanged, words_at
 from .types import (
     CONTIGUOUS,
     INTEGER,
+    LANES,
+    MASK,
     REAL,
+    WIDTH,
     Array,
     Record,
     Scalar,
@@ -34,7 +39,7 @@ from .types import (
 if TYPE_CHECKING:
     from .functions import FunctionBody
 
-DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL}
+DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL, state_lanes.OnLanes: LANES}
 
 
 def call(body: FunctionBody, node: ast.Call) -> Value:
@@ -77,10 +82,17 @@ def _real(name: str) -> Callable[..., Value]:
     """A function of real numbers, of LLVM's or the C library's."""
 
     def compute(body: FunctionBody, *given: Value) -> Value:
-        numbers = ", ".join(f"double {arithmetic.converted(body, x, REAL).parts[0]}" for x in given)
-        return Value(REAL, (body.get(f"call {body.flags} double @{name}({numbers})"),))
+        kind = LANES if arithmetic.kind_of(*given) == LANES else REAL
+        numbers = ", ".join(f"{kind.llvm} {arithmetic.converted(body, x, kind).parts[0]}" for x in given)
+        called = on_lanes(name) if kind == LANES else name
+        return Value(kind, (body.get(f"call {body.flags} {kind.llvm} @{called}({numbers})"),))
 
     return compute
+
+
+def on_lanes(name: str) -> str:
+    """LLVM's name, on lanes, of one of its functions, or of the C library's."""
+    return f"llvm.{name.removeprefix('llvm.').removesuffix('.f64')}.v{WIDTH}f64"
 
 
 def _largest(operation: type[ast.cmpop]) -> Callable[..., Value]:
@@ -98,25 +110,30 @@ def _absolute(body: FunctionBody, x: Value) -> Value:
     """The size of a number."""
     if x.known is not None:
         return arithmetic.known(abs(x.known))
-    if x.type == REAL:
+    if x.type in (REAL, LANES):
         return _real("llvm.fabs.f64")(body, x)
     return arithmetic.extreme(body, ast.Gt, x, arithmetic.negative(body, x))
 
 
 def _less(body: FunctionBody, x: Value, y: Value) -> Value:
     """1.0 if x < y, else 0.0."""
-    return arithmetic.converted(body, arithmetic.compare(body, ast.Lt, x, y), REAL)
+    smaller = arithmetic.compare(body, ast.Lt, x, y)
+    return arithmetic.converted(body, smaller, LANES if smaller.type == MASK else REAL)
 
 
 def _select(body: FunctionBody, condition: Value, x: Value, y: Value) -> Value:
     """x where the condition is not zero, else y."""
-    holds, kind = arithmetic.truth(body, condition).parts[0], arithmetic.kind_of(x, y)
+    holds, kind = arithmetic.truth(body, condition), arithmetic.kind_of(x, y)
+    if holds.type == MASK:
+        return merged(body, holds.parts[0], *(arithmetic.converted(body, z, LANES) for z in (x, y)))
     first, second = (f"{kind.llvm} {arithmetic.converted(body, z, kind).parts[0]}" for z in (x, y))
-    return Value(kind, (body.get(f"select i1 {holds}, {first}, {second}"),))
+    return Value(kind, (body.get(f"select i1 {holds.parts[0]}, {first}, {second}"),))
 
 
 def _integer(body: FunctionBody, x: Value) -> Value:
     """A number without what stands behind the point."""
+    if x.type in (LANES, MASK):
+        raise UnsupportedError("whole numbers are the same on all lanes")
     if x.type != REAL or x.known is not None:
         return arithmetic.known(int(x.known)) if x.known is not None else arithmetic.converted(body, x, INTEGER)
     return Value(INTEGER, (body.get(f"fptosi double {x.parts[0]} to i64"),))
@@ -180,7 +197,12 @@ METHODS: dict[str, Callable[[Any, Value, Sequence[Value]], Value]] = {
 # whole numbers, as indices are, and folded where the numbers are known
 KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.in_vectors: lambda body: boolean(True),
-    elementary.sincos: lambda body, x: body.call(sincos, [arithmetic.converted(body, x, REAL)]),
+    elementary.sincos: lambda body, x: (
+        body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
+    ),
+    elementary.some: masks.some,
+    state_lanes.gathered: masks.gathered,
+    state_lanes.scattered: masks.scattered,
     elementary.less: _less,
     elementary.select: _select,
     **{f: _real(p.scalar) for p in PRIMITIVES if p.scalar for f in (p.python, getattr(math, p.name))},

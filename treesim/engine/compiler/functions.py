@@ -8,13 +8,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UnsupportedError
-from . import arithmetic, arrays
+from . import arithmetic, arrays, masks
 from .body import Body
 from .expressions import static
 from .source import registers, statements, tree_of
 from .statements import write
 from .types import (
     LAYOUTS,
+    MASK,
     NONE,
     Array,
     Record,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .module import Module
 
 RESULT = "return"  # no name of a variable
+MASKED = "%mask"  # where the lanes are that a kernel may write on
 MOST_TRIES = 50  # types of variables that are found to be wider
 
 
@@ -57,13 +59,15 @@ class Wider(Exception):
         self.name, self.kind = name, kind
 
 
-def compile_function(module: Module, function: FunctionType, types: Sequence[Type], symbol: str) -> Compiled:
-    """Add a kernel to a module, for such arguments. Raises UnsupportedError, telling the line, for what kernels cannot
-    hold."""
+def compile_function(
+    module: Module, function: FunctionType, types: Sequence[Type], symbol: str, masked: bool = False
+) -> Compiled:
+    """Add a kernel to a module, for such arguments; masked: it is told on which lanes it may write. Raises
+    UnsupportedError, telling the line, for what kernels cannot hold."""
     tree, wider = tree_of(function), {}  # type: ignore[var-annotated]
     returns_arrays = False
     for _ in range(MOST_TRIES):
-        body = FunctionBody(module, function, tree, wider, returns_arrays)
+        body = FunctionBody(module, function, tree, wider, returns_arrays, masked)
         try:
             result = body.run(types)
         except Wider as found:
@@ -96,9 +100,16 @@ class FunctionBody(Body):
     """A kernel's variables, and its text while it is written."""
 
     def __init__(
-        self, module: Module, function: FunctionType, tree: ast.FunctionDef, wider: dict[str, Type], arrays: bool
+        self,
+        module: Module,
+        function: FunctionType,
+        tree: ast.FunctionDef,
+        wider: dict[str, Type],
+        arrays: bool,
+        masked: bool = False,
     ) -> None:
         super().__init__(module.flags(function))
+        self.masked, self.mask = masked, MASKED if masked else None
         self.module, self.function, self.tree, self.wider = module, function, tree, wider
         self.returns_arrays = arrays
         self.registers = registers(tree)
@@ -132,6 +143,7 @@ class FunctionBody(Body):
     def text(self, symbol: str, types: Sequence[Type], result: Value) -> str:
         """The function in LLVM's words."""
         parameters = [f"{part} %a{k}.{j}" for k, kind in enumerate(types) for j, part in enumerate(parts_of(kind))]
+        parameters += [f"{MASK.llvm} {MASKED}"] * self.masked
         kinds = parts_of(result.type)
         kept = self.allocates and not self.returns_arrays
         if kept:
@@ -162,6 +174,10 @@ class FunctionBody(Body):
             self.names[name] = value
             return
         slot = self.names.get(name)
+        if self.mask is not None:
+            value = fitted(self, value, masks.on_lanes(value.type))
+            if isinstance(slot, Slot) and unified(slot.type, value.type) == slot.type:
+                value = masks.merged(self, self.mask, value, self.read(name))
         if not isinstance(slot, Slot):
             kind = unified(self.wider.get(name, value.type), value.type)
             slot = self.names[name] = Slot(kind, tuple(self.reserve(part) for part in parts_of(kind)))
@@ -184,6 +200,8 @@ class FunctionBody(Body):
     def give_back(self, value: Value | None) -> None:
         """End the function with a result."""
         self.assign(RESULT, NONE if value is None else value)
+        if self.mask != (MASKED if self.masked else None):
+            raise UnsupportedError("lanes cannot return one before the other")
         if not self.ends_once:
             self.jump(self.exit)
 
@@ -194,9 +212,11 @@ class FunctionBody(Body):
         if missing > 0:
             given = [*given, *(static(default) for default in defaults[len(defaults) - missing :])]
         types = tuple(value.type for value in given)
-        callee = self.module.compiled(function, types)
+        masked = self.mask is not None and any(map(masks.may_be_written, types))
+        callee = self.module.compiled(function, types, masked)
         self.allocates |= callee.leaves
         arguments = [f"{part} {x}" for v in given for part, x in zip(parts_of(v.type), v.parts, strict=True)]
+        arguments += [f"{MASK.llvm} {self.mask}"] * masked
         kinds = parts_of(callee.result)
         call = f"call {structure(kinds)} @{callee.symbol}({', '.join(['ptr %arena', *arguments])})"
         if not kinds:

@@ -14,7 +14,8 @@ from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
-from .types import CONTIGUOUS, INTEGER, REAL, Array, Type, parts_of
+from .calls import on_lanes
+from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
@@ -32,6 +33,8 @@ DECLARATIONS = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare double @llvm.fabs.f64(double)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
@@ -69,6 +72,11 @@ FUNCTIONS = "\n".join(
     for primitive in PRIMITIVES
     if primitive.scalar
 )
+# of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
+ON_LANES = "\n".join(
+    f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
+    for name, arity in [("llvm.fabs.f64", 1), *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar)]
+)
 METADATA = """
 !0 = !{}
 !1 = !{!3, !3, i64 0}
@@ -95,15 +103,15 @@ class Module:
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
-    def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
-        """Return a kernel for such arguments, compiled on first use."""
+    def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
+        """Return a kernel for such arguments, compiled on first use; masked: as in `compile_function`."""
         if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
             raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
-        key = function, types
+        key = function, types, masked
         if key not in self._compiled:
             self._compiled[key] = None
             symbol = f'"{function.__name__}.{len(self._compiled)}"'
-            self._compiled[key] = compile_function(self, function, types, symbol)
+            self._compiled[key] = compile_function(self, function, types, symbol, masked)
         found = self._compiled[key]
         if found is None:
             raise UnsupportedError(f"kernel {function.__name__!r} calls itself")
@@ -135,13 +143,13 @@ class Module:
 
     def in_blocks(self) -> bool:
         """Return whether any of the kernels works on blocks of six numbers."""
-        return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
+        return any(function.__module__ == blocks.__name__ for function, *_ in self._compiled)
 
     def text(self, *functions: str) -> str:
         """Return the module, with further functions."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
-        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
+        return "\n".join([FUNCTIONS, ON_LANES, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:
