@@ -14,9 +14,10 @@ import numpy as np
 from .configuration import advance, retrace
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
-from .contact_pgs import SWEEPS, from_nothing, run_pgs
+from .contact_admm import admm_memory
+from .contact_pgs import solve_from
 from .contact_points_lanes import MOST, find_contacts
-from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
+from .contact_problem import Problem, residual, scale_along_ray, settle
 from .contact_rows import articulate, gather_rows, move_bodies, place, put_joint, response, spread_rows
 from .contact_step import acts, change_work, contact_memory, rates, work_of
 from .kinematics import energy_change
@@ -88,6 +89,8 @@ def silence(problem, alive):
     for r in range(3 * problem.contacts, problem.rows):
         problem.low[r] *= alive[r]
         problem.high[r] *= alive[r]
+    for r in range(problem.rows):
+        problem.g[r] *= alive[r]
 
 
 def place_of(m, nc, r):
@@ -107,17 +110,10 @@ def remember(m, nc, n, after, size, first, last):
         scattered(after, place_of(m, nc, r), size, first, last, m.impulse[r])
 
 
-def unsolved(problem, impulse, sigma, cold, taken, tolerance):
-    """Whether `contact_pgs` would go on, or begin, with another method."""
-    begins = cold and acts(impulse, problem.rows)
-    return begins or (taken >= SWEEPS and residual(problem, impulse, sigma) > tolerance)
-
-
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R, first, last, q_new, v_new, told,
-    work, m, alive, count):  # fmt: skip
+    work, m, memory, alive, count):  # fmt: skip
     """(q, v) at the end of the step, the impulses of every row by its place, what is told, and by how much the work of
     the control, and what is lost, change [J]."""
-    share, tolerance = scheme[0], scheme[1]
     retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
     nc, n = find_rows(tree, q, s.dt, m, alive, count)
     told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, 1, 0), 0.0, 0.0
@@ -130,7 +126,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         silence_rows(moved, m.rows, n, alive)
         gather_rows(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
-        solve(problem, m, nc, n, q, s.dt, share, tolerance, before, R, first, last, told, alive, count)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
         remember(m, nc, n, after, R, first, last)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
@@ -143,30 +139,29 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
 
 
-def solve(problem, m, nc, n, q, dt, share, tolerance, before, R, first, last, told, alive, count):
+def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
     """Both sets of impulses, m.push and m.impulse; told."""
+    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
     position_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     settle(problem)
+    for r in range(n):
+        m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
     recall(m, nc, n, share, before, R, first, last, alive)
     scale_along_ray(problem, m.push, m.sigma)
-    cold = count[0] > 1 and from_nothing(problem, m.push)
-    taken = run_pgs(problem, m.push, m.sigma, tolerance, SWEEPS)
-    left = unsolved(problem, m.push, m.sigma, cold, taken, tolerance)
+    solve_from(problem, count[0] > 1, m.push, m.sigma, tolerance, most, memory)
     worst = residual(problem, m.push, m.sigma)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    cold = count[0] > 1 and from_nothing(problem, m.impulse)
-    taken = run_pgs(problem, m.impulse, m.sigma, tolerance, SWEEPS)
-    left = left or unsolved(problem, m.impulse, m.sigma, cold, taken, tolerance)
+    solve_from(problem, count[0] > 1, m.impulse, m.sigma, tolerance, most, memory)
+    left = count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
-    relative_velocities(problem, m.impulse, m.sigma)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
-    told[1] = select(left, 1, told[1])
+    told[1] = select(left, 1, 0)
 
 
 def stand(tree, m, n, q_free, v_free, q_new, v_new, work):
@@ -207,7 +202,7 @@ def contact_step_on_lanes(
     R, last = before.size // count, count - 1
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(5, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    alive = np.empty(m.g.size, OnLanes)
+    memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
     for first in range(0, count, 8):
         fill(q, nq, first, last, coordinates[0])
         fill(q_free, nq, first, last, coordinates[1])
@@ -216,7 +211,7 @@ def contact_step_on_lanes(
         fill(force, nv, first, last, rates_[2])
         contact_lanes(
             tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], before, after, R, first,
-            last, coordinates[2], rates_[3], few[0:2], few[2:4], m, alive, few[4:5],
+            last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
         )  # fmt: skip
         spill(q_new, nq, first, last, coordinates[2])
         spill(v_new, nv, first, last, rates_[3])

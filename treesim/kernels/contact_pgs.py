@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .contact_admm import solve_admm
 from .contact_cone import block_at, contact_impulse
-from .contact_problem import change_impulse, clamped, put_triple, relative_velocities, residual, triple
-from .linear import Vector
-from .numbers import absolute, maximum, some
+from .contact_problem import change_contact, change_impulse, clamped, put_triple, relative_velocities, residual, triple
+from .linear import Vector, sub
+from .numbers import absolute, maximum
 
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
@@ -21,23 +21,17 @@ def solve_contact(problem, c, impulse, sigma):
         s.z - A.xz * x.x - A.yz * x.y - A.zz * x.z,
     )
     y = contact_impulse(A, b, problem.mu[c])
-    dx, dy, dz = y.x - x.x, y.y - x.y, y.z - x.z
-    if some(dx != 0):
-        change_impulse(problem, r, dx, sigma)
-    if some(dy != 0):
-        change_impulse(problem, r + 1, dy, sigma)
-    if some(dz != 0):
-        change_impulse(problem, r + 2, dz, sigma)
+    d = sub(y, x)
+    change_contact(problem, r, d, sigma)
     put_triple(impulse, r, y)
-    return maximum(maximum(A.xx * absolute(dx), A.yy * absolute(dy)), A.zz * absolute(dz))
+    return maximum(maximum(A.xx * absolute(d.x), A.yy * absolute(d.y)), A.zz * absolute(d.z))
 
 
 def solve_row(problem, r, impulse, sigma):
     """Scalar row r by itself; returns by how much that changes its velocity."""
     x = clamped(problem, r, impulse[r] - sigma[r] / problem.G[r, r])
     change = x - impulse[r]
-    if some(change != 0):
-        change_impulse(problem, r, change, sigma)
+    change_impulse(problem, r, change, sigma)
     impulse[r] = x
     return problem.G[r, r] * absolute(change)
 
@@ -53,9 +47,14 @@ def sweep(problem, impulse, sigma):
 
 
 def run_pgs(problem, impulse, sigma, tolerance, most):
-    """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Ends where a sweep changes no
-    velocity by more than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
+    """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Returns the sweeps taken."""
     relative_velocities(problem, impulse, sigma)
+    return sweeps(problem, impulse, sigma, tolerance, most)
+
+
+def sweeps(problem, impulse, sigma, tolerance, most):
+    """At most `most` sweeps, with sigma = G lambda + g before and after. Ends where one changes no velocity by more
+    than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
     taken, largest = sigma[0] * 0, tolerance + 1
     while taken < most and largest > tolerance:
         largest = sweep(problem, impulse, sigma)
@@ -76,11 +75,18 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     there on. From nothing `contact_admm` comes first: it treats all contacts alike, so that points which share a load
     each take their part; the first in order would take what it can, and where the parts are not determined sweeps
     leave it so. Returns the sweeps and iterations taken."""
+    relative_velocities(problem, impulse, sigma)
+    return solve_from(problem, problem.contacts > 1, impulse, sigma, tolerance, most, memory)
+
+
+def solve_from(problem, several, impulse, sigma, tolerance, most, memory):
+    """The same, with sigma = G lambda + g before and after; several: whether there is more than one contact."""
     patience = most if most < SWEEPS else SWEEPS
-    taken = 0
-    if problem.contacts > 1 and from_nothing(problem, impulse):
+    taken = sigma[0] * 0
+    if several and from_nothing(problem, impulse):
         taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    taken += run_pgs(problem, impulse, sigma, tolerance, patience)
-    if taken == patience and residual(problem, impulse, sigma) > tolerance:
+    swept = sweeps(problem, impulse, sigma, tolerance, patience)
+    taken += swept
+    if swept == patience and residual(problem, impulse, sigma) > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory)
     return taken

@@ -221,14 +221,17 @@ def spread_rows(tree, r, n, few=6):
 def gather_rows(tree, r, n):
     """G = Z' D^-1 Z of the first n rows."""
     for i in range(n):
-        for j in range(n):
+        for j in range(i, n):
             r.G[i, j] = r.still[0]
     for k in range(tree.nv):
         for i in range(r.first[k], r.last[k]):
             share = r.D_inv[k] * r.Z[k, i]
             if some(share != 0):
-                for j in range(r.first[k], r.last[k]):
+                for j in range(i, r.last[k]):
                     r.G[i, j] += share * r.Z[k, j]
+    for i in range(n):
+        for j in range(i):
+            r.G[i, j] = r.G[j, i]
 
 
 def velocities_along(r, n, v, out):

@@ -34,18 +34,20 @@ declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.smin.i64(i64, i64)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
 ; the arena holds the address of the last block, and that of the last array
 define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
-  %whole = add i64 %bytes, 64
+  %whole = add i64 %bytes, 128
   %block = call ptr @malloc(i64 %whole)
   %before = load ptr, ptr %arena
   store ptr %before, ptr %block
   store ptr %block, ptr %arena
-  %memory = getelementptr i8, ptr %block, i64 16
+  %behind = getelementptr i8, ptr %block, i64 71
+  %memory = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -64)
   ret ptr %memory
 }
 
