@@ -12,6 +12,7 @@ from ..kernels.contact_lanes import TOLD, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
 from ..kernels.contact_points import CAPSULE, COLUMNS, NUMBERS, PLANE, SPHERE
 from ..kernels.contact_points_lanes import MOST
+from ..kernels.status import FINE
 from .stage import ContactStage
 
 WIDTH = 8  # states side by side
@@ -27,7 +28,7 @@ class ContactLanes:
         self.stage = stage
         self.code = compiled(contact_step_on_lanes)
         layout = stage.touching.layout.copy()
-        layout[4] = WIDTH * MOST + layout[6]  # contacts of all states of a vector at most
+        layout[4] = MOST + 1 + layout[6]  # room for contacts: all that is looked after, and what one more pair finds
         self.constants = (*stage.constants[:2], layout, *stage.constants[3:])
 
     def run(self, *arrays: np.ndarray) -> None:
@@ -42,9 +43,11 @@ class ContactLanes:
             given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
             return int(self.code(*self.constants, *given))
 
-        over_threads(part, count, STATES_PER_TASK)
-        finite = np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)
-        left = np.flatnonzero((told[:, 1] != 0) | ~finite)
+        status = over_threads(part, count, STATES_PER_TASK)
+        flags = told[:, 1] != 0
+        if status != FINE:
+            flags |= ~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))
+        left = np.flatnonzero(flags)
         if left.size:
             own, wrench, own_told = self.stage.memory((left.size,))
             ends = np.empty((left.size, q_new.shape[1])), np.empty((left.size, v_new.shape[1]))

@@ -2,9 +2,8 @@
 
 Rows are those that any of the states has; on lanes whose state has not got a row it is silent: it feels nothing and
 pushes nothing, so what a lane finds does not depend on the others. Sweeps go on until every lane is within the
-tolerance; a lane that is, stays as it is. Left to `contact_step` are states that begin to touch (from no impulses their
-solve is another), that more than SWEEPS sweeps do not solve, that bounce with more energy than they had, and that have
-more than `contact_points_lanes.MOST` contacts.
+tolerance; a lane that is, stays as it is. Left to `contact_step` are states that ITERATIONS and SWEEPS do not solve,
+that bounce with more energy than they had, and that have more than `contact_points_lanes.MOST` contacts.
 """
 
 from __future__ import annotations
@@ -14,21 +13,24 @@ import numpy as np
 from .configuration import advance, retrace
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
-from .contact_admm import admm_memory
-from .contact_pgs import solve_from
+from .contact_admm import admm_memory, solve_admm
+from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
-from .contact_rows import articulate, gather_rows, move_bodies, place, put_joint, response, spread_rows
+from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
 from .contact_step import acts, change_work, contact_memory, rates, work_of
 from .kinematics import energy_change
 from .numbers import maximum, minimum, select, some
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .state_lanes import OnLanes, gathered, scattered
-from .status import FINE
+from .status import status_of
 from .step import resist, settings_of
 from .tables import tree_tables, with_armature
 
 TOLD = 2  # numbers: residual, and 1 for a state that is left, whose other results mean nothing
+
+
+ITERATIONS = 100  # of `contact_admm` on lanes, which wait for the slowest
 
 
 def put_limits(m, q, dt, n, alive):
@@ -111,11 +113,15 @@ def remember(m, nc, n, after, size, first, last):
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R, first, last, q_new, v_new, told,
-    work, m, memory, alive, count):  # fmt: skip
+    work, room, memory, alive, count):  # fmt: skip
     """(q, v) at the end of the step, the impulses of every row by its place, what is told, and by how much the work of
-    the control, and what is lost, change [J]."""
-    retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-    nc, n = find_rows(tree, q, s.dt, m, alive, count)
+    the control, and what is lost, change [J]; returns False, having done nothing, where several states have more
+    contacts together than there is room for."""
+    retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
+    nc, n = find_rows(tree, q, s.dt, room, alive, count)
+    if nc > MOST and last > first:
+        return False
+    m = room._replace(rows=narrow(tree, room.rows, n))
     told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, 1, 0), 0.0, 0.0
     if n > 0:
         resist(tree, s, v, force, m.step)
@@ -137,11 +143,21 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
     stand(tree, m, n, q_free, v_free, q_new, v_new, work)
     if n > 0 and scheme[4] > 0:
         work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
+    return True
+
+
+def solve_quickly(problem, several, impulse, sigma, tolerance, memory):
+    """Impulses as by `contact_pgs`; returns where there are none yet. several: whether a state has several contacts."""
+    taken = sigma[0] * 0
+    if several and from_nothing(problem, impulse):
+        taken = solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
+    swept = sweeps(problem, impulse, sigma, tolerance, SWEEPS)
+    return taken >= ITERATIONS or (swept >= SWEEPS and residual(problem, impulse, sigma) > tolerance)
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
     """Both sets of impulses, m.push and m.impulse; told."""
-    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     settle(problem)
@@ -149,15 +165,14 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
         m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
     recall(m, nc, n, share, before, R, first, last, alive)
     scale_along_ray(problem, m.push, m.sigma)
-    solve_from(problem, count[0] > 1, m.push, m.sigma, tolerance, most, memory)
+    left = solve_quickly(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    solve_from(problem, count[0] > 1, m.impulse, m.sigma, tolerance, most, memory)
-    left = count[0] > MOST
+    left = left or solve_quickly(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory) or count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
@@ -199,22 +214,28 @@ def contact_step_on_lanes(
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    R, last = before.size // count, count - 1
+    R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(5, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
     memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
-    for first in range(0, count, 8):
+    first, wide = 0, 8
+    while first < count:
+        last = min(first + wide, count) - 1
         fill(q, nq, first, last, coordinates[0])
         fill(q_free, nq, first, last, coordinates[1])
         fill(v, nv, first, last, rates_[0])
         fill(v_free, nv, first, last, rates_[1])
         fill(force, nv, first, last, rates_[2])
-        contact_lanes(
+        done = contact_lanes(
             tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], before, after, R, first,
             last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
         )  # fmt: skip
-        spill(q_new, nq, first, last, coordinates[2])
-        spill(v_new, nv, first, last, rates_[3])
-        spill(told, 2, first, last, few[0:2])
-        spill(work, 2, first, last, few[2:4])
-    return FINE
+        if done:
+            spill(q_new, nq, first, last, coordinates[2])
+            spill(v_new, nv, first, last, rates_[3])
+            spill(told, 2, first, last, few[0:2])
+            spill(work, 2, first, last, few[2:4])
+            first, wide = last + 1, 8
+        else:
+            wide = wide // 2
+    return max(status_of(q_new), status_of(v_new))

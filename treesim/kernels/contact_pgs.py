@@ -75,18 +75,11 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     there on. From nothing `contact_admm` comes first: it treats all contacts alike, so that points which share a load
     each take their part; the first in order would take what it can, and where the parts are not determined sweeps
     leave it so. Returns the sweeps and iterations taken."""
-    relative_velocities(problem, impulse, sigma)
-    return solve_from(problem, problem.contacts > 1, impulse, sigma, tolerance, most, memory)
-
-
-def solve_from(problem, several, impulse, sigma, tolerance, most, memory):
-    """The same, with sigma = G lambda + g before and after; several: whether there is more than one contact."""
     patience = most if most < SWEEPS else SWEEPS
-    taken = sigma[0] * 0
-    if several and from_nothing(problem, impulse):
+    taken = 0
+    if problem.contacts > 1 and from_nothing(problem, impulse):
         taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    swept = sweeps(problem, impulse, sigma, tolerance, patience)
-    taken += swept
-    if swept == patience and residual(problem, impulse, sigma) > tolerance:
+    taken += run_pgs(problem, impulse, sigma, tolerance, patience)
+    if taken == patience and residual(problem, impulse, sigma) > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory)
     return taken

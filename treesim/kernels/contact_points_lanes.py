@@ -27,16 +27,17 @@ from .linear import rotate, rotate_back, scale, sub
 from .numbers import maximum, select, some
 from .tables import motion_at, transform_at
 
-MOST = 16  # contacts of one state: those with more are left out
+MOST = 32  # contacts of one state, and of all states together, that are looked after
 
 
 def find_contacts(touch, r, dt, margin, m, alive, count):
     """The contacts of all states, four of a pair at most; returns their number. count: on each lane how many its state
-    has; where that is more than MOST, not all of them are found."""
+    has. Where any of these is more than MOST, not all contacts are found."""
     n = 0
     count[0] = r.still[0]
     for k in range(touch.pair.shape[0]):
-        n = meet(touch, k, r, dt, margin, m, alive, n, count)
+        if n <= MOST:
+            n = meet(touch, k, r, dt, margin, m, alive, n, count)
     return n
 
 

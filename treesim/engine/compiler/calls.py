@@ -46,6 +46,8 @@ def call(body: FunctionBody, node: ast.Call) -> Value:
     """The result of a call."""
     from .expressions import value_of
 
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "_replace" and not node.args:
+        return _replaced(value_of(body, node.func.value), {x.arg: value_of(body, x.value) for x in node.keywords})
     if node.keywords:
         raise UnsupportedError("calls in kernels take no arguments by name")
     given: list[Value] = []
@@ -60,6 +62,14 @@ def call(body: FunctionBody, node: ast.Call) -> Value:
         else:
             given.append(value_of(body, argument))
     return called(body, function, given)
+
+
+def _replaced(value: Value, changed: dict[str | None, Value]) -> Value:
+    """A named tuple with other items."""
+    maker = value.type.maker if isinstance(value.type, Record) else None
+    if maker is None or not changed.keys() <= set(maker._fields):
+        raise UnsupportedError(f"{described(value.type)} has no {', '.join(map(str, changed))} to replace")
+    return record([changed.get(name, x) for name, x in zip(maker._fields, items_of(value), strict=True)], maker)
 
 
 def called(body: FunctionBody, function: Value, given: Sequence[Value]) -> Value:
