@@ -73,7 +73,7 @@ class _ContactSteps:
             ends = [np.empty_like(q), np.empty_like(v)]
             self._free(q, v, control, *ends, force, work)
             change, after = np.empty_like(work), np.empty_like(self.kept)
-            self.touch.run(q, v, *ends, force, self.kept, q_new, v_new, after, change)
+            self.touch.run((q, v, *ends, force, self.kept), (q_new, v_new, after, change))
             self.kept = after
             return [q_new, v_new, *(x + work + change for x in total)]
         rows = self.code.row_results((len(q),), self.kept)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..engine.generic import compiled, runs_compiled
 from ..engine.threads import over_threads
-from ..kernels.contact_lanes import TOLD, contact_step_on_lanes
+from ..kernels.contact_lanes import FOR_ONE, ITERATIONS, TOLD, UNSOLVED, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
 from ..kernels.contact_points import CAPSULE, COLUMNS, NUMBERS, PLANE, SPHERE
 from ..kernels.contact_points_lanes import MOST
@@ -18,52 +18,68 @@ from .stage import ContactStage
 WIDTH = 8  # states side by side
 STATES_PER_TASK = 2 * WIDTH  # fewer states than this are not worth handing to another of Python's threads
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
+MOST_ITERATIONS = 2  # the place of this number in the table of the scheme
 
 
 class ContactLanes:
-    """Compiled code of what contact makes of free steps, on lanes, and of one state after the other where lanes leave
-    it so. A state's bits do not depend on the other states, nor on how many there are."""
+    """Compiled code of what contact makes of free steps on lanes. States whose solves take long are collected first,
+    and solved together; those that lanes leave, go through the stage of single states.
+
+    A state's bits do not depend on the other states, nor on how many there are."""
 
     def __init__(self, stage: ContactStage) -> None:
-        self.stage = stage
-        self.code = compiled(contact_step_on_lanes)
-        layout = stage.touching.layout.copy()
-        layout[4] = MOST + 1 + layout[6]  # room for contacts: all that is looked after, and what one more pair finds
-        self.constants = (*stage.constants[:2], layout, *stage.constants[3:])
+        self.stage, self.code = stage, compiled(contact_step_on_lanes)
+        *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
+        layout, quick = layout.copy(), scheme.copy()
+        layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
+        quick[MOST_ITERATIONS] = ITERATIONS
+        self.constants = (*tables, layout, geometry, rows, frames, settings)
+        self.quick, self.thorough = quick, scheme
 
-    def run(self, *arrays: np.ndarray) -> None:
-        """Turn the free steps of a batch into ones with contact: q, v, q_free, v_free, force, before, then q_new,
-        v_new, impulses and change of the work; return the residuals (count,)."""
-        inputs, (q_new, v_new, impulses, work) = arrays[:6], arrays[6:]
-        count = len(q_new)
-        told = np.empty((count, TOLD))
+    def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+        """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force and
+        impulses before, then q_new, v_new, impulses and change of the work; return the residuals (count,)."""
+        told = self._on_lanes(self.quick, inputs, results)
+        for reason in (UNSOLVED, FOR_ONE):
+            left = np.flatnonzero(told[:, 1] == reason)
+            if left.size:
+                given, own = [x[left] for x in inputs], [np.empty((left.size, x.shape[1])) for x in results]
+                told[left] = self._on_lanes(self.thorough, given, own) if reason == UNSOLVED else self._one_by_one(given, own)
+                for x, found in zip(results, own, strict=True):
+                    x[left] = found
+        return told[:, 0]
+
+    def _on_lanes(
+        self, scheme: np.ndarray, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """The states on lanes; what is told (count, TOLD)."""
+        q_new, v_new, impulses, work = results
+        told = np.empty((len(q_new), TOLD))
         impulses[...] = 0.0
 
         def part(first: int, last: int) -> int:
             given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
-            return int(self.code(*self.constants, *given))
+            return int(self.code(*self.constants, scheme, *given))
 
-        status = over_threads(part, count, STATES_PER_TASK)
-        flags = told[:, 1] != 0
-        if status != FINE:
-            flags |= ~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))
-        left = np.flatnonzero(flags)
-        if left.size:
-            own, wrench, own_told = self.stage.memory((left.size,))
-            ends = np.empty((left.size, q_new.shape[1])), np.empty((left.size, v_new.shape[1]))
-            change = np.empty((left.size, 2))
-            self.stage.run(*(x[left] for x in inputs), *ends, own, wrench, own_told, change)
-            for x, found in zip((q_new, v_new, impulses, work), (*ends, own, change), strict=True):
-                x[left] = found
-            told[left, 0] = own_told[:, 1]
+        if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
+            told[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
+        return told
+
+    def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+        """The states through the stage of single states; what is told (count, TOLD)."""
+        q_new, v_new, impulses, work = results
+        _, wrench, told = self.stage.memory((len(q_new),))
+        self.stage.run(*inputs, q_new, v_new, impulses, wrench, told, work)
+        return np.column_stack([told[:, 1], np.zeros(len(told))])
 
 
 def lanes_of(stage: ContactStage) -> ContactLanes | None:
-    """Return the code on lanes of a stage; None where there is none."""
+    """Return the code on lanes of a stage; None where there is none: for solids with edges, held rows, followers, other
+    solvers than "pgs", and in plain Python."""
     touching = stage.touching
     solids = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)[:, 2]
-    known = np.isin(solids, SMOOTH).all() and stage.robot.coupling is None
-    plain = stage.entry.origin.kernel.__name__ == f"contact_step_by_{solve_pgs.__name__}"
-    if not (runs_compiled() and known and plain and not touching.held[0][0]):
-        return None
-    return ContactLanes(stage)
+    smooth = bool(np.isin(solids, SMOOTH).all())
+    by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
+    if runs_compiled() and smooth and by_pgs and stage.robot.coupling is None and not touching.held[0][0]:
+        return ContactLanes(stage)
+    return None

@@ -27,7 +27,8 @@ from .status import status_of
 from .step import resist, settings_of
 from .tables import tree_tables, with_armature
 
-TOLD = 2  # numbers: residual, and 1 for a state that is left, whose other results mean nothing
+TOLD = 2  # numbers: residual, and, of a state that is left, and whose other results mean nothing, why
+UNSOLVED, FOR_ONE = 1, 2  # its solve takes long; it is one for `contact_step`
 
 
 ITERATIONS = 100  # of `contact_admm` on lanes, which wait for the slowest
@@ -122,7 +123,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
     if nc > MOST and last > first:
         return False
     m = room._replace(rows=narrow(tree, room.rows, n))
-    told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, 1, 0), 0.0, 0.0
+    told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0), 0.0, 0.0
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
@@ -146,18 +147,22 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
     return True
 
 
-def solve_quickly(problem, several, impulse, sigma, tolerance, memory):
-    """Impulses as by `contact_pgs`; returns where there are none yet. several: whether a state has several contacts."""
+def solve_some(problem, several, impulse, sigma, tolerance, most, memory):
+    """Impulses as by `contact_pgs`, with at most so many iterations where sweeps stall; returns where it left the
+    problem unsolved since `most` is not more than ITERATIONS. several: whether a state has several contacts."""
     taken = sigma[0] * 0
     if several and from_nothing(problem, impulse):
-        taken = solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
+        taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
     swept = sweeps(problem, impulse, sigma, tolerance, SWEEPS)
-    return taken >= ITERATIONS or (swept >= SWEEPS and residual(problem, impulse, sigma) > tolerance)
+    stalls = swept >= SWEEPS and residual(problem, impulse, sigma) > tolerance
+    if most > ITERATIONS and stalls:
+        solve_admm(problem, impulse, sigma, tolerance, most, memory)
+    return most <= ITERATIONS and (stalls or taken >= most)
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
     """Both sets of impulses, m.push and m.impulse; told."""
-    share, tolerance = scheme[0], scheme[1]
+    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
     position_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     settle(problem)
@@ -165,18 +170,19 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
         m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
     recall(m, nc, n, share, before, R, first, last, alive)
     scale_along_ray(problem, m.push, m.sigma)
-    left = solve_quickly(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
+    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, most, memory)
     worst = residual(problem, m.push, m.sigma)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    left = left or solve_quickly(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory) or count[0] > MOST
+    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, most, memory)
+    for_one = count[0] > MOST
     for c in range(nc):
-        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
+        for_one = for_one or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
-    told[1] = select(left, 1, 0)
+    told[1] = select(for_one, FOR_ONE, select(left, UNSOLVED, 0))
 
 
 def stand(tree, m, n, q_free, v_free, q_new, v_new, work):

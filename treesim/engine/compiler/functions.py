@@ -11,7 +11,7 @@ from ...errors import UnsupportedError
 from . import arithmetic, arrays, masks
 from .body import Body
 from .expressions import static
-from .source import registers, statements, tree_of
+from .source import branches, registers, statements, tree_of
 from .statements import write
 from .types import (
     LAYOUTS,
@@ -212,7 +212,7 @@ class FunctionBody(Body):
         if missing > 0:
             given = [*given, *(static(default) for default in defaults[len(defaults) - missing :])]
         types = tuple(value.type for value in given)
-        masked = self.mask is not None and any(map(masks.may_be_written, types))
+        masked = self.mask is not None and (any(map(masks.may_be_written, types)) or branches(tree_of(function)))
         callee = self.module.compiled(function, types, masked)
         self.allocates |= callee.leaves
         arguments = [f"{part} {x}" for v in given for part, x in zip(parts_of(v.type), v.parts, strict=True)]
