@@ -44,14 +44,14 @@ class ContactLanes:
             left = np.flatnonzero(told[:, 1] == reason)
             if left.size:
                 given, own = [x[left] for x in inputs], [np.empty((left.size, x.shape[1])) for x in results]
-                told[left] = self._on_lanes(self.thorough, given, own) if reason == UNSOLVED else self._one_by_one(given, own)
+                told[left] = (
+                    self._on_lanes(self.thorough, given, own) if reason == UNSOLVED else self._one_by_one(given, own)
+                )
                 for x, found in zip(results, own, strict=True):
                     x[left] = found
         return told[:, 0]
 
-    def _on_lanes(
-        self, scheme: np.ndarray, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]
-    ) -> np.ndarray:
+    def _on_lanes(self, scheme: np.ndarray, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """The states on lanes; what is told (count, TOLD)."""
         q_new, v_new, impulses, work = results
         told = np.empty((len(q_new), TOLD))
@@ -75,11 +75,10 @@ class ContactLanes:
 
 def lanes_of(stage: ContactStage) -> ContactLanes | None:
     """Return the code on lanes of a stage; None where there is none: for solids with edges, held rows, followers, other
-    solvers than "pgs", and in plain Python."""
+    solvers than "pgs", and in plain Python; nor where joint limits are all there is, which few states reach."""
     touching = stage.touching
     solids = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)[:, 2]
     smooth = bool(np.isin(solids, SMOOTH).all())
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    if runs_compiled() and smooth and by_pgs and stage.robot.coupling is None and not touching.held[0][0]:
-        return ContactLanes(stage)
-    return None
+    plain = stage.robot.coupling is None and not touching.held[0][0] and not touching.only_limits
+    return ContactLanes(stage) if runs_compiled() and smooth and by_pgs and plain else None

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import advance, retrace
+from .contact_admm import admm_memory, solve_admm
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
-from .contact_admm import admm_memory, solve_admm
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
@@ -21,7 +22,6 @@ from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, p
 from .contact_step import acts, change_work, contact_memory, rates, work_of
 from .kinematics import energy_change
 from .numbers import maximum, minimum, select, some
-from .annotations import Reals, TableOfIntegers, TableOfReals
 from .state_lanes import OnLanes, gathered, scattered
 from .status import status_of
 from .step import resist, settings_of
@@ -49,8 +49,7 @@ def put_limits(m, q, dt, n, alive):
 
 
 def put_speeds(m, n, alive):
-    """Rows of the joints that would be at their highest speed, of any state, from row n on; returns the number of rows.
-    """
+    """Rows of the joints that would be at their highest speed in any state, from row n on; returns how many rows."""
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
         k = m.touch.speed[j, 0]

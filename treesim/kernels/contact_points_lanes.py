@@ -57,8 +57,7 @@ def meet(touch, k, r, dt, margin, m, alive, n, count):
 
 
 def look(touch, k, r, S, reach, dt, margin, m, alive, n):
-    """The points of pair k within the margin, or closer than they move in the step, from n on; returns where they end.
-    """
+    """The points of pair k within the margin, or closer than they move in the step, from n on; returns their end."""
     a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     for j in range(RIM if cylinder else touch.pair[k, 4]):

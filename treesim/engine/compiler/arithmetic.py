@@ -170,7 +170,9 @@ def inverted(body: Body, a: Value) -> Value:
     a = truth(body, a)
     if a.known is not None:
         return boolean(not a.known)
-    return Value(a.type, (body.get(f"xor {a.type.llvm} {a.parts[0]}, {converted(body, boolean(True), a.type).parts[0]}"),))
+    return Value(
+        a.type, (body.get(f"xor {a.type.llvm} {a.parts[0]}, {converted(body, boolean(True), a.type).parts[0]}"),)
+    )
 
 
 def compare(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
@@ -195,5 +197,5 @@ def extreme(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
     first, second = converted(body, a, kind), converted(body, b, kind)
     beyond = compare(body, operation, second, first)
     flags = f"{body.flags} " if kind in (REAL, LANES) else ""
-    chosen = f"select {flags}{beyond.type.llvm} {beyond.parts[0]}, {kind.llvm} {second.parts[0]}, {kind.llvm} {first.parts[0]}"
-    return Value(kind, (body.get(chosen),))
+    either = ", ".join(f"{kind.llvm} {value.parts[0]}" for value in (second, first))
+    return Value(kind, (body.get(f"select {flags}{beyond.type.llvm} {beyond.parts[0]}, {either}"),))

@@ -28,7 +28,8 @@ from .types import (
 
 BYTES = 8  # of a number
 SMALL = 64  # elements: arrays of a known size up to this need no allocation
-ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2", LANES: ", !tbaa !2"}  # whole numbers are never written where reals are read
+# whole numbers are never written where reals are read
+ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2", LANES: ", !tbaa !2"}
 UNCHANGED = ", !invariant.load !0"
 
 

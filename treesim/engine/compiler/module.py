@@ -14,9 +14,9 @@ from ...kernels.kinematics import body_energy
 from ...kernels.status import status_of
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
+from .calls import on_lanes
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
-from .calls import on_lanes
 from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
