@@ -15,7 +15,7 @@ from .linear import Symmetric, Vector
 from .numbers import maximum, sqrt
 
 NEWTON_STEPS = 30  # at most: three to six are taken
-CLOSE = 1e-8  # of u: after a step as small as this what is left of the error is its square
+CLOSE = 1e-15  # of u: Newton's method ends where a step is smaller
 
 
 def shear(A):
