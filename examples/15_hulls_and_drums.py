@@ -1,4 +1,4 @@
-"""Hulls and a drum on one another, which meet by the package coal: how still they stand, and what one does to the next."""
+"""Hulls and a drum on one another, which meet by the package coal: how still they stand, and what carries what."""
 
 import time
 
@@ -14,9 +14,8 @@ def stone(name):
     """A cube of 2 kg whose shape is known as a convex hull, as that of a mesh is."""
     inertia = treesim.Inertia(2.0, (0, 0, 0), 2.0 * SIDE**2 / 6 * np.eye(3))
     shape = treesim.CollisionShape(1, treesim.Placement(), "hull", (), CORNERS, link=name)
-    return treesim.Tree(
-        name, [treesim.Body(name, 0, treesim.Joint(f"{name}_joint", "floating"), inertia)], shapes=[shape]
-    )
+    body = treesim.Body(name, 0, treesim.Joint(f"{name}_joint", "floating"), inertia)
+    return treesim.Tree(name, [body], shapes=[shape])
 
 
 bodies = [stone("lower"), stone("upper"), treesim.free_body("drum", "cylinder", (0.08, SIDE), 1.0)]

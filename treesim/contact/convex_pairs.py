@@ -49,7 +49,8 @@ class ConvexPairs:
 
     For a near pair, coal tells one normal, and the patch in which the shapes face each other (Montaut et al. 2024); of
     each of its corners the gap along that normal is then found on both shapes themselves. Costs about 0.1 ms a state,
-    as much for each pair that touches, and a fifth for one that is near, in Python. Raises ArgumentError where coal is not installed, or a hull is flat.
+    as much for each pair that touches, and a fifth for one that is near, in Python. Raises ArgumentError where coal is
+    not installed, or a hull is flat.
     """
 
     def __init__(self, robot: Tree, pairs: Sequence[tuple[CollisionShape, CollisionShape]], first: int) -> None:
