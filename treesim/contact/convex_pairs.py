@@ -111,11 +111,12 @@ class ConvexPairs:
         P = W[self._bodies]
         R, x = P[:, :3, :3] @ self._R, (P[:, :3, :3] @ self._x[:, :, None])[:, :, 0] + P[:, :3, 3]
         near = list(self._near(P, after[self._bodies]))
-        placed = {s: posed(self._shapes[s], R[s], x[s]) for k, _ in near for s in self._index[k].tolist()}
+        pairs = self._index.tolist()
+        placed = {s: posed(self._shapes[s], R[s], x[s]) for k, _ in near for s in pairs[k]}
         return [
             [self.first + k, place, *contact]
             for k, margin in near
-            for place, contact in enumerate(manifold(*(placed[s] for s in self._index[k].tolist()), margin))
+            for place, contact in enumerate(manifold(placed[pairs[k][0]], placed[pairs[k][1]], margin))
         ]
 
 
