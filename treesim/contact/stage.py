@@ -34,7 +34,7 @@ class ContactStage:
         solver: str | ContactSolver = "pgs",
         work: bool = True,
     ) -> None:
-        chosen = chosen_solver(solver)
+        self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, robot.coupling is not None)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])

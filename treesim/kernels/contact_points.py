@@ -187,16 +187,26 @@ def solid_in_world(touch, k, B):
     return S if touch.pair[k, 1] == 0 else compose(B, S)
 
 
+def ball_of(touch, k, W):
+    """The centre, in the world, of the ball around the shape of pair k on a body placed at W."""
+    return add(W.p, rotate(W.R, vector_of(touch.ball, k)))
+
+
+def reach_of(touch, k, r, ball, dt, margin):
+    """The margin, and how far the two of pair k move in the step at most, around the centre of the ball."""
+    a, b, radius = touch.pair[k, 0], touch.pair[k, 1], touch.ball[k, 3]
+    reach = margin + dt * speed_within(motion_at(r.V, a), transform_at(r.W, a), ball, radius)
+    if b > 0:
+        reach += dt * speed_within(motion_at(r.V, b), transform_at(r.W, b), ball, radius)
+    return reach
+
+
 def near_enough(touch, k, r, S, dt, margin):
     """How far points of pair k may be from the solid to be looked at: the margin, and what the two move in the step; a
     negative number where the ball around the shape is farther away."""
-    a, b = touch.pair[k, 0], touch.pair[k, 1]
-    W = transform_at(r.W, a)
-    ball, radius = add(W.p, rotate(W.R, vector_of(touch.ball, k))), touch.ball[k, 3]
-    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(radius, ROUND), 0)
-    reach = margin + dt * speed_within(motion_at(r.V, a), W, ball, radius)
-    if b > 0:
-        reach += dt * speed_within(motion_at(r.V, b), transform_at(r.W, b), ball, radius)
+    ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
+    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
+    reach = reach_of(touch, k, r, ball, dt, margin)
     return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
 
 
@@ -292,24 +302,34 @@ def meet(touch, k, r, dt, margin, m):
     return count
 
 
+def worth(mode, gap, x, n, one, two, three):
+    """How deep a point x is (mode 0), how far from a first one, where the normal is n (1), from the line of two (2), or
+    from it on the other side than the third (3)."""
+    found = -gap
+    if mode == 1:
+        d = sub(x, one)
+        found = dot(d, d)
+    if mode >= 2:
+        side = cross(n, sub(two, one))
+        found = dot(side, sub(x, one))
+        if mode == 2:
+            found = absolute(found)
+        elif dot(side, sub(three, one)) > 0:
+            found = -found
+    return found
+
+
 def farthest_of(count, m, mode):
-    """The point that is deepest (mode 0), farthest from the first chosen one (1), from the line of two (2), or from it
-    on the other side than the third (3)."""
+    """The point that is worth most beside those chosen before."""
     best, size = 0, -FAR
+    one = m.chosen[0] if mode > 0 else 0
+    two = m.chosen[1] if mode > 1 else 0
+    three = m.chosen[2] if mode > 2 else 0
     for j in range(count):
-        x = vector_of(m.where, j)
-        found = -m.distance[j]
-        if mode == 1:
-            d = sub(x, vector_of(m.where, m.chosen[0]))
-            found = dot(d, d)
-        if mode >= 2:
-            one, n = vector_of(m.where, m.chosen[0]), vector_of(m.outward, m.chosen[0])
-            side = cross(n, sub(vector_of(m.where, m.chosen[1]), one))
-            found = dot(side, sub(x, one))
-            if mode == 2:
-                found = absolute(found)
-            elif dot(side, sub(vector_of(m.where, m.chosen[2]), one)) > 0:
-                found = -found
+        found = worth(
+            mode, m.distance[j], vector_of(m.where, j), vector_of(m.outward, one), vector_of(m.where, one),
+            vector_of(m.where, two), vector_of(m.where, three),
+        )  # fmt: skip
         if found > size:
             best, size = j, found
     return best

@@ -112,9 +112,8 @@ def from_grid(touch, k, p):
     return gap, n
 
 
-def from_solid(touch, k, p, radius, face):
-    """Distance and normal, in the solid's axes, of the point p of a radius from the solid of pair k; face: of a box,
-    on which vertices are."""
+def from_smooth(touch, k, p):
+    """Distance and normal of the point p from the plane, sphere or capsule of pair k."""
     solid, size = touch.pair[k, 2], touch.size
     gap, n = p.z, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
     if solid == SPHERE:
@@ -122,6 +121,14 @@ def from_solid(touch, k, p, radius, face):
     if solid == CAPSULE:
         along = minimum(maximum(p.z, -size[k, 1]), size[k, 1])
         gap, n = from_center(Vector(p.x, p.y, p.z - along), size[k, 0])
+    return gap, n
+
+
+def from_solid(touch, k, p, radius, face):
+    """Distance and normal, in the solid's axes, of the point p of a radius from the solid of pair k; face: of a box,
+    on which vertices are."""
+    solid, size = touch.pair[k, 2], touch.size
+    gap, n = from_smooth(touch, k, p)
     if solid == BOX:
         d = box_excess(p, size, k)
         if radius > 0:
