@@ -52,11 +52,10 @@ class World(Shown):
     bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
     of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
     meet these. collision: "coal", with which hulls and cylinders meet each other and all other bodies, too, by the
-    package coal; without it those that pass through each other are warned of (ShapeWarning).
-    self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how
-    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb
-    friction acts; speed_limits: whether motors brake, with their effort limit, a joint that would be faster than its
-    velocity limit.
+    package coal; without it those that pass through each other are warned of (ShapeWarning). self_collision: whether
+    bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how all bodies feel to each other.
+    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
+    whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -274,9 +273,10 @@ class World(Shown):
         depths = overlapping(self.robot, self.touching, q)
         depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
         for k, depth in depths.items():
-            link, met = self.touching.links[k]
+            link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
             if depth > DEEPEST:
-                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met}: start from another q0")
+                hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
+                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
