@@ -110,5 +110,6 @@ def test_g1_falls_and_lies_still(rule):
     assert run.stopped is None and np.abs(run.v[-1]).max() < 1e-9
     assert np.diff(run.energy).max() < 1e-4 and run.energy_certificate.max() <= 1e-9
     assert run.penetration.max() < 1e-3 and run.energy[-1] < run.energy[0] - 100
+    assert (run.residual > 1e-9).mean() < 5e-3 and run.residual.max() < 1e-4
     beyond = np.maximum(run.q[:, 7:] - robot.upper[7:], robot.lower[7:] - run.q[:, 7:]).max()
     assert beyond < 1e-3
