@@ -38,26 +38,109 @@ def held(robot, kp, kd, duration, push=None, integrator="implicit_midpoint"):
     return np.array(states), np.array(told), np.array(force), state, q
 
 
-@pytest.mark.parametrize(
-    ("name", "kp", "kd", "duration"),
-    [(G1, 2000.0, 100.0, 10.0), ("anymal", 500.0, 20.0, 6.0), ("solo12", 20.0, 1.0, 6.0)],
-)
-def test_robots_stand_still(name, kp, kd, duration):
-    """C9: no creep in the last half, no overlap, and the ground carries the weight."""
-    robot = treesim.load(name, base="floating")
-    states, told, force, state, q = held(robot, kp, kd, duration)
-    half = len(states) // 2
-    assert np.abs(states[half:] - states[half]).max() < 1e-8
-    assert told[:, 0].max() < 1e-8 and told[:, 2].max() <= 1e-12 and told[half:, 1].max() < 1e-8
+def strong(robot):
+    """The robot with motors of any effort."""
+    return with_joints(robot, effort=np.inf)
+
+
+def with_joints(robot, **changes):
+    """The robot with these fields of all joints but that of its base."""
+    bodies = [b if b.joint.type == "floating" else replace(b, joint=replace(b.joint, **changes)) for b in robot.bodies]
+    return treesim.Tree(robot.name, bodies, shapes=robot.shapes)
+
+
+STANDING = [(G1, 2000.0, 100.0), ("simple_humanoid", 3000.0, 150.0), ("talos", 8000.0, 400.0), ("anymal", 500.0, 20.0),
+            ("solo12", 20.0, 1.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kp", "kd"), STANDING)
+def test_robots_stand_still(name, kp, kd):
+    """C9: ten seconds: no creep in the last five, no overlap, and the ground carries the weight.
+
+    simple_humanoid lies on a cylinder and a hull, whose points differ by 1e-5 m in height."""
+    robot = strong(treesim.load(name, base="floating"))
+    states, told, force, state, q = held(robot, kp, kd, 10.0)
+    half, rough = len(states) // 2, name == "simple_humanoid"
+    assert np.abs(states[half:] - states[half]).max() < (1e-7 if rough else 1e-8)
+    assert told[1000:, 0].max() < 1e-9 and told[:, 2].max() <= 1e-12 and told[half:, 1].max() <= 1e-9
+    assert told[:, 0].max() < (3e-5 if rough else 1e-9)
     assert np.abs(state.v).max() < 1e-9 and abs(state.q[2] - q[2]) < 1e-3
     np.testing.assert_allclose(force[-1], [0, 0, robot.mass * G], rtol=0, atol=1e-5 * robot.mass * G)
 
 
-def test_talos_stands():
-    robot = treesim.load("talos", base="floating")
-    states, told, force, _, _ = held(robot, 8000.0, 400.0, 6.0)
-    assert np.abs(states[-3000:] - states[-3000]).max() < 1e-6 and told[:, 0].max() < 1e-7
-    assert force[-1, 2] == pytest.approx(robot.mass * G, rel=1e-5)
+def test_explicit_gains_throw_the_robot():
+    """The negative control of standing: the same spring and damper, taken at the start of each step, in five of them."""
+    robot = treesim.load(G1, base="floating")
+    q, targets = stance(robot)
+    stepper = treesim.Stepper(treesim.World(strong(robot), ground=treesim.Ground()), substeps=1)
+    state = stepper.reset(q)
+    for _ in range(5):
+        tau = np.r_[np.zeros(6), 2000.0 * (targets[6:] - state.q[7:]) - 100.0 * state.v[6:]]
+        state, _ = stepper.step(state, tau)
+    assert np.abs(state.v).max() > 1e3
+
+
+def test_g1_stands_with_motors_that_are_too_weak_for_its_arms():
+    """Efforts as declared, but 0.5 N m in shoulders and elbows: arms sink until their limits, or they hang, and the
+    legs stand; not one force is above its limit."""
+    robot = treesim.load(G1, base="floating")
+    weak = [
+        replace(b, joint=replace(b.joint, effort=0.5)) if "shoulder" in b.joint.name or "elbow" in b.joint.name else b
+        for b in robot.bodies
+    ]
+    robot = treesim.Tree(G1, weak, shapes=robot.shapes)
+    q, targets = stance(robot)
+    arms = [robot.q_index[f"{side}_elbow_joint"].start for side in ("left", "right")]
+    q[arms], targets[[k - 1 for k in arms]] = 0.5, 0.5
+    stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()), kp=2000.0, kd=100.0)
+    state, feet = stepper.reset(treesim.standing(robot, q)), []
+    for k in range(4000):
+        state, report = stepper.step(state, targets)
+        assert report.ok and report.contact.certificate <= 1e-9
+        if k % 1000 == 999:
+            feet.append(treesim.frame_pose(robot, state.q, "left_ankle_roll_link")[:3, 3])
+    assert np.abs(state.q[arms] - 0.5).max() > 0.1
+    assert np.ptp(feet, axis=0).max() < 1e-4 and abs(state.q[2] - q[2]) < 2e-3
+    assert report.contact.wrench[1:, 2].sum() == pytest.approx(robot.mass * G, rel=0.05)
+
+
+def squat_targets(robot, targets, t, depth):
+    """Targets of a squat at 0.5 Hz, the trunk upright: hips and ankles bend by `depth`, knees by twice as much."""
+    bend = depth * (1 - np.cos(np.pi * t)) / 2
+    for side in ("left", "right"):
+        for joint, part in (("hip_pitch", -1), ("knee", 2), ("ankle_pitch", -1)):
+            targets[robot.v_index[f"{side}_{joint}_joint"]] = part * bend
+    return targets
+
+
+def squats(friction, duration, depth=0.5):
+    """What is told of every step, heights of the base, and places of both feet every 0.1 s, of a g1 that squats."""
+    robot = treesim.load(G1, base="floating")
+    q, targets = stance(robot)
+    stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground(friction=friction)), kp=2000.0, kd=100.0)
+    state, told, heights, feet = stepper.reset(q), [], [], []
+    for k in range(round(duration / stepper.dt)):
+        state, report = stepper.step(state, squat_targets(robot, targets, (k + 1) * stepper.dt, depth))
+        told.append(report.contact.told)
+        heights.append(state.q[2])
+        if k % 100 == 99:
+            soles = (f"{side}_ankle_roll_link" for side in ("left", "right"))
+            feet.append([treesim.frame_pose(robot, state.q, sole)[:3, 3] for sole in soles])
+    return np.array(told), np.array(heights), np.array(feet)
+
+
+def test_g1_squats_and_its_feet_stay():
+    """C10: five squats by 8 cm; feet that stick move by 2e-6 m in each, from turning while they are held."""
+    told, heights, feet = squats(0.8, 10.0)
+    assert np.ptp(heights) > 0.075 and np.abs(heights[1999::2000] - heights[1999]).max() < 1e-5
+    assert np.ptp(feet, axis=0).max() < 2e-5 and told[:, 3].min() == 8
+    assert told[:, 0].max() < 1e-9 and told[:, 1].max() < 1e-8 and told[:, 2].max() <= 1e-12
+
+
+def test_g1_squats_on_ice_and_its_feet_do_not_stay():
+    """The negative control."""
+    _, _, feet = squats(0.01, 1.0)
+    assert np.ptp(feet, axis=0).max() > 1e-4
 
 
 def test_g1_stands_by_euler_too():
@@ -83,15 +166,19 @@ def test_g1_is_pushed_and_comes_back():
     assert told[:, 0].max() < 1e-6 and np.abs(state.v).max() < 1e-5
 
 
-def test_g1_is_pushed_with_50_newtons_and_stands():
-    """One foot slides by some millimetres; then all is still again, and the ground carries the weight."""
-    robot = treesim.load(G1, base="floating")
+@pytest.mark.parametrize(("name", "kp", "kd"), STANDING)
+def test_robots_are_pushed_with_50_newtons_and_stand(name, kp, kd):
+    """solo12, of 2.5 kg, with 5 N. A foot may slide by some millimetres; then all is still again, and the ground
+    carries the weight."""
+    robot = strong(treesim.load(name, base="floating"))
     push = np.zeros((4000, 6))
-    push[1000:1500, 1] = 50.0
-    states, told, force, state, q = held(robot, 2000.0, 100.0, 4.0, push)
-    assert abs(state.q[2] - q[2]) < 1e-3 and np.abs(states[-1, :2]).max() < 0.01
-    assert told[:, 0].max() < 1e-6 and np.abs(state.v).max() < 1e-4
+    push[1000:1500, 1] = 5.0 if name == "solo12" else 50.0
+    states, told, force, state, q = held(robot, kp, kd, 4.0, push)
+    assert abs(state.q[2] - q[2]) < 1e-3 and np.abs(states[-1, :2] - q[:2]).max() < 0.01
+    assert told[1000:, 0].max() < 1e-6 and told[:, 2].max() <= 1e-12 and np.abs(state.v).max() < 1e-4
     assert force[-1, 2] == pytest.approx(robot.mass * G, rel=1e-3)
+    pushed_back = force[1400:1500, 1].mean()
+    assert pushed_back == pytest.approx(-push[1400, 1], rel=0.05)
 
 
 @pytest.mark.parametrize("rule", ["implicit_midpoint", "semi_implicit_euler"])
