@@ -69,7 +69,7 @@ def test_robots_stand_still(name, kp, kd):
 
 
 def test_explicit_gains_throw_the_robot():
-    """The negative control of standing: the same spring and damper, taken at the start of each step, in five of them."""
+    """The negative control of standing: the same gains, taken at the start of each step, after five of them."""
     robot = treesim.load(G1, base="floating")
     q, targets = stance(robot)
     stepper = treesim.Stepper(treesim.World(strong(robot), ground=treesim.Ground()), substeps=1)

@@ -90,19 +90,29 @@ def from_nothing(problem, impulse):
     return found
 
 
+def search_on(problem, impulse, sigma, tolerance, regular, m):
+    """Searches of an active set, two, and more as long as each halves the residual; returns the steps taken, and the
+    residual."""
+    taken, count, before, left = 0, 0, regular * 0, residual(problem, impulse, sigma)
+    while left > tolerance and (count < 2 or left < before / 2):
+        before = left
+        taken += run_active_set(problem, impulse, sigma, regular, m)
+        regular = maximum(0.1 * regular, LEAST)
+        left = residual(problem, impulse, sigma)
+        count += 1
+    return taken, left
+
+
 def refine(problem, impulse, sigma, tolerance, most, m):
-    """Impulses by at most `most` sweeps, each ROUND of which is followed by two searches of an active set; returns the
-    sweeps and steps taken, and the residual."""
+    """Impulses by at most `most` sweeps, each ROUND of which is followed by searches; returns the sweeps and steps
+    taken, and the residual."""
     taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
     while swept < most and left > tolerance:
         taken += run_pgs(problem, impulse, sigma, tolerance, ROUND if most > ROUND else most)
         swept += ROUND
-        left = residual(problem, impulse, sigma)
-        for _ in range(2):
-            if left > tolerance:
-                taken += run_active_set(problem, impulse, sigma, regular, m)
-                left = residual(problem, impulse, sigma)
-                regular = maximum(0.1 * regular, LEAST)
+        steps, left = search_on(problem, impulse, sigma, tolerance, regular, m)
+        taken += steps
+        regular = maximum(0.01 * regular, LEAST)
     return taken, left
 
 
@@ -122,6 +132,10 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     if left > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
         scale_along_ray(problem, impulse, sigma)
+        relative_velocities(problem, impulse, sigma)
+        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, memory.active)
+        taken += steps
+    if left > tolerance:
         more, _ = refine(problem, impulse, sigma, tolerance, patience, memory.active)
         taken += more
     return taken
