@@ -1,9 +1,9 @@
 """A second look at steps in which impulses turn fast joints: rows, inertia and velocity products where they lead.
 
-A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its start:
-errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of its
-energy so. Where impulses change a velocity by more than ELSEWHERE / h, the step is looked at again: with v_h, the mean
-velocity that the impulses have led to, and q_h = q (+) h/2 v_h,
+A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its
+start: errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of
+its energy so. In robots with joint limits, where h |dv| |v| is above FAST, dv what impulses change, the step is looked
+at again: with v_h, the mean velocity that the impulses have led to, and q_h = q (+) h/2 v_h,
 
     a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 
@@ -20,9 +20,9 @@ import numpy as np
 from .aba import forward_dynamics, scratch_for
 from .configuration import advance, into_start_axes, retrace
 from .contact_rows import move_bodies, place, velocities_along
-from .numbers import absolute
+from .numbers import absolute, maximum
 
-ELSEWHERE = 1e-4  # m, rad: what impulses change of the way of a joint in a step that is not looked at again
+FAST = 1e-5  # m/s, rad/s: what may be amiss of a velocity, h |dv| |v|, without a second look
 
 
 class AgainMemory(NamedTuple):
@@ -44,14 +44,13 @@ def again_memory(tree, q):
     return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], np.empty(tree.nq, q.dtype))
 
 
-def leads_elsewhere(tree, m, n, dt):
-    """Whether a joint has met its limit, and impulses lead so far from the free motion that it matters."""
-    limited, far = False, False
-    for r in range(n):
-        limited = limited or (m.rows.dof[r] >= 0 and m.limit[r] < m.touch.limits and m.push[r] != 0)
+def needs_second_look(tree, m, dt):
+    """Whether impulses lead joints, which have limits, so far from their free motion that it matters."""
+    speed, change = dt * 0, dt * 0
     for k in range(tree.nv):
-        far = far or dt * absolute(m.end_change[k]) > ELSEWHERE
-    return limited and far
+        speed = maximum(speed, absolute(m.end[k]))
+        change = maximum(change, absolute(m.end_change[k]))
+    return m.touch.limits > 0 and dt * change * speed > FAST
 
 
 def into_middle(tree, moved, dt, q, v, m):

@@ -21,7 +21,7 @@ import numpy as np
 
 from .configuration import advance, retrace
 from .constraints import constraint_tables
-from .contact_again import again_memory, into_middle, leads_elsewhere, out_of_middle, start_gaps
+from .contact_again import again_memory, into_middle, needs_second_look, out_of_middle, start_gaps
 from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
 from .contact_laws import (
     MARGIN,
@@ -347,7 +347,7 @@ def make_contact_step(solver, felt, hold):
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        if scheme[0] < 1 and again > 0 and m.held.R.shape[0] == 0 and leads_elsewhere(tree, m, n, s.dt):
+        if scheme[0] < 1 and again > 0 and m.held.R.shape[0] == 0 and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, m)
             nc, n, left_out = put_rows(tree, q, s.dt, m)
             start_gaps(tree, s.dt, m, nc)
