@@ -115,8 +115,10 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     functions = [job_function(module.compiled(whole, tuple(types)), types)]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
-    # without blocks of six numbers, unrolled loops gain nothing, and take a fifth of the time to compile
-    return Code(module.text(*functions), 0, optimize=True, unrolled=module.in_blocks())
+    # without blocks of six numbers, unrolled loops gain nothing, and take a fifth of the time to compile; nor do loops
+    # of the longest modules, over the rows of a few contacts, as vectors
+    vectorized = not module.is_longest()
+    return Code(module.text(*functions), 0, True, module.in_blocks() and vectorized, vectorized)
 
 
 def _functions(entry: Any) -> list[FunctionType]:

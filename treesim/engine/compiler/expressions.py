@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnsupportedError
 from . import arithmetic as numbers
-from . import arrays
+from . import arrays, masks
 from .arrays import Range
 from .calls import call
-from .types import Array, Record, Static, Value, boolean, described, items_of, record
+from .types import MASK, Array, Record, Static, Value, boolean, described, item_of, items_of, record
 
 if TYPE_CHECKING:
     from .functions import FunctionBody
@@ -40,7 +40,7 @@ def _attribute(body: FunctionBody, node: ast.Attribute) -> Value:
     if isinstance(value.type, Static):
         return static(getattr(value.type.thing, name))
     if isinstance(value.type, Record) and value.type.maker is not None:
-        return items_of(value)[value.type.maker._fields.index(name)]
+        return item_of(value, value.type.maker._fields.index(name))
     if isinstance(value.type, Array) and name in OF_ARRAYS:
         return OF_ARRAYS[name](body, value)
     raise UnsupportedError(f"{described(value.type)} has no {name!r} in kernels")
@@ -83,6 +83,8 @@ def chosen(body: FunctionBody, name: str, condition: Value, yes: Callable[[], Va
     """One of two values, of which only that one is computed, by way of the variable `name`."""
     if condition.known is not None:
         return yes() if condition.known else no()
+    if condition.type == MASK:
+        return masks.merged(body, condition.parts[0], yes(), no())  # both are computed
     labels = [body.new(label) for label in ("yes", "no", "either")]
     body.branch(condition.parts[0], *labels[:2])
     for label, compute in zip(labels, (yes, no), strict=False):
@@ -138,7 +140,7 @@ def _subscript(body: FunctionBody, node: ast.Subscript) -> Value:
         place = value_of(body, node.slice)
         if not isinstance(place.known, int):
             raise UnsupportedError("which item of a tuple is taken must be written out")
-        return items_of(value)[place.known]
+        return item_of(value, range(len(value.type.items))[place.known])
     part = part_of(body, value, node)
     return part if part.type.axes else arrays.element(body, part)
 

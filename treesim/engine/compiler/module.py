@@ -9,12 +9,15 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from ...kernels import blocks
+from ...kernels.joints import joint_transform
+from ...kernels.kinematics import body_energy
 from ...kernels.status import status_of
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
+from .calls import on_lanes
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
-from .types import CONTIGUOUS, INTEGER, REAL, Array, Type, parts_of
+from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
@@ -23,8 +26,11 @@ FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 
+LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, at many places, and worth a call like a sweep
 INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
-LONG = 800_000  # characters of a module, which LLVM would work on for nearly two seconds
+FEW = 8  # parts of a result, of which LLVM's type is written out
+LONGEST = 800_000  # characters of a module, as that of a step with contact
+LONG = 490_000  # characters of a module, which LLVM would work on for nearly two seconds
 
 OWN = "treesim."
 
@@ -32,17 +38,21 @@ DECLARATIONS = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare double @llvm.fabs.f64(double)
+declare i64 @llvm.smin.i64(i64, i64)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
 ; the arena holds the address of the last block, and that of the last array
 define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
-  %whole = add i64 %bytes, 64
+  %whole = add i64 %bytes, 128
   %block = call ptr @malloc(i64 %whole)
   %before = load ptr, ptr %arena
   store ptr %before, ptr %block
   store ptr %block, ptr %arena
-  %memory = getelementptr i8, ptr %block, i64 16
+  %behind = getelementptr i8, ptr %block, i64 71
+  %memory = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -64)
   ret ptr %memory
 }
 
@@ -69,6 +79,11 @@ FUNCTIONS = "\n".join(
     for primitive in PRIMITIVES
     if primitive.scalar
 )
+# of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
+ON_LANES = "\n".join(
+    f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
+    for name, arity in [("llvm.fabs.f64", 1), *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar)]
+)
 METADATA = """
 !0 = !{}
 !1 = !{!3, !3, i64 0}
@@ -93,21 +108,29 @@ class Module:
         self.files = set(files)  # whose functions are kernels, beside treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
+        self._structures: dict[tuple[str, ...], str] = {}
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
-    def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
-        """Return a kernel for such arguments, compiled on first use."""
+    def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
+        """Return a kernel for such arguments, compiled on first use; masked: as in `compile_function`."""
         if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
             raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
-        key = function, types
+        key = function, types, masked
         if key not in self._compiled:
             self._compiled[key] = None
             symbol = f'"{function.__name__}.{len(self._compiled)}"'
-            self._compiled[key] = compile_function(self, function, types, symbol)
+            self._compiled[key] = compile_function(self, function, types, symbol, masked)
         found = self._compiled[key]
         if found is None:
             raise UnsupportedError(f"kernel {function.__name__!r} calls itself")
         return found
+
+    def structure(self, kinds: Sequence[str]) -> str:
+        """Return LLVM's type of several parts together; that of many has a name, since every line that takes one of
+        them out repeats it."""
+        if len(kinds) <= FEW:
+            return f"{{ {', '.join(kinds)} }}" if kinds else "void"
+        return self._structures.setdefault(tuple(kinds), f"%s{len(self._structures)}")
 
     def thing(self, function: FunctionType, name: str) -> Any:
         """Return what a name that is no variable of a function means in it."""
@@ -126,22 +149,30 @@ class Module:
 
     def attributes(self, function: FunctionType) -> str:
         """Return LLVM's attributes of a kernel: those with loops in loops are called, the others made part of what
-        calls them; those with a loop are called, too, where the module is long.
+        calls them; those with a loop, and LONG_KERNELS, are called, too, where the module is long.
 
         Where a call is nothing beside the work, a copy at each place where a kernel is called gains 0 to 5 %, and LLVM
         takes twice as long: products of 6 x 6 blocks, written out at dozens of places.
         """
+        if function in LONG_KERNELS:
+            return SWEEP
         return CALLED if function in self.apart else (INLINED, SWEEP, CALLED)[min(loops_deep(tree_of(function)), 2)]
 
     def in_blocks(self) -> bool:
         """Return whether any of the kernels works on blocks of six numbers."""
-        return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
+        return any(function.__module__ == blocks.__name__ for function, *_ in self._compiled)
+
+    def is_longest(self) -> bool:
+        """Return whether the module is as long as those of a step with contact."""
+        return sum(map(len, self.functions)) > LONGEST
 
     def text(self, *functions: str) -> str:
         """Return the module, with further functions."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
-        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
+        structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
+        known = FUNCTIONS, ON_LANES, DECLARATIONS
+        return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:
@@ -152,16 +183,16 @@ def entry_types(entry: Any) -> list[Type]:
 def job_function(entry: Compiled, types: Sequence[Type]) -> str:
     """Return the text of `run(job)`, which calls an entry with what a job's words hold: of each whole number itself,
     of each array its address and its size."""
-    lines, arguments = [], ["ptr %arena"]
+    lines, words = [], []
     for k, part in enumerate(part for kind in types for part in parts_of(kind)):
         lines += [f"  %p{k} = getelementptr i64, ptr %job, i64 {k}", f"  %w{k} = load {part}, ptr %p{k}"]
-        arguments.append(f"{part} %w{k}")
+        words.append(f"%w{k}")
     return "\n".join([
         "define i64 @run(ptr %job) nounwind {",
         "  %arena = alloca [2 x ptr]",
         "  store ptr null, ptr %arena",
         *lines,
-        f"  %result = call {{ i64 }} @{entry.symbol}({', '.join(arguments)})",
+        f"  %result = call {{ i64 }} @{entry.symbol}({entry.arguments(types, words)})",
         "  call void @release(ptr %arena, ptr null)",
         "  %status = extractvalue { i64 } %result, 0",
         "  ret i64 %status",
@@ -171,11 +202,12 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
 
 def fast_function(fast: Compiled) -> str:
     """Return the text of `fast(self, arguments, count)`, the code of a built-in function."""
+    arguments = fast.arguments([INTEGER] * 3, ["%me", "%arguments", "%count"])
     return f"""
 define i64 @fast(i64 %me, i64 %arguments, i64 %count) nounwind {{
   %arena = alloca [2 x ptr]
   store ptr null, ptr %arena
-  %result = call {{ i64 }} @{fast.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
+  %result = call {{ i64 }} @{fast.symbol}({arguments})
   call void @release(ptr %arena, ptr null)
   %status = extractvalue {{ i64 }} %result, 0
   ret i64 %status

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
@@ -20,6 +22,8 @@ class Scalar(NamedTuple):
 
 BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
 NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
+WIDTH = 8  # lanes of a vector: states that a kernel on lanes works on at once
+LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition on lanes", f"<{WIDTH} x i1>")
 
 
 class Array(NamedTuple):
@@ -40,11 +44,34 @@ class Array(NamedTuple):
         return {CONTIGUOUS: 0, ROWS: self.axes - 1, STRIDED: self.axes}[self.layout]
 
 
-class Record(NamedTuple):
-    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order."""
+class Record:
+    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order. Types
+    of hundreds of parts are looked up at every call: what that takes is kept."""
 
-    maker: Any
-    items: tuple[Any, ...]
+    def __init__(self, maker: Any, items: tuple[Any, ...]) -> None:
+        self.maker, self.items = maker, items
+        self._hash = hash((maker, items))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Record) or self._hash != other._hash:
+            return self is other
+        return (self.maker, self.items) == (other.maker, other.items)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """LLVM's types of the items' parts."""
+        return [part for item in self.items for part in parts_of(item)]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Which part is the first of each item, and how many there are."""
+        found = [0]
+        for item in self.items:
+            found.append(found[-1] + len(parts_of(item)))
+        return found
 
 
 class Static:
@@ -83,17 +110,18 @@ def parts_of(kind: Type) -> list[str]:
         return [kind.llvm]
     if isinstance(kind, Array):
         return ["ptr"] + ["i64"] * (kind.axes + kind.strides)
-    return [part for item in kind.items for part in parts_of(item)] if isinstance(kind, Record) else []
+    return kind.parts if isinstance(kind, Record) else []
 
 
 def items_of(value: Value) -> list[Value]:
     """The items of a tuple."""
-    found, start = [], 0
-    for item in value.type.items:
-        end = start + len(parts_of(item))
-        found.append(made_of(item, value.parts[start:end]))
-        start = end
-    return found
+    return [item_of(value, k) for k in range(len(value.type.items))]
+
+
+def item_of(value: Value, k: int) -> Value:
+    """An item of a tuple."""
+    start, end = value.type.starts[k], value.type.starts[k + 1]
+    return made_of(value.type.items[k], value.parts[start:end])
 
 
 def made_of(kind: Type, parts: tuple[str, ...]) -> Value:
@@ -123,12 +151,19 @@ def real(number: float) -> Value:
     return Value(REAL, ("0x" + struct.pack(">d", number).hex().upper(),), number)
 
 
+def containing(kinds: Sequence[Scalar]) -> Scalar:
+    """The type of numbers that contains others; on lanes if one of them is."""
+    if LANES in kinds or MASK in kinds:
+        return MASK if all(kind in (BOOLEAN, MASK) for kind in kinds) else LANES
+    return max(kinds, key=NUMBERS.index)
+
+
 def unified(a: Type, b: Type) -> Type:
     """The type of a variable that is assigned values of two types. Raises UnsupportedError if there is none."""
     if a == b:
         return a
     if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return max(a, b, key=NUMBERS.index)
+        return containing((a, b))
     if isinstance(a, Array) and isinstance(b, Array) and (a.element, a.axes) == (b.element, b.axes):
         layout = max(a.layout, b.layout, key=LAYOUTS.index)
         return Array(a.element, a.axes, layout, a.constant and b.constant)
