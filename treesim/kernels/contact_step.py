@@ -21,6 +21,7 @@ import numpy as np
 
 from .configuration import advance, retrace
 from .constraints import constraint_tables
+from .contact_again import again_memory, into_middle, needs_second_look, out_of_middle, start_gaps
 from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
 from .contact_laws import (
     MARGIN,
@@ -94,6 +95,7 @@ class ContactMemory(NamedTuple):
     limit: Any  # which limit a scalar row is of; friction behind them
     W: Any  # (2, N + 1, 12) and (2, N + 1, 6), of the free step's end, and of the end
     V: Any
+    again: Any
 
 
 def contact_memory(tree, layout, geometry, rows, frames, q):
@@ -107,6 +109,7 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
         dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
         by[0], by[1],
         np.empty(M, np.int64), np.empty((2, B, 12), q.dtype), np.empty((2, B, 6), q.dtype),
+        again_memory(tree, q),
     )  # fmt: skip
 
 
@@ -120,10 +123,15 @@ def work_of(m, impulse, nc, n, dt):
     return total
 
 
-def clear(after, wrench, pairs, told, work):
-    """Nothing has happened yet."""
+def forget(after):
+    """No impulses."""
     for r in range(after.size):
         after[r] = 0.0
+
+
+def clear(after, wrench, pairs, told, work):
+    """Nothing has happened yet."""
+    forget(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
             wrench[i, j] = 0.0
@@ -212,9 +220,14 @@ def find_rows(tree, q, dt, found_outside, m):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
     place(tree, q, m.rows)
-    found = 0
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
+    return put_rows(tree, q, dt, found_outside, m)
+
+
+def put_rows(tree, q, dt, found_outside, m):
+    """The rows that may act, of bodies that are placed and move as m.rows says; returns what `find_rows` does."""
+    found = 0
     if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts)
     nc = found if found < m.touch.capacity else m.touch.capacity
@@ -244,6 +257,7 @@ def rates(tree, v, m, nc, n):
 def make_contact_step(solver, felt, hold):
     """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
     are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
+    again = 1 if felt is any_tree else 0  # followers are not felt by the forward dynamics of a second look
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
@@ -263,28 +277,9 @@ def make_contact_step(solver, felt, hold):
             take_part(problem, m, n)
         return taken
 
-    def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
-        told, work, m, memory, tie,
-    ):  # fmt: skip
-        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
-        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
-        [J]."""
-        s = settings_of(tree, settings)
+    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
+        """The impulses of both sets, what they change of the velocities, and what is told of them."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        if moves_freely(m, q, q_free):
-            stand_on_free_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work)
-            return FINE
-        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m)
-        clear(after, wrench, pairs, told, work)
-        told[5] = left_out
-        if n == 0:
-            stand_on_free_step(q_free, v_free, q_new, v_new)
-            return FINE
-        resist(tree, s, v, force, m.step)
-        moved = felt(with_armature(tree, m.step.diagonal), tie)
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
         spread_rows(moved, m.rows, n)
@@ -305,13 +300,46 @@ def make_contact_step(solver, felt, hold):
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
         told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
+        told[2], told[3] = work_of(m, m.impulse, nc, n, s.dt), nc
+        told[4] += taken
+        response(moved, m.rows, n, m.push, m.mean_change)
+        response(moved, m.rows, n, m.impulse, m.end_change)
+
+    def contact_step(
+        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
+        told, work, m, memory, tie,
+    ):  # fmt: skip
+        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
+        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
+        [J]."""
+        s = settings_of(tree, settings)
+        if moves_freely(m, q, q_free):
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            clear(after, wrench, pairs, told, work)
+            return FINE
+        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
+        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m)
+        clear(after, wrench, pairs, told, work)
+        told[5] = left_out
+        if n == 0:
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            return FINE
+        resist(tree, s, v, force, m.step)
+        moved = felt(with_armature(tree, m.step.diagonal), tie)
+        resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        response(moved, m.rows, n, m.push, m.mean_change)
-        response(moved, m.rows, n, m.impulse, m.end_change)
+        plain = again > 0 and m.held.R.shape[0] == 0 and found_outside.shape[0] == 0
+        if scheme[0] < 1 and plain and needs_second_look(tree, m, s.dt):
+            into_middle(tree, moved, s.dt, q, v, m)
+            nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m)
+            start_gaps(tree, s.dt, m, nc)
+            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            forget(after)
+            remember(m, nc, n, after)
+            out_of_middle(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)
