@@ -20,7 +20,7 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot, refuse_followers
+from .model.given import checked_robot
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
 from .model.shapes import CollisionShape
@@ -96,8 +96,6 @@ class World(Shown):
         alone, free = checked_robot(robot), tuple(checked_robot(body) for body in bodies)
         robot = joined((robot, *free)) if free else robot
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
-        if given:
-            refuse_followers(robot, "a World with constraints")
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:

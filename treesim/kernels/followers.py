@@ -228,6 +228,11 @@ def factor_rows(r):
 def respond_to_rows(tree, tied, q, r):
     """Z and the factor of A H^-1 A' at q: articulated inertias and the rows' forces inward."""
     articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
+    spread_followers(tree, tied, r)
+
+
+def spread_followers(tree, tied, r):
+    """Z and the factor of A H^-1 A', by the articulated quantities X, U and D^-1 in r: the rows' forces inward."""
     start_rows(tree, tied, r)
     for i in range(tree.n_bodies, 0, -1):
         feel(tree, tied, r, i)
@@ -235,13 +240,8 @@ def respond_to_rows(tree, tied, q, r):
     factor_rows(r)
 
 
-def follow(tree, tied, q, qdd, r):
-    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, in place: the spanning tree's accelerations with its followers held
-    to their leaders."""
-    respond_to_rows(tree, tied, q, r)
-    for b in range(tied.count):
-        r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
-    solve(r.G, r.force)
+def add_response(tree, tied, qdd, r):
+    """qdd += H^-1 A' r.force, where `spread_followers` has been; r.A: the bodies' accelerations under that."""
     put_motion(r.A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.A, tree.parent[i]))
@@ -253,8 +253,23 @@ def follow(tree, tied, q, qdd, r):
             change, a = release_screw(a, force_at(r.U, k), r.D_inv[k], nu, tree.screw[k], tree.armature[k])
             qdd[k] += change
         put_motion(r.A, i, a)
+
+
+def hold_to_leaders(tree, tied, qdd, r):
+    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `spread_followers` has been; r.A: by how much that changes the
+    bodies' accelerations."""
+    for b in range(tied.count):
+        r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
+    solve(r.G, r.force)
+    add_response(tree, tied, qdd, r)
     for b in range(tied.count):
         qdd[tied.v[b]] = tied.multiplier[b] * qdd[tied.leader_v[b]]
+
+
+def follow(tree, tied, q, qdd, r):
+    """The spanning tree's accelerations qdd, of any method, with its followers held to their leaders, in place."""
+    respond_to_rows(tree, tied, q, r)
+    hold_to_leaders(tree, tied, qdd, r)
 
 
 def follow_free(tree, followers, ratios, q, free, qdd, rows):

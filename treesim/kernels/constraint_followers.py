@@ -1,0 +1,125 @@
+"""Rows of frames and loops of robots with followers: what the spanning tree's joints let through of them.
+
+With the followers' rows A (see `followers`) a force changes accelerations by H^-1 - H^-1 A' S^-1 A H^-1, S = A H^-1 A'.
+So rows J of constraints see G = J H^-1 J' - B S^-1 B' with B = J H^-1 A', and what any method finds for the spanning
+tree's accelerations is brought to those of the robot by `hold`. H is the matrix of the articulated inertias that are
+given, with whatever has been added to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cholesky import solve
+from .constraints import row_accelerations
+from .followers import (
+    add_response,
+    follower_rows,
+    followers_of,
+    hold_to_leaders,
+    spread_followers,
+    with_shared_rotors,
+)
+from .spatial import motion_add
+from .tables import body_transform_at, force_at, motion_at, put_force, put_motion, put_transform
+
+
+class Tie(NamedTuple):
+    """What followers change, as functions, and their memory; for robots without followers these do nothing.
+
+    felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
+    answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
+    reduce (tree, tie, task, A, G): G of constraints, in its lower triangle, without what followers do not let through.
+    hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
+    move (tree, tie, accelerations): the bodies' accelerations, as the last `hold` changes them.
+    """
+
+    felt: Any
+    answer: Any
+    reduce: Any
+    hold: Any
+    move: Any
+    tied: Any
+    rows: Any
+    B: Any  # (m, f)
+    change: Any  # (nv,)
+
+
+def tie_memory(tree, followers, ratios, m, q):
+    """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
+    tied = followers_of(followers, ratios)
+    return Tie(
+        with_spread_rotors, answer_rows, take_followers, hold_followers, move_bodies, tied,
+        follower_rows(tree, tied, q), np.empty((m, tied.count), q.dtype), np.empty(tree.nv, q.dtype),
+    )  # fmt: skip
+
+
+def no_tie():
+    """That of robots without followers."""
+    return Tie(same_tree, answer_nothing, take_nothing, hold_nothing, hold_nothing, 0, 0, 0, 0)
+
+
+def with_spread_rotors(tree, tie):
+    """The tree with rotor inertias spread over leaders and followers."""
+    return with_shared_rotors(tree, tie.tied, tie.rows)
+
+
+def answer_rows(tree, tie, X, U, D_inv):
+    """The followers' rows Z, and the factor of S."""
+    r = tie.rows
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(r.X, i, body_transform_at(tree, X, i))
+    for k in range(tree.nv):
+        put_force(r.U, k, force_at(U, k))
+        r.D_inv[k] = D_inv[k]
+    spread_followers(tree, tie.tied, r)
+
+
+def take_followers(tree, tie, task, A, G):
+    """G <- G - B S^-1 B', in the lower triangle."""
+    r, B, m = tie.rows, tie.B, G.shape[0]
+    for b in range(tie.tied.count):
+        for c in range(tie.tied.count):
+            r.force[c] = tree.gravity[0] * 0
+        r.force[b] += 1
+        for k in range(tree.nv):
+            tie.change[k] = tree.gravity[0] * 0
+        add_response(tree, tie.tied, tie.change, r)
+        row_accelerations(task, A, r.A, B[:, b])
+    for j in range(m):
+        for b in range(tie.tied.count):
+            r.force[b] = B[j, b]
+        solve(r.G, r.force)
+        for i in range(j, m):
+            for b in range(tie.tied.count):
+                G[i, j] -= B[i, b] * r.force[b]
+
+
+def hold_followers(tree, tie, qdd):
+    """qdd with followers held to their leaders, in place."""
+    hold_to_leaders(tree, tie.tied, qdd, tie.rows)
+
+
+def move_bodies(tree, tie, accelerations):
+    """The bodies' accelerations with what the followers' rows add to them."""
+    for i in range(1, tree.n_bodies + 1):
+        put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(tie.rows.A, i)))
+
+
+def same_tree(tree, tie):
+    """The tree as it is, without followers."""
+    return tree
+
+
+def answer_nothing(tree, tie, X, U, D_inv):
+    """There are no rows, without followers."""
+
+
+def take_nothing(tree, tie, task, A, G):
+    """All of G is let through, without followers."""
+
+
+def hold_nothing(tree, tie, x):
+    """Nothing is held, without followers."""
