@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 from tests.coupled import coupled, dense, state
-from treesim import CenterOfMassTask, FrameConstraint, FrameTask, UnsupportedError
+from treesim import CenterOfMassTask, FrameTask, UnsupportedError
 from treesim.compare.engines import EngineModel
 from treesim.compare.source import read
 
@@ -64,36 +64,12 @@ def test_operational_space_predicts_accelerations(method):
     assert space.nullspace.shape == (ROBOT.nv, ROBOT.nv)
 
 
-@pytest.mark.parametrize("method", ["direct", "proximal"])
-def test_constraints_are_held_by_the_forces_told(method):
-    q, v, tau, f_ext = state(ROBOT)
-    armature = ROBOT.armature + 0.1
-    held = treesim.constrained_dynamics(
-        ROBOT, q, v, tau, FrameConstraint("body_9", "linear"), f_ext, method=method, armature=armature
-    )
-    M, C = dense(ROBOT, q, v, f_ext, armature)
-    J = jacobian(ROBOT, q, "body_9")[:3]
-    scale = np.abs(C).max() + np.abs(J.T @ held.force).max()
-    np.testing.assert_allclose(M @ held.acceleration + C, tau + J.T @ held.force, atol=1e-9 * scale)
-    found = treesim.frame_acceleration(ROBOT, q, v, held.acceleration, "body_9")[:3]
-    np.testing.assert_allclose(found, 0, atol=1e-7)
-
-
 REFUSED = {
     "sparse_jacobian": lambda q: treesim.sparse_jacobian(ROBOT, q, "body_9"),
     "schedule": lambda q: treesim.schedule(ROBOT, "aba"),
-    "a World with constraints": lambda q: treesim.World(ROBOT, FrameConstraint("body_9")),
     "entry inverse_inertia_pv_osim": lambda q: treesim.Dynamics(ROBOT).inverse_operational_inertia(q, "body_9"),
     "a model in another engine": lambda q: EngineModel(ROBOT),
-    "method 'caba'": lambda q: constrained(q, "caba"),
-    "method 'pv'": lambda q: constrained(q, "pv"),
 }
-
-
-def constrained(q, method):
-    return treesim.constrained_dynamics(
-        ROBOT, q, np.zeros(ROBOT.nv), np.zeros(ROBOT.nv), FrameConstraint("body_9", "linear"), method=method
-    )
 
 
 @pytest.mark.parametrize("what", REFUSED)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .aba import accelerate_outward
 from .cholesky import solve
 from .constraints import row_accelerations
 from .followers import (
@@ -32,15 +33,19 @@ class Tie(NamedTuple):
     felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
     answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
     reduce (tree, tie, task, A, G): G of constraints, in its lower triangle, without what followers do not let through.
+    stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone.
     hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
     move (tree, tie, accelerations): the bodies' accelerations, as the last `hold` changes them.
+    find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = what rows see of the free motion.
     """
 
     felt: Any
     answer: Any
     reduce: Any
+    stiffen: Any
     hold: Any
     move: Any
+    find: Any
     tied: Any
     rows: Any
     B: Any  # (m, f)
@@ -51,14 +56,17 @@ def tie_memory(tree, followers, ratios, m, q):
     """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
     tied = followers_of(followers, ratios)
     return Tie(
-        with_spread_rotors, answer_rows, take_followers, hold_followers, move_bodies, tied,
-        follower_rows(tree, tied, q), np.empty((m, tied.count), q.dtype), np.empty(tree.nv, q.dtype),
+        with_spread_rotors, answer_rows, take_followers, take_from_diagonal, hold_followers, move_bodies,
+        find_free_rows, tied, follower_rows(tree, tied, q), np.empty((m, tied.count), q.dtype),
+        np.empty(tree.nv, q.dtype),
     )  # fmt: skip
 
 
 def no_tie():
     """That of robots without followers."""
-    return Tie(same_tree, answer_nothing, take_nothing, hold_nothing, hold_nothing, 0, 0, 0, 0)
+    return Tie(
+        same_tree, answer_nothing, take_nothing, take_nothing, hold_nothing, hold_nothing, find_nothing, 0, 0, 0, 0
+    )  # fmt: skip
 
 
 def with_spread_rotors(tree, tie):
@@ -77,9 +85,9 @@ def answer_rows(tree, tie, X, U, D_inv):
     spread_followers(tree, tie.tied, r)
 
 
-def take_followers(tree, tie, task, A, G):
-    """G <- G - B S^-1 B', in the lower triangle."""
-    r, B, m = tie.rows, tie.B, G.shape[0]
+def couple_rows(tree, tie, task, A):
+    """B = J H^-1 A'."""
+    r = tie.rows
     for b in range(tie.tied.count):
         for c in range(tie.tied.count):
             r.force[c] = tree.gravity[0] * 0
@@ -87,14 +95,33 @@ def take_followers(tree, tie, task, A, G):
         for k in range(tree.nv):
             tie.change[k] = tree.gravity[0] * 0
         add_response(tree, tie.tied, tie.change, r)
-        row_accelerations(task, A, r.A, B[:, b])
-    for j in range(m):
-        for b in range(tie.tied.count):
-            r.force[b] = B[j, b]
-        solve(r.G, r.force)
-        for i in range(j, m):
+        row_accelerations(task, A, r.A, tie.B[:, b])
+
+
+def solve_row(tie, j):
+    """The followers' forces S^-1 B[j] that answer a unit force of row j."""
+    for b in range(tie.tied.count):
+        tie.rows.force[b] = tie.B[j, b]
+    solve(tie.rows.G, tie.rows.force)
+
+
+def take_followers(tree, tie, task, A, G):
+    """G <- G - B S^-1 B', in the lower triangle."""
+    couple_rows(tree, tie, task, A)
+    for j in range(G.shape[0]):
+        solve_row(tie, j)
+        for i in range(j, G.shape[0]):
             for b in range(tie.tied.count):
-                G[i, j] -= B[i, b] * r.force[b]
+                G[i, j] -= tie.B[i, b] * tie.rows.force[b]
+
+
+def take_from_diagonal(tree, tie, task, A, diagonal):
+    """The diagonal of G <- that of G - B S^-1 B'."""
+    couple_rows(tree, tie, task, A)
+    for j in range(diagonal.size):
+        solve_row(tie, j)
+        for b in range(tie.tied.count):
+            diagonal[j] -= tie.B[j, b] * tie.rows.force[b]
 
 
 def hold_followers(tree, tie, qdd):
@@ -108,6 +135,14 @@ def move_bodies(tree, tie, accelerations):
         put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(tie.rows.A, i)))
 
 
+def find_free_rows(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
+    """found = A a under the joints' nu, with followers held to their leaders."""
+    accelerate_outward(tree, X, C, U, D_inv, nu, qdd, accelerations)
+    hold_followers(tree, tie, qdd)
+    move_bodies(tree, tie, accelerations)
+    row_accelerations(task, A, accelerations, found)
+
+
 def same_tree(tree, tie):
     """The tree as it is, without followers."""
     return tree
@@ -115,6 +150,10 @@ def same_tree(tree, tie):
 
 def answer_nothing(tree, tie, X, U, D_inv):
     """There are no rows, without followers."""
+
+
+def find_nothing(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
+    """What has been found stays, without followers."""
 
 
 def take_nothing(tree, tie, task, A, G):

@@ -65,6 +65,7 @@ def entry(
     tells: bool = False,
     expands: bool = False,
     follows: str = "",
+    name: str = "",
     **arrays: str,
 ) -> Callable[..., int]:
     """Return the entry of a kernel that works on one state, whose parameters are named as what it gets.
@@ -77,13 +78,13 @@ def entry(
     ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
     states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
     arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
-    followers' rows then bring to those of the robot; "" for none. The entry's name is the kernel's with `_states`
-    behind it.
+    followers' rows then bring to those of the robot; "" for none. The entry's name is `name`, by
+    default the kernel's, with `_states` behind it; entries of one module must differ in it.
     Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
     `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
-    name = f"{kernel.__name__}_states"
+    name = f"{name or kernel.__name__}_states"
     namespace: dict[str, Any] = {
         "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
         **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},

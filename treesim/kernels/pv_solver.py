@@ -11,7 +11,13 @@ import numpy as np
 
 from .aba import articulate_inward
 from .cholesky import factor, solve
-from .constrained import apply_multipliers, constrained_dynamics_entry, find_residual, prepare
+from .constrained import (
+    apply_multipliers,
+    constrained_dynamics_entry,
+    find_residual,
+    prepare,
+    tied_constrained_dynamics_entry,
+)
 from .kinematics import base_acceleration
 from .spatial import force_add, force_dot, force_to_parent
 from .tables import body_transform_at, force_at, motion_at, put_force
@@ -78,7 +84,7 @@ def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, r
 
 def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
     """Popov-Vereshchagin for one state; returns 1, or -1 if the rows depend on each other."""
-    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found = scratch
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, tie = scratch
     m = alpha.size
     inverse, K = np.empty((m, m), q.dtype), np.empty((2, m, 6), q.dtype)
     at, index, side = np.empty((task.reference.size, 2), np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
@@ -88,6 +94,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
         put_force(K[0], r, force_at(A[0], r))
         put_force(K[1], r, force_at(A[1], r))
     gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found)
+    tie.answer(tree, tie, X, U, D_inv)
+    tie.reduce(tree, tie, task, A, inverse)
+    tie.find(tree, tie, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)
     dependent = factor(inverse)
     for r in range(m):
         force[r] = wanted[r] - found[r]
@@ -100,7 +109,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
 
 def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 where rows depend on others."""
-    iterations[0] = by_pv(tree, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+    felt = memory.tie.felt(tree, memory.tie)
+    iterations[0] = by_pv(felt, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)
+tied_constrained_dynamics_pv_states = tied_constrained_dynamics_entry(constrained_dynamics_pv)
