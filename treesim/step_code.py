@@ -224,7 +224,8 @@ class StepCode:
         """The world's tables, with memory for the robot's followers."""
         if self.robot.coupling is None:
             return plain_held_tables(*self.world.constants)
-        return tied_held_tables(tree, *self.robot.tied_tables()[2:], *self.world.constants, q)
+        followers, ratios = self.robot.tied_tables()[2:]
+        return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """What the backend says, of the spanning tree's coordinates."""

@@ -1,4 +1,4 @@
-"""Constraints on robots whose joints follow others: worlds and compiled methods against dense algebra and closed forms."""
+"""Constraints on robots with followers: worlds and compiled methods against dense algebra and closed forms."""
 
 import numpy as np
 import pytest

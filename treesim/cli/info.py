@@ -47,8 +47,8 @@ def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float 
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
-    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n), None where joints
-    follow others; depth, D1 and D2 are of the tree in which all joints move."""
+    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n); where joints
+    follow others, parent, depth, D1 and D2 are of the tree in which all joints move."""
     topology = robot.topology
     return {
         "name": robot.name,
@@ -59,7 +59,7 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "mass": robot.mass,
         "gravity": robot.gravity,
         "parent": robot.parent,
-        "dof_parent": None if robot.coupling else robot.dof_parent,
+        "dof_parent": robot.dof_parent,
         "D1": topology.D1,
         "D2": topology.D2,
         "mass_matrix_nonzeros": int(robot.sparsity().sum()),
@@ -114,7 +114,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
-        ("λe", " ".join(map(str, robot.topology.dof_parent.tolist()))),
+        ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
         *_followers(robot),
     ):
         table.add_row(label, value)

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .aba import accelerate_outward
-from .cholesky import solve
 from .constraints import row_accelerations
 from .followers import (
-    add_response,
     follower_rows,
     followers_of,
     hold_to_leaders,
+    solve_row,
     spread_followers,
+    take_from,
+    unit_response,
     with_shared_rotors,
 )
 from .spatial import motion_add
@@ -87,39 +88,22 @@ def answer_rows(tree, tie, X, U, D_inv):
 
 def couple_rows(tree, tie, task, A):
     """B = J H^-1 A'."""
-    r = tie.rows
     for b in range(tie.tied.count):
-        for c in range(tie.tied.count):
-            r.force[c] = tree.gravity[0] * 0
-        r.force[b] += 1
-        for k in range(tree.nv):
-            tie.change[k] = tree.gravity[0] * 0
-        add_response(tree, tie.tied, tie.change, r)
-        row_accelerations(task, A, r.A, tie.B[:, b])
-
-
-def solve_row(tie, j):
-    """The followers' forces S^-1 B[j] that answer a unit force of row j."""
-    for b in range(tie.tied.count):
-        tie.rows.force[b] = tie.B[j, b]
-    solve(tie.rows.G, tie.rows.force)
+        unit_response(tree, tie.tied, b, tie.change, tie.rows)
+        row_accelerations(task, A, tie.rows.A, tie.B[:, b])
 
 
 def take_followers(tree, tie, task, A, G):
     """G <- G - B S^-1 B', in the lower triangle."""
     couple_rows(tree, tie, task, A)
-    for j in range(G.shape[0]):
-        solve_row(tie, j)
-        for i in range(j, G.shape[0]):
-            for b in range(tie.tied.count):
-                G[i, j] -= tie.B[i, b] * tie.rows.force[b]
+    take_from(tie.tied, tie.B, G, tie.rows)
 
 
 def take_from_diagonal(tree, tie, task, A, diagonal):
     """The diagonal of G <- that of G - B S^-1 B'."""
     couple_rows(tree, tie, task, A)
     for j in range(diagonal.size):
-        solve_row(tie, j)
+        solve_row(tie.tied, tie.B, j, tie.rows)
         for b in range(tie.tied.count):
             diagonal[j] -= tie.B[j, b] * tie.rows.force[b]
 

@@ -255,6 +255,32 @@ def add_response(tree, tied, qdd, r):
         put_motion(r.A, i, a)
 
 
+def unit_response(tree, tied, b, qdd, r):
+    """r.A: the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
+    for c in range(tied.count):
+        r.force[c] = tree.gravity[0] * 0
+    r.force[b] += 1
+    for k in range(tree.nv):
+        qdd[k] = tree.gravity[0] * 0
+    add_response(tree, tied, qdd, r)
+
+
+def solve_row(tied, B, j, r):
+    """r.force = S^-1 B[j], what answers a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
+    for b in range(tied.count):
+        r.force[b] = B[j, b]
+    solve(r.G, r.force)
+
+
+def take_from(tied, B, G, r):
+    """G <- G - B S^-1 B', in the lower triangle: J H^-1 J' without what the followers do not let through."""
+    for j in range(G.shape[0]):
+        solve_row(tied, B, j, r)
+        for i in range(j, G.shape[0]):
+            for b in range(tied.count):
+                G[i, j] -= B[i, b] * r.force[b]
+
+
 def hold_to_leaders(tree, tied, qdd, r):
     """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `spread_followers` has been; r.A: by how much that changes the
     bodies' accelerations."""

@@ -21,7 +21,7 @@ from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
 from .states import state_function
-from .topology import Topology
+from .topology import Topology, elimination_tree
 
 if TYPE_CHECKING:
     from .shapes import CollisionShape
@@ -54,7 +54,8 @@ class Tree(Immutable):
     A joint whose `mimic` names another one follows it, q_b = k q_a + o, exactly: it has no coordinate of its own, and
     nq, nv, q_index, v_index and the arrays are those of the others, its limits, effort, damping, friction and armature
     part of theirs. followers: their names; spanning: the tree in which they move on their own (else the tree itself),
-    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's. coupling: their numbers.
+    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's, dof_parent is the
+    robot's own. coupling: their numbers.
 
     A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
@@ -68,10 +69,10 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping", "effort_limit",
-        "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name",
-        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
-        "visuals",
+        "_dof_topology", "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping",
+        "effort_limit", "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass",
+        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index",
+        "velocity_limit", "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -115,6 +116,7 @@ class Tree(Immutable):
             parts = [getattr(joint, source) for joint in joints]
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
+        self._dof_topology: Topology | None = None
         if self.coupling is None:
             self.nnz = int(self.topology.dof_depth.sum())
             self.ints, self.reals, self.body_rotations = pack(self)
@@ -136,7 +138,9 @@ class Tree(Immutable):
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
         for label, powers in (("effort_limit", 1), ("friction", 1), ("damping", 2), ("armature", 2)):
             setattr(self, label, frozen(tied.gathered(getattr(whole, label), powers)))
-        self.nnz = int(np.tril(self.sparsity()).sum())
+        pattern = self.sparsity()
+        self.nnz = int(np.tril(pattern).sum())
+        self._dof_topology = Topology(elimination_tree(pattern))
         self.body_rotations = whole.body_rotations
         reason = no_followers(self.name, tied.names, "this")
         self.ints, self.reals = (Withheld.instead_of(table, reason) for table in (whole.ints, whole.reals))
@@ -253,10 +257,27 @@ class Tree(Immutable):
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """(n,) λe(1..n). Raises UnsupportedError for a robot with followers, whose mass matrix has no such tree."""
-        if self.coupling is not None:
-            raise no_followers(self.name, self.coupling.names, "dof_parent")
-        return self.topology.dof_parent
+        """(n,) λe(1..n): non-zeros of the mass matrix, and of its factors, lie on the paths of this tree.
+
+        In a robot with followers it is the elimination tree of the mass matrix's pattern (`sparsity`), on whose paths
+        there may be zeros as well.
+        """
+        return self.dof_topology.dof_parent
+
+    @property
+    def dof_topology(self) -> Topology:
+        """The topology whose λe is `dof_parent`: the tree's own, or, with followers, one of as many bodies as there are
+        independent degrees of freedom. O(1)."""
+        return self.topology if self._dof_topology is None else self._dof_topology
+
+    def last_dof(self, body: int) -> int:
+        """Return the last degree of freedom, from 1, that moves a body; 0 if none does. In `dof_parent` all others that
+        move it are on the path to this one: with followers, since the body's inertia couples them. O(nv N)."""
+        if self.coupling is None:
+            return self.topology.last_dof[body]
+        joints = np.repeat(np.arange(1, self.n_bodies + 1), self.topology.dofs)
+        moving = self.coupling.G[np.isin(joints, self.topology.support(body))].any(axis=0)
+        return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
         """Return the frame called `name`; raises UnknownNameError with near misses."""
