@@ -78,9 +78,9 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     jacobian = (*tree, *frame_codes(robot, tuple(frames[:1]), REFERENCE))
     method = plugins.get("operational", "pv_osim")
     space, tasks = type(method).entry, method.constants(robot, frames, REFERENCE)
-    # no gains, damping, friction, effort limits; forces, at the end of the step
+    # no gains, damping, effort limits; forces, at the end of the step
     all_n = robot.spanning.nv
-    step = np.concatenate([[DT], np.zeros(4 * all_n), np.full(all_n, UNLIMITED), np.zeros(all_n), np.ones(all_n)])
+    step = np.concatenate([[DT], np.zeros(3 * all_n), np.full(all_n, UNLIMITED), np.zeros(all_n), np.ones(all_n)])
     forward_states, tables = serving(forward_dynamics_states, robot, tree)
     step_states = carried_step_entry("semi_implicit_euler", forward_states)
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
