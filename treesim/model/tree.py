@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .frozen import Immutable, frozen
 from .joints import Joint
+from .loops import Loop
 from .mimic import Coupling, Withheld, coupling_of, no_followers
 from .names import named, slices, unique
 from .pack import pack
@@ -43,7 +44,7 @@ class Tree(Immutable):
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
-    shapes: CollisionShapes, those that touch.
+    shapes: CollisionShapes, those that touch. loops: Loops, joints between frames that worlds close.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
@@ -70,7 +71,7 @@ class Tree(Immutable):
 
     __slots__ = (
         "_dof_topology", "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping",
-        "effort_limit", "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass",
+        "effort_limit", "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "loops", "lower", "mass",
         "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index",
         "velocity_limit", "visuals",
     )  # fmt: skip
@@ -84,12 +85,14 @@ class Tree(Immutable):
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
         shapes: Sequence[CollisionShape] = (),
+        loops: Sequence[Loop] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
         self.visuals = tuple(visuals)
         self.notes = tuple(notes)
         self.shapes = tuple(shapes)
+        self.loops = tuple(loops)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = unique("body", [body.name for body in self.bodies])
@@ -105,6 +108,11 @@ class Tree(Immutable):
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
+        unique("loop", [loop.name for loop in self.loops])
+        for loop in self.loops:
+            for end in (loop.first, loop.second):
+                if end not in self.frames:
+                    raise ModelError(f"loop {loop.name!r} joins {quoted(end)}, which is no frame of {name!r}")
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
@@ -128,7 +136,7 @@ class Tree(Immutable):
         """Give the independent coordinates what the joints together have, and keep the spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
-        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, shapes=self.shapes)
+        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, (), self.shapes, self.loops)
         lower, upper = tied.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
@@ -248,7 +256,7 @@ class Tree(Immutable):
 
     def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes
+        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes, self.loops
 
     @property
     def parent(self) -> np.ndarray:
