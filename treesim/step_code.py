@@ -234,7 +234,7 @@ class StepCode:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
         state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
         solver = held_backend(self.solver, robot)
-        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, tied.gathered(armature, 2))
+        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, np.maximum(tied.gathered(armature, 2), 0.0))
         return robot.expand_velocity(qdd)
 
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:

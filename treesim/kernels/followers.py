@@ -44,6 +44,7 @@ class Followers(NamedTuple):
     multiplier: Any  # (count,)
     offset: Any
     share: Any  # (count,) 1 / (1 + number of followers of the same leader)
+    lent: Any  # (nv of the spanning tree,) rotor inertias that joints lend each other, which y does not feel
 
 
 def followers_of(followers, ratios):
@@ -54,7 +55,7 @@ def followers_of(followers, ratios):
         n, nq, nv, followers[3 : 3 + n], followers[3 + n : 3 + 2 * n], followers[3 + 2 * n : 3 + 3 * n],
         followers[3 + 3 * n : 3 + 4 * n], followers[3 + 4 * n : 3 + 5 * n], followers[3 + 5 * n : 3 + 6 * n],
         followers[3 + 6 * n : k], followers[k : k + nq], followers[k + nq : k + nq + nv], ratios[:n], ratios[n : 2 * n],
-        ratios[2 * n : 3 * n],
+        ratios[2 * n : 3 * n], ratios[3 * n :],
     )  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def follower_rows(tree, tied, q):
 def with_shared_rotors(tree, tied, r):
     """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
     rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
-    what a step adds to it."""
+    what a step adds to it; and what others of the same leader lend to them, which adds up to zero."""
     for k in range(tree.nv):
         r.rotors[k] = tree.armature[k]
     for b in range(tied.count):
@@ -167,6 +168,8 @@ def with_shared_rotors(tree, tied, r):
         r.rotors[tied.v[b]] = whole / (tied.multiplier[b] * tied.multiplier[b])
     for b in range(tied.count):
         r.rotors[tied.leader_v[b]] -= tied.multiplier[b] * tied.multiplier[b] * r.rotors[tied.v[b]]
+    for k in range(tree.nv):
+        r.rotors[k] += tied.lent[k]
     return with_armature(tree, r.rotors)
 
 

@@ -98,7 +98,7 @@ class Tree(Immutable):
         self.body_names = unique("body", [body.name for body in self.bodies])
         self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
-        self.coupling: Coupling | None = coupling_of(joints)
+        self.coupling: Coupling | None = coupling_of(self.bodies)
         moving = [joint for joint in joints if joint.mimic is None]
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
         self.q_index = slices(name, moving, [joint.nq for joint in moving], self.coupling)
@@ -165,15 +165,23 @@ class Tree(Immutable):
 
     def as_felt(self) -> Tree:
         """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
-        them (`kernels.followers.with_shared_rotors`); itself where there are none."""
-        if self.coupling is None or not self.armature.any():
+        them (`kernels.followers.with_shared_rotors`); itself where there are none. Rotors that are lent, which are
+        negative, are in its tables alone."""
+        if self.coupling is None:
             return self.spanning
         whole, rotors = self.spanning, self.coupling.shared(self.armature)
+        if not rotors.any():
+            return whole
         bodies = [
-            replace(body, joint=replace(body.joint, armature=rotors[whole.v_index[body.joint.name]]))
+            replace(body, joint=replace(body.joint, armature=np.maximum(rotors[whole.v_index[body.joint.name]], 0.0)))
             for body in whole.bodies
         ]
-        return Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+        felt = Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+        if (rotors < 0).any():
+            reals = felt.reals.copy()
+            reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
+            object.__setattr__(felt, "reals", frozen(reals))
+        return felt
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
