@@ -9,6 +9,7 @@ from treesim import Body, FrameConstraint, Inertia, Joint, LoopConstraint, Mimic
 from treesim.dynamics.base import Capabilities
 
 ROBOT = coupled(1)
+REAL = ("panda", "baxter", "tiago_pro", "talos_full_v2", "pr2", "xarm6_with_gripper", "romeo")
 LOOP = LoopConstraint("body_7", "body_4", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
 HELD = FrameConstraint("body_9", "linear")
 
@@ -174,3 +175,34 @@ def test_panda_stands_on_its_hand_while_its_fingers_move():
         report.check()
     assert np.abs(world.gaps(now.q)).max() < 1e-12
     assert now.q[-1] > 0.011
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", REAL)
+def test_installed_robots(name, base):
+    robot = treesim.load(name, base=base)
+    armature = robot.armature + 0.05 * (name == "romeo")  # whose fingers, and their leaders, have no inertia
+    q, v, tau, f_ext = state(robot, 1)
+    q = np.where(np.abs(q) > 3, 0.1, q) if base == "fixed" else q
+    tip, other = robot.body_names[-1], robot.body_names[robot.n_bodies // 2]
+    loop = LoopConstraint(other, tip, [[0, 0, 0, 1, 0, 0]])
+    first, second = (treesim.frame_jacobian(robot, q, frame) for frame in (tip, other))
+    M, C = dense(robot, q, v, f_ext, armature)
+    for method, constraints, J in (
+        ("pv", [FrameConstraint(tip, "linear"), loop], np.vstack([first[:3], (second - first)[3:4]])),
+        ("caba", [FrameConstraint(tip, "linear")], first[:3]),
+    ):
+        found = treesim.constrained_dynamics(robot, q, v, tau, constraints, f_ext, method=method, armature=armature)
+        scale = np.abs(C).max() + np.abs(J.T @ found.force).max()
+        np.testing.assert_allclose(M @ found.acceleration + C, tau + J.T @ found.force, rtol=0, atol=1e-11 * scale)
+        assert np.abs(found.residual).max() < 1e-8
+    if name != "romeo":
+        start = robot.neutral() if base == "floating" else np.clip(robot.neutral(), robot.lower, robot.upper)
+        world = treesim.World(robot, FrameConstraint(tip), q=start)
+        stepper = treesim.Stepper(world)
+        now = stepper.reset(start)
+        for _ in range(20):
+            now, _ = stepper.step(now)
+        assert np.abs(world.gaps(now.q)).max() < 1e-8
