@@ -33,8 +33,10 @@ class Tie(NamedTuple):
 
     felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
     answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
-    reduce (tree, tie, task, A, G): G of constraints, in its lower triangle, without what followers do not let through.
-    stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone.
+    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A', from the n rows that reach body i
+    and pass its degree of freedom k.
+    reduce (tie, G): G of constraints, in its lower triangle, without what followers do not let through, by B.
+    stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone, without B.
     hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
     move (tree, tie, accelerations): the bodies' accelerations, as the last `hold` changes them.
     find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = what rows see of the free motion.
@@ -42,6 +44,8 @@ class Tie(NamedTuple):
 
     felt: Any
     answer: Any
+    uncouple: Any
+    couple: Any
     reduce: Any
     stiffen: Any
     hold: Any
@@ -57,16 +61,17 @@ def tie_memory(tree, followers, ratios, m, q):
     """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
     tied = followers_of(followers, ratios)
     return Tie(
-        with_spread_rotors, answer_rows, take_followers, take_from_diagonal, hold_followers, move_bodies,
-        find_free_rows, tied, follower_rows(tree, tied, q), np.empty((m, tied.count), q.dtype),
-        np.empty(tree.nv, q.dtype),
+        with_spread_rotors, answer_rows, clear_couplings, couple_at, take_followers, take_from_diagonal,
+        hold_followers, move_bodies, find_free_rows, tied, follower_rows(tree, tied, q),
+        np.empty((m, tied.count), q.dtype), np.empty(tree.nv, q.dtype),
     )  # fmt: skip
 
 
 def no_tie():
     """That of robots without followers."""
     return Tie(
-        same_tree, answer_nothing, take_nothing, take_nothing, hold_nothing, hold_nothing, find_nothing, 0, 0, 0, 0
+        same_tree, answer_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, hold_nothing,
+        hold_nothing, find_nothing, 0, 0, 0, 0,
     )  # fmt: skip
 
 
@@ -86,6 +91,22 @@ def answer_rows(tree, tie, X, U, D_inv):
     spread_followers(tree, tie.tied, r)
 
 
+def clear_couplings(tie):
+    """B = 0."""
+    for r in range(tie.B.shape[0]):
+        for b in range(tie.tied.count):
+            tie.B[r, b] = tie.rows.G[b, b] * 0
+
+
+def couple_at(tie, i, k, D_inv, screw, K, index, side, n):
+    """B += Z' D^-1 Z_A at degree of freedom k, Z = S' K of the n rows that reach body i."""
+    for b in range(tie.tied.count):
+        if tie.rows.alive[i, b] > 0:
+            share = D_inv * tie.rows.Z[k, b]
+            for a in range(n):
+                tie.B[index[a], b] += K[side[a], index[a], screw] * share
+
+
 def couple_rows(tree, tie, task, A):
     """B = J H^-1 A'."""
     for b in range(tie.tied.count):
@@ -93,9 +114,8 @@ def couple_rows(tree, tie, task, A):
         row_accelerations(task, A, tie.rows.A, tie.B[:, b])
 
 
-def take_followers(tree, tie, task, A, G):
+def take_followers(tie, G):
     """G <- G - B S^-1 B', in the lower triangle."""
-    couple_rows(tree, tie, task, A)
     take_from(tie.tied, tie.B, G, tie.rows)
 
 
@@ -138,6 +158,18 @@ def answer_nothing(tree, tie, X, U, D_inv):
 
 def find_nothing(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
     """What has been found stays, without followers."""
+
+
+def clear_nothing(tie):
+    """Nothing is coupled, without followers."""
+
+
+def couple_nothing(tie, i, k, D_inv, screw, K, index, side, n):
+    """Nothing is coupled, without followers."""
+
+
+def reduce_nothing(tie, G):
+    """All of G is let through, without followers."""
 
 
 def take_nothing(tree, tie, task, A, G):

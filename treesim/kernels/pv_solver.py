@@ -57,16 +57,19 @@ def absorb(U, D_inv, nu, screw, K, index, side, n, inverse, rhs):
             K[side[a], index[a], c] -= U[c] * share
 
 
-def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs):
-    """Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces, inward."""
+def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs, tie):
+    """Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces, inward; how they
+    are coupled with the followers' rows goes to the tie."""
     inverse[:] = 0
     rhs[:] = 0
+    tie.uncouple(tie)
     for c in range(at.shape[0]):
         at[c, 0] = task.body[c, 0]
         move_end(task, c, 1, task.body[c, 1], K, at)
     for i in range(tree.n_bodies, 0, -1):
         n = rows_at_body(task, at, i, index, side)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            tie.couple(tie, i, k, D_inv[k], tree.screw[k], K, index, side, n)
             absorb(U[k], D_inv[k], nu[k], tree.screw[k], K, index, side, n, inverse, rhs)
         for a in range(n):
             f = force_at(K[side[a]], index[a])
@@ -93,9 +96,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     for r in range(m):
         put_force(K[0], r, force_at(A[0], r))
         put_force(K[1], r, force_at(A[1], r))
-    gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found)
     tie.answer(tree, tie, X, U, D_inv)
-    tie.reduce(tree, tie, task, A, inverse)
+    gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found, tie)
+    tie.reduce(tie, inverse)
     tie.find(tree, tie, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)
     dependent = factor(inverse)
     for r in range(m):

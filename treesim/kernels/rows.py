@@ -143,9 +143,11 @@ def respond(tree, held, q, r):
     for k in range(r.bias.size):
         put_force(r.K[0], k, force_at(r.A[0], k))
         put_force(r.K[1], k, force_at(r.A[1], k))
-    gather_inward(tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias)
     held.tie.answer(tree, held.tie, r.X, r.U, r.D_inv)
-    held.tie.reduce(tree, held.tie, held.task, r.A, r.G)
+    gather_inward(
+        tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias, held.tie
+    )  # fmt: skip
+    held.tie.reduce(held.tie, r.G)
     factor_regular(r.G, r.L)
 
 
