@@ -152,7 +152,7 @@ def test_every_backend_moves_followers_without_inertia(name, seed):
     robot = idle(seed)
     q, v, tau, _ = state(robot, seed)
     qdd = in_the_interpreter(plugins.get("dynamics", name), robot, q, v, tau)
-    assert residual(robot, qdd, q, v, tau) < 100 * bound_of(name)
+    assert residual(robot, qdd, q, v, tau) < 1e-2 * bound_of(name)
 
 
 def test_worlds_and_operational_space_of_followers_without_inertia():

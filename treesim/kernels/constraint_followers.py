@@ -33,8 +33,8 @@ class Tie(NamedTuple):
 
     felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
     answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
-    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A', from the n rows that reach body i
-    and pass its degree of freedom k.
+    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A' of the n rows that reach body i,
+    where they pass its degree of freedom k.
     reduce (tie, G): G of constraints, in its lower triangle, without what followers do not let through, by B.
     stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone, without B.
     hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
