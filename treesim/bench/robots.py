@@ -14,7 +14,6 @@ from ..compare.engines import RAW
 from ..compare.source import canonical, without_losses
 from ..errors import ArgumentError
 from ..model import generators
-from ..model.given import refuse_followers
 from ..model.tree import Tree
 from ..types import Base, Mimic
 from ..urdf import to_urdf
@@ -54,7 +53,6 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
     else:
         source = xml = to_urdf(generators.chain(int(chain[1])))
     tree = treesim.load(source, base=cast(Base, base), mimic=cast(Mimic | None, mimic))
-    refuse_followers(tree, "timing beside exact digits and other engines")
     tree = tree.with_name(name) if chain is not None or is_robot_name(source) else tree
     if tree.nv == 0:
         raise ArgumentError(f"{tree.name!r} has no degrees of freedom: there is nothing to time")

@@ -115,6 +115,8 @@ def set_up(
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)
     world = _world(robot, FRICTION if friction is None else friction) if ground else treesim.World(robot)
+    if q0 is None:
+        q = world.close(q)
     if ground and q0 is None and base == "floating":
         q = treesim.standing(robot, q)
     drive = _drive(robot, q, controller, kp, kd)
