@@ -185,7 +185,14 @@ def test_the_backend_is_switched_while_the_motion_goes_on(backend):
 def test_other_settings_take_effect_at_once():
     driven = Driven(settings=Settings())
     driven.play(0.1)
-    wanted = {"gravity": [1.0, 2.0, -3.0], "dt": 2e-3, "controller": "hold", "kp": 40.0, "kd": 4.0, "integrator": "semi_implicit_euler"}
+    wanted = {
+        "gravity": [1.0, 2.0, -3.0],
+        "dt": 2e-3,
+        "controller": "hold",
+        "kp": 40.0,
+        "kd": 4.0,
+        "integrator": "semi_implicit_euler",
+    }
     assert driven.set(**wanted) == []
     assert {name: driven.state[name] for name in wanted} == wanted
     simulation = driven.player.simulation
@@ -249,7 +256,7 @@ def test_a_pull_moves_the_robot_beyond_its_motors_forces(backend):
     driven = Driven(settings=Settings(gravity=(0, 0, 0), backend=backend, controller="hold"))
     tip = ROBOT.body_names[-1]
     before = treesim.frame_pose(ROBOT, driven.player.q, tip)[:3, 3]
-    target = before + [0.1, 0.1, 0.2]
+    target = before + np.array([0.1, 0.1, 0.2])
     assert driven.ask(do="pull", body=tip, point=[0, 0, 0], target=target.tolist()) == []
     assert driven.state["pull"]["force"] > 0
     driven.play(1.0)
