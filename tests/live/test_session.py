@@ -113,7 +113,7 @@ def test_the_panel_tells_what_there_is():
     assert panel["joints"][0]["unit"] == "rad" and panel["joints"][0]["lower"] == pytest.approx(ROBOT.lower[0])
     assert panel["bodies"] == ["base", *ROBOT.body_names]
     assert panel["backends"] == treesim.available("dynamics") and "rk4" in panel["integrators"]
-    assert panel["can"] == ["pull", "seek"]
+    assert panel["can"] == ["pull", "seek", "com"]
 
 
 def test_motion_is_the_simulation_s():
@@ -350,10 +350,14 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
     q = treesim.standing(robot, robot.configuration({"root_joint": robot.neutral()[:7], **dict.fromkeys(knees, 1.0)}))
     driven = Driven(world, q, Settings(controller="hold", kp=2000.0, kd=100.0))
     driven.physics.scene = driven.physics.scene._replace(base="floating")
-    assert len(driven.screen.grounds) == 1 and driven.screen.panels[-1]["can"] == ["pull", "seek", "contact"]
+    assert len(driven.screen.grounds) == 1 and driven.screen.panels[-1]["can"] == ["pull", "seek", "com", "contact"]
     assert "rk4" not in driven.screen.panels[-1]["integrators"], "it knows no contact"
     driven.play(0.5)
     assert driven.state["contactForce"] == pytest.approx(robot.mass * 9.81, rel=0.2)
+    total = sum(np.array(contact["force"]) for contact in driven.state["contacts"].values())
+    np.testing.assert_allclose(np.linalg.norm(total), driven.state["contactForce"])
+    assert len(driven.state["contacts"]) == 4, "its feet"
+    np.testing.assert_allclose(driven.state["com"], treesim.center_of_mass(robot, driven.state["q"]), atol=1e-12)
     driven.set(running=False)
     assert driven.set(joints=dict.fromkeys(knees, 0.0)) == []
     gap = gaps(robot, driven.player.q, np.array([0, 0, 1.0]), 0.0)[0].min()

@@ -18,7 +18,7 @@ from ..step_code import touches
 from ..world import World
 
 UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}  # of joints that a slider moves
-CAN = ("pull", "seek")
+CAN = ("pull", "seek", "com")
 
 
 def movable(robot: Tree) -> dict[str, int]:

@@ -1,7 +1,6 @@
 // Takes a link by the hand: Ctrl and drag, or drag alone where "pull" is switched on, as on touch screens.
 
 const PULL_COLOR = 0xf08a24;
-const ARROW_RADIUS = 0.008, HEAD_RADIUS = 0.025, HEAD_LENGTH = 0.08;  // of the robot's size
 
 class Grab {
     constructor(session) {
@@ -16,7 +15,7 @@ class Grab {
         this.label.hidden = true;
         this.pane.append(this.label);
         this.listen();
-        session.on("drawn", () => this.draw());
+        session.on("overlay", () => this.draw());
     }
 
     // In the capture phase, and before the camera's controls hear of it.
@@ -94,7 +93,7 @@ class Grab {
     draw() {
         const {state, panel} = this.session;
         const pull = state && state.pull, index = pull && panel ? panel.bodies.indexOf(pull.body) : -1;
-        const arrow = this.arrow || (index > 0 && (this.arrow = this.makeArrow()));
+        const arrow = this.arrow || (index > 0 && (this.arrow = makeArrow(this.stage, PULL_COLOR)));
         if (index <= 0) {
             if (arrow && arrow.visible) this.stage.viewer.set_dirty();
             if (arrow) arrow.visible = false;
@@ -104,16 +103,8 @@ class Grab {
         const {scene, camera} = this.stage.viewer;
         const from = scene.worldToLocal(this.stage.bodies[index].localToWorld(new MeshCat.THREE.Vector3(...pull.point)));
         const target = this.held && this.held.target ? this.held.target : pull.target;
-        const along = new MeshCat.THREE.Vector3(...target).sub(from), length = along.length();
-        const size = this.stage.radius;
-        arrow.visible = length > 1e-6;
-        arrow.position.copy(from);
-        arrow.quaternion.setFromUnitVectors(new MeshCat.THREE.Vector3(0, 1, 0), along.normalize());
-        const head = Math.min(HEAD_LENGTH * size, length);
-        const [shaft, tip] = arrow.children;
-        shaft.scale.set(ARROW_RADIUS * size, Math.max(length - head, 1e-6), ARROW_RADIUS * size);
-        tip.scale.set(HEAD_RADIUS * size, head, HEAD_RADIUS * size);
-        tip.position.y = length - head;
+        pointArrow(arrow, from, new MeshCat.THREE.Vector3(...target).sub(from), this.stage.radius);
+        camera.updateMatrixWorld();
         const seen = scene.localToWorld(new MeshCat.THREE.Vector3(...target)).project(camera);
         this.label.hidden = false;
         this.label.textContent = `${pull.force.toPrecision(3)} N`;
@@ -122,17 +113,5 @@ class Grab {
         const y = Math.min(Math.max((1 - seen.y) / 2 * offsetHeight + 14, 4), offsetHeight - 32);
         this.label.style.transform = `translate(${x}px, ${y}px)`;
         this.stage.viewer.set_dirty();
-    }
-
-    makeArrow() {
-        const {THREE} = MeshCat;
-        const material = new THREE.MeshBasicMaterial({color: PULL_COLOR, depthTest: false, transparent: true, opacity: 0.9});
-        const shaft = new THREE.CylinderBufferGeometry(1, 1, 1, 16).translate(0, 0.5, 0);
-        const tip = new THREE.ConeBufferGeometry(1, 1, 24).translate(0, 0.5, 0);
-        const arrow = new THREE.Group();
-        arrow.add(new THREE.Mesh(shaft, material), new THREE.Mesh(tip, material));
-        for (const part of arrow.children) part.renderOrder = 2;
-        this.stage.viewer.scene.add(arrow);
-        return arrow;
     }
 }

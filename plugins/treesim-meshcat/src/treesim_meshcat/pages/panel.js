@@ -59,6 +59,8 @@ class Panel {
     constructor(session, grab) {
         this.session = session;
         this.grab = grab;
+        this.overlays = new Overlays(session);
+        this.plot = new Plot(session);
         this.controls = {};  // by the name of what they show in the state
         this.joints = {};
         this.asked = null;  // joints whose values wait to be sent
@@ -131,6 +133,8 @@ class Panel {
             this.section("Physics", ...this.physics(panel)),
             ...this.controlSection(panel),
             this.section("Now", ...this.readings(panel)),
+            this.section("Show", ...this.overlays.rows(panel)),
+            this.section("Plot", ...this.plot.rows(panel)),
             ...this.jointSection(panel),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
         );
@@ -198,7 +202,7 @@ class Panel {
         this.energy = make("output", {id: "energy"});
         this.contacts = make("output", {id: "contacts"});
         const rows = [row("energy", this.energy, make("small", {textContent: "J"}))];
-        if (this.can("contact")) rows.push(row("contacts push", this.contacts, make("small", {textContent: "N"})));
+        if (this.can("contact")) rows.push(row("contact force", this.contacts, make("small", {textContent: "N"})));
         return rows;
     }
 

@@ -13,7 +13,7 @@ class Session {
         this.link = link;
         this.panel = null;  // what there is to be set, as told last
         this.state = null;
-        this.listeners = {panel: [], state: [], error: [], status: [], drawn: [], scene: []};
+        this.listeners = {panel: [], state: [], error: [], status: [], overlay: [], scene: []};
         this.waiting = null;  // the newest frame that is not applied yet
         this.latest = null;  // the one that is
         link.onmessage = (message) => this.take(message);
@@ -23,6 +23,7 @@ class Session {
         };
         link.onstatus = (text) => this.tell("status", text);
         stage.beforeRender = () => this.draw();
+        stage.afterFollow = () => this.tell("overlay", this.state);
     }
 
     on(kind, listener) {
@@ -59,7 +60,6 @@ class Session {
             this.acknowledge(this.waiting);
             this.waiting = null;
         }
-        this.tell("drawn", this.latest);
     }
 
     set(values) {

@@ -57,6 +57,7 @@ class Stage {
         this.bodies = [];
         this.cell = 1;  // side of the grid's squares [m]
         this.beforeRender = () => {};
+        this.afterFollow = () => {};  // the camera is where it will be seen from
         this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
         element("follow").addEventListener("change", () => { this.anchor = null; });
@@ -87,6 +88,7 @@ class Stage {
         this.viewer.animator.update();
         this.beforeRender();
         this.follow();
+        this.afterFollow();
         if (this.viewer.needs_render) this.viewer.render();
         this.frames += 1;
     }
@@ -117,14 +119,14 @@ class Stage {
     }
 
     // Point the camera at a ball; the scene has z up, three.js has y up.
-    look({center: [x, y, z], radius, anchor, follow}) {
+    look({center: [x, y, z], radius, floor, weight, anchor, follow}) {
         const {camera, controls} = this.viewer;
         const {offsetWidth, offsetHeight} = element("meshcat-pane");
         const narrow = Math.min(1, offsetWidth / offsetHeight);
         const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
         const [dx, dy, dz] = VIEW_DIRECTION;
         const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(MARGIN * radius / Math.sin(half));
-        this.radius = radius;
+        Object.assign(this, {radius, floor, weight});
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
         camera.far = radius * 1000;
