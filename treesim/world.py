@@ -29,7 +29,7 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot
+from .model.given import checked_robot, told
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
@@ -154,12 +154,22 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
+        return _world, (self.alone, self._given(), self._options())
+
+    def _given(self) -> tuple[Constraint, ...]:
+        """The constraints without the loops of the robot's own."""
+        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
+
+    def _options(self) -> dict[str, Any]:
         names = (
             "ground", "bodies", "surface", "self_collision", "loops", "limits", "friction", "speed_limits", "collision",
         )  # fmt: skip
-        own = len(self.robot.loops) if self.loops else 0
-        given = self.constraints[: len(self.constraints) - own]
-        return _world, (self.alone, given, {name: getattr(self, name) for name in names})
+        return {name: getattr(self, name) for name in names}
+
+    def with_robot(self, robot: Tree) -> World:
+        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
+        UnknownNameError where what is held, or met, does not fit it."""
+        return World(robot, self._given(), **self._options())
 
     def __repr__(self) -> str:
         count = len(self.constraints)

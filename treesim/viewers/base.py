@@ -1,8 +1,8 @@
 """What a viewer is, and the shapes that every viewer draws.
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, and `Recorder` if it can turn a trajectory
-into a file.
+satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
+what it shows, and `Recorder` if it can turn a trajectory into a file.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
+
+Message = Mapping[str, Any]  # of values that JSON holds
+Reply = Callable[[str], object]
 
 BONE_COLOR = (0.62, 0.67, 0.73, 1.0)
 JOINT_COLOR = (0.93, 0.45, 0.13, 1.0)
@@ -53,6 +56,29 @@ class GroundViewer(Viewer, Protocol):
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
         """Draw the ground of a world beneath the robot that was shown, in place of any before; `show` removes it."""
+
+
+@runtime_checkable
+class InteractiveViewer(Viewer, Protocol):
+    """A viewer whose users steer the simulation that it shows (`treesim.live.LiveSession`).
+
+    url: where it is to be seen, None before `show`, or where there is no such address. port: which one to take at the
+    next `show`, 0 for any.
+    """
+
+    url: str | None
+    port: int
+
+    def listen(self, receive: Callable[[Message, Reply], object]) -> None:
+        """Call receive(message, reply), from any thread, with what a user asks for: {"set": {name: value}}, or {"do":
+        "reset"}, "step", "seek" (with "t"), "pull" (with "body", "point", "target"), "release". reply(text) tells that
+        user alone what cannot be done."""
+
+    def show_panel(self, panel: Message) -> None:
+        """Offer what there is to be set (`treesim.live.panel`), in place of what was offered before."""
+
+    def show_state(self, state: Message) -> None:
+        """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
 
 
 @runtime_checkable
