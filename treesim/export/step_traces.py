@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.base import CompiledBackend
-from ..dynamics.tables import on_leaders
 from ..engine.graph.graph import Graph
 from ..engine.graph.trace import Trace, Traced
 from ..engine.primitives import INPUT
-from ..errors import UnsupportedError
 from ..kernels.followers import (
     Followers,
     expand_force,
@@ -103,7 +101,8 @@ class _Source:
         inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
         tree = self._tree(graph, x["gravity"])
         q, v = self._expanded(graph, x)
-        control, s = self._on_leaders(x["control"]), settings_of(tree, self._settings(x["settings"]))
+        control = self._on_leaders(graph, x["control"])
+        s = settings_of(tree, self._settings(graph, x["settings"]))
         wrenches, calls = self._wrenches(x["f_ext"]), []
 
         def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
@@ -162,13 +161,19 @@ class _Source:
         pick_motion(tied, force, own[2])
         return own
 
-    def _on_leaders(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(on_leaders(self.robot, values), dtype=object)
+    def _on_leaders(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+        """Numbers for all joints of the spanning tree from those of independent velocities; 0 for followers."""
+        tied = self._followers(graph)
+        if tied is None:
+            return values
+        whole = _empty(self.whole.nv)
+        expand_force(tied, values, whole)
+        return whole
 
-    def _settings(self, table: np.ndarray) -> np.ndarray:
+    def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
         """The table of a step's settings (see `StepSettings`) from one of independent coordinates."""
         columns = table[1:].reshape(COLUMNS, self.robot.nv)
-        return np.concatenate([table[:1], *(self._on_leaders(column) for column in columns)])
+        return np.concatenate([table[:1], *(self._on_leaders(graph, column) for column in columns)])
 
     def _wrenches(self, f_ext: np.ndarray) -> np.ndarray:
         """What kernels take for public wrenches, force first in each body's own axes."""

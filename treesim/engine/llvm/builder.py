@@ -44,8 +44,8 @@ class Module:
     """Functions and constants, on lanes of one kind unless told otherwise, and declarations of what they call.
 
     prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library is there to be called.
-    helpers: what `Function.helper` called, and on which
-    lanes: to be written by whoever takes the text (`elementary.write_helpers`).
+    helpers: what `Function.helper` called, and on which lanes: to be written by whoever takes the text
+    (`elementary.write_helpers`).
     """
 
     def __init__(self, lanes: Lanes, prefetches: bool = True, has_library: bool = True) -> None:

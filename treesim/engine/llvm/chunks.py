@@ -103,8 +103,10 @@ class _Writer:
         return chunks
 
     def _chunk(self, k: int, nodes: list[int], free: list[int]) -> Chunk:
-        parameters = ", ".join(f"{PTR} noalias {name}" for name in ("in", "tmp", "out", "constants"))
-        self.f = self.module.function(f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True)
+        parameters = ", ".join(f"{PTR} noalias {argument}" for argument in ("in", "tmp", "out", "constants"))
+        self.f = self.module.function(
+            f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True
+        )
         self.inputs, self.between, self.out, self.own_constants = self.f.arguments
         table = self.f.at(self.between, -MIDDLE)
         self.here: dict[int, Value] = {}
