@@ -1,0 +1,106 @@
+"""A robot with its physics as one HTML file: a page that simulates from disk, without Python, server or network."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import treesim
+from treesim import Tree
+from treesim.errors import ArgumentError
+from treesim.export.description import description
+from treesim.export.webassembly import step_module
+from treesim.files import write_whole
+
+from .encoding import to_json
+from .pages import page
+from .scene import robot_parts, scene_message
+
+BACKENDS = ("aba", "crba_ltdl", "rjk")
+DT = 1e-3  # s
+NOTE = (
+    "This page simulates on its own, in this browser: joint forces within their limits, damping, gravity, and the pull "
+    "of the mouse (Ctrl-drag), in double precision, by the steps that treesim takes in Python. Joint limits are stiff "
+    "springs here. Contact and joint friction are not simulated: links pass through each other and through the floor."
+)
+WEIGHTLESS = " A floating robot starts without gravity, as there is no floor to carry it."
+
+
+def write_page(robot: Tree, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
+    """Write `robot`, as it can be taken by the hand, to the HTML file `path` and return its path.
+
+    settings: those of `page_html`, with its errors. Raises ArgumentError if `path` cannot be written.
+    """
+    text = page_html(robot, q0, **settings).encode()
+    return write_whole(Path(path), lambda stream: stream.write(text), len(text))
+
+
+def page_html(
+    robot: Tree,
+    q0: ArrayLike | None = None,
+    *,
+    backend: str = "aba",
+    integrator: str = "implicit_midpoint",
+    dt: float = DT,
+    controller: str | None = None,
+    kp: float | None = None,
+    kd: float | None = None,
+    gravity: ArrayLike | None = None,
+    backends: Sequence[str] = BACKENDS,
+) -> str:
+    """Return the text of an HTML file that simulates a robot from q0 (nq,), neutral by default, at rest.
+
+    backend, integrator, dt [s], gravity (3,) [m/s^2]: with what it begins; its reader may change them, the backend to
+    another one of `backends`. controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by
+    default "hold" with gains that carry the robot. A robot whose base floats starts without gravity by default.
+    Raises ArgumentError (a name that is not known to the page), UnsupportedError for a robot without degrees of
+    freedom, and for a backend that has no code of its own for a robot.
+    Cost: a second or two for each backend of a humanoid.
+    """
+    floating = any(body.joint.type == "floating" for body in robot.bodies[:1])
+    default = (0.0, 0.0, 0.0) if floating else robot.gravity
+    field = np.asarray(default if gravity is None else gravity, float)
+    q = robot.neutral() if q0 is None else np.asarray(q0, float)
+    modules = {name: step_module(robot, name) for name in dict.fromkeys((backend, *backends))}
+    _check_name("integrator", integrator, modules[backend].rules)
+    _check_name("controller", controller or "none", ("none", "hold"))
+    stiff, damp = holding_gains(robot)
+    start = {
+        "q": q.tolist(), "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
+        "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "gravity": field.tolist(), "running": True,
+    }  # fmt: skip
+    message = scene_message(robot, robot_parts(robot), treesim.body_poses(robot, q)[None], robot.name)
+    message["view"]["follow"] = floating
+    message["physics"] = {
+        "facts": description(robot), "start": start, "note": NOTE + WEIGHTLESS * (floating and not field.any()),
+        "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
+    }  # fmt: skip
+    return page("offline", robot.name, scene=to_json(message))
+
+
+def holding_gains(robot: Tree) -> tuple[float, float]:
+    """Return kp [N m/rad] and kd [N m s/rad] for all joints of a robot, which carry it against gravity with joints a
+    few hundredths of a radian from where they are wanted: kp is 20 times the largest torque at rest of a few
+    configurations, to one digit, kd a twentieth of kp."""
+    rng = np.random.default_rng(0)
+    q = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
+    single = [robot.v_index[body.joint.name].start for body in robot.bodies if body.joint.nv == 1]
+    torque = np.abs(treesim.inverse_dynamics(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv))))
+    kp = float(f"{20 * torque[:, single].max(initial=0.5):.0e}")
+    return kp, kp / 20
+
+
+def _check_name(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ArgumentError(f"{what} {name!r} is not known to pages without Python: take one of {', '.join(known)}")
+
+
+def _packed(code: bytes) -> np.ndarray:
+    """Bytes made smaller, as the page unpacks them; the same for the same code."""
+    return np.frombuffer(gzip.compress(code, mtime=0), np.uint8)

@@ -1,0 +1,246 @@
+// A robot's steps in WebAssembly: the state, what acts on it, and what of it is shown. It knows no page and no clock.
+//
+// `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
+// bytes. One module is one backend; all have the same arrays of doubles.
+
+const PULL_WEIGHTS = 2;  // the most that a pull is, in weights of the robot
+const PULL_REACH = 0.15;  // m: how far a target is from its point where the pull is the robot's weight
+const PULL_STIFFNESS = 0.02, PULL_DAMPING = 0.05;  // the most, of what an explicit step holds of the link's own mass
+const WEIGHT = 9.81;  // N/kg
+const STOP_STEPS = 4;  // substeps that a joint's lightest load takes to turn back at its limit
+
+class Physics {
+    constructor(facts, modules, start) {
+        this.facts = facts;
+        this.start = start;
+        this.modules = {};
+        this.memories = {};
+        for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
+        this.backends = Object.keys(this.modules);
+        Object.assign(this, {
+            backend: start.backend, integrator: start.integrator, controller: start.controller,
+            dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], limits: true, pulled: null,
+        });
+        this.targets = Float64Array.from(facts.joints, (joint) => start.q[joint.q]);
+        this.reset();
+    }
+
+    // Compile one backend's module, and find its arrays in its memory.
+    load(name, code, layout) {
+        const memory = new WebAssembly.Memory({initial: layout.pages});
+        const stack = new WebAssembly.Global({value: "i32", mutable: true}, layout.stack);
+        const module = new WebAssembly.Module(code);
+        const {exports} = new WebAssembly.Instance(module, {env: {__linear_memory: memory, __stack_pointer: stack}});
+        const arrays = {};
+        for (const [array, [address, count]] of Object.entries(layout.arrays)) {
+            arrays[array] = new Float64Array(memory.buffer, address, count);
+        }
+        this.modules[name] = {exports, arrays, base: layout.base, rules: layout.rules};
+    }
+
+    get module() {
+        return this.modules[this.backend];
+    }
+
+    // Back to the start, at rest; what has been set stays.
+    reset() {
+        this.t = 0;
+        this.q = Float64Array.from(this.start.q);
+        this.v = new Float64Array(this.facts.nv);
+        this.pulled = null;
+        this.look();
+    }
+
+    get state() {
+        return {t: this.t, q: this.q.slice(), v: this.v.slice()};
+    }
+
+    set state({t, q, v}) {
+        this.t = t;
+        this.q.set(q);
+        this.v.set(v);
+        this.look();
+    }
+
+    get substeps() {
+        return Math.max(1, Math.ceil(this.dt / (this.facts.longest[this.integrator] || Infinity) - 1e-9));
+    }
+
+    // One step of dt; whether the state is finite at its end. If it is not, the state stays what it was.
+    step() {
+        const {exports, arrays, base} = this.module, count = this.substeps, h = this.dt / count;
+        this.write(arrays);
+        this.settle(arrays, h);
+        for (let k = 0; k < count; k++) {
+            if (this.limits) this.stop(arrays, h);
+            if (this.pulled) this.pullOnce(h);
+            exports[this.integrator](base);
+            arrays.q.set(arrays.q_new);
+            arrays.v.set(arrays.v_new);
+        }
+        if (!(arrays.q.every(Number.isFinite) && arrays.v.every(Number.isFinite))) return false;
+        this.q.set(arrays.q);
+        this.v.set(arrays.v);
+        this.t += this.dt;
+        return true;
+    }
+
+    // Poses and energy of the state as it is.
+    look() {
+        const {exports, arrays, base} = this.module;
+        this.write(arrays);
+        exports.view(base);
+    }
+
+    get energy() {
+        const {energy} = this.module.arrays;
+        return energy[0] + energy[1];
+    }
+
+    write(arrays) {
+        arrays.q.set(this.q);
+        arrays.v.set(this.v);
+        arrays.gravity.set(this.gravity);
+        arrays.f_ext.fill(0);
+    }
+
+    // The table of a step's settings, and the control; see treesim.step_settings.StepSettings.
+    settle(arrays, h) {
+        const {nv, joints, damping, effort} = this.facts, {settings, control} = arrays;
+        settings.fill(0);
+        control.fill(0);
+        settings[0] = h;
+        for (let k = 0; k < nv; k++) {
+            settings[1 + 2 * nv + k] = damping[k];
+            settings[1 + 3 * nv + k] = effort[k];
+        }
+        if (this.controller !== "none") {
+            joints.forEach(({v}, i) => {
+                settings[1 + v] = this.kp;
+                settings[1 + nv + v] = this.kd;
+                settings[1 + 4 * nv + v] = this.kp !== 0 || this.kd !== 0 ? 1 : 0;
+                control[v] = this.targets[i];
+            });
+        }
+        this.lead(settings, h);
+    }
+
+    // theta: where in the step damping and gains act, as a part of it.
+    lead(settings, h) {
+        const {nv, lightest} = this.facts, column = (j) => settings.subarray(1 + j * nv, 1 + (j + 1) * nv);
+        const [kp, kd, damping, , , theta] = [0, 1, 2, 3, 4, 5].map(column);
+        if (this.integrator !== "implicit_midpoint") {
+            theta.fill(1);
+            return;
+        }
+        for (let k = 0; k < nv; k++) {
+            const stiffness = h * (Math.max(damping[k], 0) + kd[k]) + h * h * kp[k];
+            const wanted = 1 - lightest[k] / stiffness;
+            theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, 0.5), 1) : 0.5;
+        }
+    }
+
+    // Joints beyond their limits are turned back by a stiff, damped spring to the limit, in the place of their control.
+    stop(arrays, h) {
+        const {nv, joints, lightest} = this.facts, {q, settings, control} = arrays;
+        const beyond = joints.filter((joint) => Physics.limit(joint, q[joint.q]) !== null);
+        if (beyond.length === 0 && !this.stopped) return;
+        this.settle(arrays, h);
+        this.stopped = beyond.length > 0;
+        for (const joint of beyond) {
+            const k = joint.v, rate = 1 / (STOP_STEPS * h);
+            settings[1 + k] = lightest[k] * rate * rate;
+            settings[1 + nv + k] = 2 * lightest[k] * rate;
+            settings[1 + 3 * nv + k] = Number.MAX_VALUE;
+            settings[1 + 4 * nv + k] = 1;
+            control[k] = Physics.limit(joint, q[joint.q]);
+        }
+        this.lead(settings, h);
+    }
+
+    // The limit that a coordinate is beyond, or null.
+    static limit({lower, upper}, q) {
+        if (lower !== null && q < lower) return lower;
+        return upper !== null && q > upper ? upper : null;
+    }
+
+    // ---- the pull: a spring and a damper from a point of a body to a target, no stronger than PULL_WEIGHTS
+
+    pull(body, point, target) {
+        const index = this.facts.bodies.indexOf(body);
+        if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
+        if (index === 0) throw new Error("the base does not move: it cannot be pulled");
+        const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
+        this.pulled = {body, index, point, target, force: 0, before: same ? this.pulled.before : null};
+        this.look();
+        this.pulled.force = Math.hypot(...this.pullForce(this.grabbed(), [0, 0, 0]));
+    }
+
+    release() {
+        this.pulled = null;
+    }
+
+    // Where the point that is pulled is in the world [m].
+    grabbed() {
+        const {poses} = this.module.arrays, start = 16 * this.pulled.index, [x, y, z] = this.pulled.point;
+        return [0, 4, 8].map((row) => {
+            const [a, b, c, d] = poses.subarray(start + row, start + row + 4);
+            return a * x + b * y + c * z + d;
+        });
+    }
+
+    // The force [N] on a point at a place with a velocity, in the world.
+    pullForce(place, velocity) {
+        const h = this.dt / this.substeps, {mass, masses} = this.facts;
+        const link = masses[this.pulled.index] || mass / masses.length;
+        const k = Math.min(mass * WEIGHT / PULL_REACH, PULL_STIFFNESS * link / (h * h));
+        const c = Math.min(2 * Math.sqrt(k * mass), PULL_DAMPING * link / h);
+        const force = place.map((x, i) => k * (this.pulled.target[i] - x) - c * velocity[i]);
+        const size = Math.hypot(...force), most = PULL_WEIGHTS * mass * WEIGHT;
+        return size > most ? force.map((f) => f * most / size) : force;
+    }
+
+    // Put the pull's wrench on its body for one substep; the point's velocity is what it moved in the one before.
+    pullOnce(h) {
+        const {exports, arrays, base} = this.module, {index, point, before} = this.pulled;
+        exports.view(base);
+        const place = this.grabbed();
+        const force = this.pullForce(place, before ? place.map((x, i) => (x - before[i]) / h) : [0, 0, 0]);
+        const R = arrays.poses.subarray(16 * index, 16 * index + 12);
+        const [fx, fy, fz] = [0, 1, 2].map((i) => R[i] * force[0] + R[4 + i] * force[1] + R[8 + i] * force[2]);
+        const [x, y, z] = point;
+        arrays.f_ext.set([fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], 6 * (index - 1));
+        this.pulled.before = place;
+        this.pulled.force = Math.hypot(...force);
+    }
+
+    // ---- what is shown
+
+    // Poses of all bodies, the base first: x y z [m] and the quaternion x y z w.
+    rows() {
+        const {poses} = this.module.arrays, count = this.facts.bodies.length, rows = new Float32Array(7 * count);
+        for (let i = 0; i < count; i++) {
+            const M = poses.subarray(16 * i, 16 * i + 16);
+            rows.set([M[3], M[7], M[11], ...Physics.quaternion(M)], 7 * i);
+        }
+        return rows;
+    }
+
+    // The unit quaternion x y z w of the rotation in a matrix (4, 4); its largest number is computed first (Shepperd
+    // 1978), so that none is lost to cancellation.
+    static quaternion(M) {
+        const [xx, yy, zz] = [M[0], M[5], M[10]], trace = xx + yy + zz;
+        const squares = [1 + 2 * xx - trace, 1 + 2 * yy - trace, 1 + 2 * zz - trace, 1 + trace];
+        const best = squares.indexOf(Math.max(...squares));
+        const [yz, zx, xy] = [M[9] - M[6], M[2] - M[8], M[4] - M[1]];  // R - R'
+        const [sx, sy, sz] = [M[9] + M[6], M[2] + M[8], M[4] + M[1]];  // R + R'
+        const row = [[squares[0], sz, sy, yz], [sz, squares[1], sx, zx], [sy, sx, squares[2], xy], [yz, zx, xy, squares[3]]][best];
+        const length = Math.hypot(...row);
+        return row.map((x) => x / length);
+    }
+
+    // Values of the joints that have one coordinate, by name.
+    byJoint(values) {
+        return Object.fromEntries(this.facts.joints.map((joint, i) => [joint.name, values(joint, i)]));
+    }
+}

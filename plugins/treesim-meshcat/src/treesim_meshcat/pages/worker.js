@@ -1,0 +1,275 @@
+// Plays a robot's physics at the pace of real time, in a Worker: takes what the page asks for, and tells it poses and
+// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, start, note}}.
+
+const MAGIC = 0x31505354;  // "TSP1", little-endian
+const FRAME_HEAD = 16;  // bytes: magic, u32 number, f64 time
+const FRAME_MS = 1000 / 60, STATE_MS = 50, TICK_MS = 4;
+const BUDGET_MS = 30;  // of steps in a row, so that the page is heard in between
+const LATE_S = 0.2;  // behind: the pace is given up, and the motion slowed down
+const UNSEEN = 2;  // frames on their way to the page
+const KEPT = 3600;  // states that can be gone back to: a minute of frames
+const PACE_S = 1;  // over which the pace and the time of a step are measured
+const CONTROLLERS = ["none", "hold"];
+const LONGEST_DT = 0.05, FASTEST = 100;
+
+const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
+
+class Player {
+    constructor({facts, modules, start, note}, post) {
+        this.physics = new Physics(facts, modules, start);
+        this.note = note;
+        this.post = post;
+        this.running = start.running;
+        this.speed = 1;
+        this.message = "";
+        this.unseen = this.number = 0;
+        this.stale = true;  // whether the page has not been told of the poses as they are
+        this.framed = this.told = -Infinity;
+        this.history = [];
+        this.remember();
+        this.setPace();
+        this.post({panel: this.panel()});
+    }
+
+    panel() {
+        const {facts, backends, module} = this.physics;
+        return {
+            robot: facts.name, bodies: facts.bodies, backends, integrators: module.rules, solvers: [],
+            controllers: CONTROLLERS, can: ["pull", "seek"], note: this.note,
+            joints: facts.joints.map(({name, unit, lower, upper, kind}) => ({name, unit, lower, upper, kind})),
+        };
+    }
+
+    state() {
+        const {physics} = this, {t, q, v, backend, integrator, controller, dt, kp, kd, gravity, pulled, energy} = physics;
+        return {
+            t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
+            kd, gravity, energy, limits: physics.limits, realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
+            message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
+            joints: physics.byJoint((joint) => q[joint.q]),
+            targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
+            pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: pulled.force},
+        };
+    }
+
+    // ---- what the page asks for
+
+    take(message) {
+        if (message.ack !== undefined) {
+            this.unseen -= 1;
+            return;
+        }
+        try {
+            if (message.set) this.set(message.set);
+            if (message.do) this.do(message);
+        } catch (error) {
+            this.post({error: error.message});
+        }
+        this.show();
+    }
+
+    set(values) {
+        for (const [name, value] of Object.entries(values)) {
+            if (!Object.hasOwn(SETTERS, name)) throw new Error(`this page cannot set ${name}: it knows ${Object.keys(SETTERS).join(", ")}`);
+            const problem = SETTERS[name](this, value);
+            if (problem) throw new Error(`${name}: ${problem}, not ${JSON.stringify(value)}`);
+        }
+    }
+
+    do({do: what, ...more}) {
+        if (!Object.hasOwn(ACTIONS, what)) throw new Error(`this page cannot do ${what}`);
+        ACTIONS[what](this, more);
+    }
+
+    run(running) {
+        if (running === this.running) return;
+        this.running = running;
+        this.message = "";
+        if (running) this.history = this.history.filter(({t}) => t <= this.physics.t);
+        this.setPace();
+    }
+
+    // ---- time
+
+    // Count time from here on: the clock's, and the simulation's.
+    setPace() {
+        this.began = performance.now();
+        this.from = this.physics.t;
+        this.pace = {factor: null, stepTime: this.pace ? this.pace.stepTime : null};
+        this.measured = {at: this.began, t: this.from, busy: 0, steps: 0};
+    }
+
+    // The steps that are due; what cannot be done in time is given up.
+    tick() {
+        if (!this.running) return;
+        const {physics} = this, start = performance.now();
+        const due = this.from + this.speed * (start - this.began) / 1000;
+        let now = start, steps = 0;
+        while (this.running && physics.t + physics.dt <= due && now - start < BUDGET_MS) {
+            this.advance();
+            steps += 1;
+            if (steps % 4 === 0) now = performance.now();
+        }
+        this.measure(performance.now() - start, steps);
+        if (due - physics.t > this.speed * LATE_S) {
+            this.began = performance.now();
+            this.from = physics.t;
+        }
+        if (steps > 0) this.stale = true;
+    }
+
+    // One step; a state that is no longer finite is not kept, and time stands still.
+    advance() {
+        const {physics} = this;
+        if (physics.step()) return;
+        this.running = false;
+        this.message = `the state is no longer finite after t = ${physics.t.toFixed(3)} s: take a smaller time step, or smaller gains`;
+    }
+
+    measure(busy, steps) {
+        const {measured, physics} = this, now = performance.now();
+        measured.busy += busy;
+        measured.steps += steps;
+        const passed = (now - measured.at) / 1000;
+        if (passed < PACE_S / (this.pace.factor === null ? 5 : 1)) return;
+        const stepTime = measured.steps ? measured.busy / 1000 / measured.steps : this.pace.stepTime;
+        this.pace = {factor: (physics.t - measured.t) / passed, stepTime};
+        this.measured = {at: now, t: physics.t, busy: 0, steps: 0};
+    }
+
+    remember() {
+        const last = this.history[this.history.length - 1], {state} = this.physics;
+        if (last && last.t >= state.t) return;
+        this.history.push(state);
+        if (this.history.length > KEPT) this.history.shift();
+    }
+
+    // ---- what the page is told
+
+    // All that has changed, at once.
+    show() {
+        this.physics.look();
+        this.stale = true;
+        this.tellPoses();
+        this.tellState();
+    }
+
+    // What is due.
+    tell() {
+        const now = performance.now();
+        if (this.stale && now - this.framed >= FRAME_MS && this.unseen < UNSEEN) {
+            this.physics.look();
+            this.tellPoses();
+        }
+        if (now - this.told >= STATE_MS && (this.running || this.untold)) this.tellState();
+    }
+
+    tellPoses() {
+        if (this.unseen >= UNSEEN) return;
+        const rows = this.physics.rows(), frame = new ArrayBuffer(FRAME_HEAD + rows.byteLength), head = new DataView(frame);
+        this.number = (this.number + 1) >>> 0;
+        head.setUint32(0, MAGIC, true);
+        head.setUint32(4, this.number, true);
+        head.setFloat64(8, this.physics.t, true);
+        new Float32Array(frame, FRAME_HEAD).set(rows);
+        this.unseen += 1;
+        this.stale = false;
+        this.framed = performance.now();
+        this.remember();
+        this.post(frame, [frame]);
+    }
+
+    tellState() {
+        this.told = performance.now();
+        this.untold = this.running;  // once more after the end
+        this.post({state: this.state()});
+    }
+}
+
+// What can be set, by name; a setter returns what the value should have been, if it was not.
+const SETTERS = {
+    running: (player, value) => player.run(Boolean(value)),
+    speed: (player, value) => {
+        if (!finite(value, 1e-3, FASTEST)) return `it must be 0.001 to ${FASTEST} times real time`;
+        player.speed = value;
+        player.setPace();
+    },
+    backend: ({physics}, value) => oneOf(physics, "backend", physics.backends, value),
+    integrator: ({physics}, value) => oneOf(physics, "integrator", physics.module.rules, value),
+    controller: ({physics}, value) => oneOf(physics, "controller", CONTROLLERS, value),
+    limits: ({physics}, value) => { physics.limits = Boolean(value); },
+    dt: (player, value) => {
+        if (!finite(value, 1e-6, LONGEST_DT)) return `it must be 1e-6 to ${LONGEST_DT} s`;
+        player.physics.dt = value;
+        player.setPace();
+    },
+    kp: ({physics}, value) => gain(physics, "kp", value),
+    kd: ({physics}, value) => gain(physics, "kd", value),
+    gravity: ({physics}, value) => {
+        if (!(Array.isArray(value) && value.length === 3 && value.every((x) => finite(x)))) return "it must be three numbers";
+        physics.gravity = value;
+    },
+    joints: ({physics, running}, values) => {
+        for (const [name, value] of Object.entries(values)) {
+            const i = physics.facts.joints.findIndex((joint) => joint.name === name);
+            if (i < 0) return `no joint with one coordinate is called ${name}`;
+            if (!finite(value)) return `that of ${name} must be a number`;
+            const joint = physics.facts.joints[i];
+            physics.targets[i] = value;
+            if (running && physics.controller !== "none") continue;
+            physics.q[joint.q] = value;
+            physics.v[joint.v] = 0;
+        }
+    },
+};
+
+function oneOf(physics, what, known, value) {
+    if (!known.includes(value)) return `it must be one of ${known.join(", ")}`;
+    physics[what] = value;
+}
+
+function gain(physics, what, value) {
+    if (!finite(value, 0)) return "it must be a number from 0 on";
+    physics[what] = value;
+}
+
+const ACTIONS = {
+    reset: (player) => {
+        player.physics.reset();
+        player.history = [];
+        player.message = "";
+        player.remember();
+        player.setPace();
+    },
+    step: (player) => {
+        player.run(false);
+        player.advance();
+    },
+    seek: (player, {t}) => {
+        const nearest = (best, state) => (Math.abs(state.t - t) < Math.abs(best.t - t) ? state : best);
+        player.run(false);
+        player.physics.state = player.history.reduce(nearest);
+    },
+    pull: ({physics}, {body, point, target}) => physics.pull(body, point, target),
+    release: ({physics}) => physics.release(),
+};
+
+let player = null;
+
+onmessage = ({data}) => {
+    if (player) {
+        player.take(data);
+        return;
+    }
+    try {
+        player = new Player(data.robot, (message, moved) => postMessage(message, moved));
+    } catch (error) {
+        postMessage({failed: `the physics cannot start in this browser: ${error.message}`});
+        return;
+    }
+    player.show();
+    setInterval(() => {
+        player.tick();
+        player.tell();
+    }, TICK_MS);
+};
