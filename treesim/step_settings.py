@@ -148,17 +148,16 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
     if not (resisting.any() or gains[0].any()):
         return middle
     stiffness = h * resisting + h * h * gains[0]
-    lightest = lightest(robot)
     with np.errstate(all="ignore"):
-        theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
+        theta = np.clip(1 - lightest(robot) / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
     return theta
 
 
 @lru_cache(maxsize=64)
 def lightest(robot: Tree) -> np.ndarray:
-    """Return the least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
-    1 / (M^-1)_kk; 0 where M cannot be inverted."""
+    """Return the least inertia (nv,) that each degree of freedom moves when the others are free, over a few
+    configurations: 1 / (M^-1)_kk; 0 where M cannot be inverted."""
     rng, entry = np.random.default_rng(0), mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.coupling is not None:

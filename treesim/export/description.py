@@ -1,5 +1,4 @@
-"""What a program beside a robot's compiled step has to know of the robot: names, limits, and what settings are made of.
-"""
+"""What a program beside a robot's compiled step has to know of the robot: names, limits, and what makes its settings."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import numpy as np
 from ..kernels.limits import UNLIMITED
 from ..kernels.step import RULES
 from ..model.tree import Tree
-from ..step_settings import longest_substep, lightest
+from ..step_settings import lightest, longest_substep
 
 UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 import treesim
 from treesim import Tree
 from treesim.errors import ArgumentError
-from treesim.export.description import description
+from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
 from treesim.files import write_whole
 
@@ -85,15 +85,16 @@ def page_html(
 
 
 def holding_gains(robot: Tree) -> tuple[float, float]:
-    """Return kp [N m/rad] and kd [N m s/rad] for all joints of a robot, which carry it against gravity with joints a
-    few hundredths of a radian from where they are wanted: kp is 20 times the largest torque at rest of a few
-    configurations, to one digit, kd a twentieth of kp."""
+    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough to be moved by hand:
+    kp is five times the largest torque at rest of a few configurations, to one digit, so that joints sag by a fifth of
+    a radian at most; kd is a tenth of kp."""
     rng = np.random.default_rng(0)
     q = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
-    single = [robot.v_index[body.joint.name].start for body in robot.bodies if body.joint.nv == 1]
-    torque = np.abs(treesim.inverse_dynamics(robot, q, np.zeros((len(q), robot.nv)), np.zeros((len(q), robot.nv))))
-    kp = float(f"{20 * torque[:, single].max(initial=0.5):.0e}")
-    return kp, kp / 20
+    at_rest = np.zeros((len(q), robot.nv))
+    torque = np.abs(treesim.inverse_dynamics(robot, q, at_rest, at_rest))
+    driven = [joint["v"] for joint in joints(robot)]
+    kp = float(f"{5 * torque[:, driven].max(initial=0.2):.0e}")
+    return kp, kp / 10
 
 
 def _check_name(what: str, name: str, known: Sequence[str]) -> None:

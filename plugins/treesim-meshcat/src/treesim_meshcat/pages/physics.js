@@ -3,10 +3,12 @@
 // `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
 // bytes. One module is one backend; all have the same arrays of doubles.
 
-const PULL_WEIGHTS = 2;  // the most that a pull is, in weights of the robot
-const PULL_REACH = 0.15;  // m: how far a target is from its point where the pull is the robot's weight
-const PULL_STIFFNESS = 0.02, PULL_DAMPING = 0.05;  // the most, of what an explicit step holds of the link's own mass
-const WEIGHT = 9.81;  // N/kg
+const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
+const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
+const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots that weigh nothing
+const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
+const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
+const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
 const STOP_STEPS = 4;  // substeps that a joint's lightest load takes to turn back at its limit
 
 class Physics {
@@ -21,7 +23,6 @@ class Physics {
             backend: start.backend, integrator: start.integrator, controller: start.controller,
             dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], limits: true, pulled: null,
         });
-        this.targets = Float64Array.from(facts.joints, (joint) => start.q[joint.q]);
         this.reset();
     }
 
@@ -42,13 +43,19 @@ class Physics {
         return this.modules[this.backend];
     }
 
-    // Back to the start, at rest; what has been set stays.
+    // Back to the start, at rest, and to its targets; what else has been set stays.
     reset() {
         this.t = 0;
         this.q = Float64Array.from(this.start.q);
         this.v = new Float64Array(this.facts.nv);
+        this.aim(this.q);
         this.pulled = null;
         this.look();
+    }
+
+    // Joints are to go to, or to stay at, a configuration.
+    aim(q) {
+        this.targets = Float64Array.from(this.facts.joints, (joint) => q[joint.q]);
     }
 
     get state() {
@@ -164,23 +171,30 @@ class Physics {
         return upper !== null && q > upper ? upper : null;
     }
 
-    // ---- the pull: a spring and a damper from a point of a body to a target, no stronger than PULL_WEIGHTS
+    // ---- the pull: a spring and damper from a point of a body to a target, as that of treesim's live simulation:
+    // f = k d - c v, critically damped for the mass behind the point, no stronger than STRONGEST
 
     pull(body, point, target) {
         const index = this.facts.bodies.indexOf(body);
         if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
         if (index === 0) throw new Error("the base does not move: it cannot be pulled");
+        for (const place of [point, target]) {
+            if (!(Array.isArray(place) && place.length === 3 && place.every(Number.isFinite))) throw new Error("point and target must be three numbers [m]");
+        }
         const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
-        this.pulled = {body, index, point, target, force: 0, before: same ? this.pulled.before : null};
+        this.pulled = {body, index, point, target, force: [0, 0, 0], before: same ? this.pulled.before : null, steps: 0};
         this.look();
-        this.pulled.force = Math.hypot(...this.pullForce(this.grabbed(), [0, 0, 0]));
+        const place = this.grabbed();
+        this.tune(place, this.dt / this.substeps);
+        this.look();
+        this.pulled.force = this.pullForce(place, [0, 0, 0]);
     }
 
     release() {
         this.pulled = null;
     }
 
-    // Where the point that is pulled is in the world [m].
+    // Where the point that is pulled is in the world [m], as looked at last.
     grabbed() {
         const {poses} = this.module.arrays, start = 16 * this.pulled.index, [x, y, z] = this.pulled.point;
         return [0, 4, 8].map((row) => {
@@ -189,29 +203,65 @@ class Physics {
         });
     }
 
+    // Stiffness and damping for the mass behind the point along the pull, 1 / (n . L n) with n . L n = its acceleration
+    // by a unit force along n, less where the lightest direction would not be stable.
+    tune(place, h) {
+        const {pulled, facts: {mass}} = this;
+        const away = pulled.target.map((x, i) => x - place[i]), length = Math.hypot(...away);
+        const at_rest = this.pushed([0, 0, 0]);
+        const columns = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+        const n = away.map((x) => x / Math.max(length, 1e-9));
+        const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * columns[j][i], 0), 0);
+        const behind = 1 / Math.max(response, 1 / Math.max(mass, 1e-9));
+        const lightest = 1 / Math.max(columns[0][0] + columns[1][1] + columns[2][2], 1e-9);
+        pulled.stiffness = Math.min(behind * FREQUENCY ** 2, PART_OF_STABLE * lightest / h ** 2);
+        pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / h);
+    }
+
+    // Where the point goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
+    pushed(force) {
+        const {exports, arrays, base} = this.module, q = arrays.q.slice(), v = arrays.v.slice(), settings = arrays.settings.slice();
+        arrays.settings.fill(0);
+        arrays.settings[0] = PROBE_S;
+        arrays.v.fill(0);
+        this.press(force);
+        exports.semi_implicit_euler(base);
+        arrays.q.set(arrays.q_new);
+        exports.view(base);
+        const place = this.grabbed();
+        arrays.q.set(q);
+        arrays.v.set(v);
+        arrays.settings.set(settings);
+        exports.view(base);
+        return place;
+    }
+
     // The force [N] on a point at a place with a velocity, in the world.
     pullForce(place, velocity) {
-        const h = this.dt / this.substeps, {mass, masses} = this.facts;
-        const link = masses[this.pulled.index] || mass / masses.length;
-        const k = Math.min(mass * WEIGHT / PULL_REACH, PULL_STIFFNESS * link / (h * h));
-        const c = Math.min(2 * Math.sqrt(k * mass), PULL_DAMPING * link / h);
-        const force = place.map((x, i) => k * (this.pulled.target[i] - x) - c * velocity[i]);
-        const size = Math.hypot(...force), most = PULL_WEIGHTS * mass * WEIGHT;
+        const {target, stiffness, damping} = this.pulled;
+        const force = place.map((x, i) => stiffness * (target[i] - x) - damping * velocity[i]);
+        const size = Math.hypot(...force), most = Math.max(STRONGEST * this.facts.mass * G, LEAST_FORCE);
         return size > most ? force.map((f) => f * most / size) : force;
     }
 
-    // Put the pull's wrench on its body for one substep; the point's velocity is what it moved in the one before.
-    pullOnce(h) {
-        const {exports, arrays, base} = this.module, {index, point, before} = this.pulled;
-        exports.view(base);
-        const place = this.grabbed();
-        const force = this.pullForce(place, before ? place.map((x, i) => (x - before[i]) / h) : [0, 0, 0]);
+    // Put a force on the point, as the wrench of its body about the body's origin, in its axes as looked at last.
+    press(force) {
+        const {arrays} = this.module, {index, point: [x, y, z]} = this.pulled;
         const R = arrays.poses.subarray(16 * index, 16 * index + 12);
         const [fx, fy, fz] = [0, 1, 2].map((i) => R[i] * force[0] + R[4 + i] * force[1] + R[8 + i] * force[2]);
-        const [x, y, z] = point;
         arrays.f_ext.set([fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], 6 * (index - 1));
-        this.pulled.before = place;
-        this.pulled.force = Math.hypot(...force);
+    }
+
+    // The pull for one substep; the point's velocity is what it moved in the one before.
+    pullOnce(h) {
+        const {exports, base} = this.module, {pulled} = this;
+        exports.view(base);
+        const place = this.grabbed();
+        if (pulled.steps % TUNED_STEPS === 0) this.tune(place, h);
+        pulled.steps += 1;
+        pulled.force = this.pullForce(place, pulled.before ? place.map((x, i) => (x - pulled.before[i]) / h) : [0, 0, 0]);
+        pulled.before = place;
+        this.press(pulled.force);
     }
 
     // ---- what is shown

@@ -11,6 +11,7 @@ const KEPT = 3600;  // states that can be gone back to: a minute of frames
 const PACE_S = 1;  // over which the pace and the time of a step are measured
 const CONTROLLERS = ["none", "hold"];
 const LONGEST_DT = 0.05, FASTEST = 100;
+const AT_LIMIT = 1e-9;  // rad, m: by so much what a slider sends may be beyond a limit, by rounding
 
 const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
 
@@ -48,7 +49,7 @@ class Player {
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
-            pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: pulled.force},
+            pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: Math.hypot(...pulled.force), vector: pulled.force},
         };
     }
 
@@ -85,7 +86,6 @@ class Player {
         if (running === this.running) return;
         this.running = running;
         this.message = "";
-        if (running) this.history = this.history.filter(({t}) => t <= this.physics.t);
         this.setPace();
     }
 
@@ -115,7 +115,7 @@ class Player {
             this.began = performance.now();
             this.from = physics.t;
         }
-        if (steps > 0) this.stale = true;
+        if (steps > 0) this.changed();
     }
 
     // One step; a state that is no longer finite is not kept, and time stands still.
@@ -137,9 +137,17 @@ class Player {
         this.measured = {at: now, t: physics.t, busy: 0, steps: 0};
     }
 
+    // The state is another one than was shown.
+    changed() {
+        this.stale = true;
+        const last = this.history[this.history.length - 1];
+        if (this.physics.t - last.t >= this.speed * FRAME_MS / 1000 || this.physics.t <= last.t || !this.running) this.remember();
+    }
+
+    // Keep the state, in place of all that were at its time or later.
     remember() {
-        const last = this.history[this.history.length - 1], {state} = this.physics;
-        if (last && last.t >= state.t) return;
+        const {state} = this.physics;
+        while (this.history.length > 0 && this.history[this.history.length - 1].t >= state.t) this.history.pop();
         this.history.push(state);
         if (this.history.length > KEPT) this.history.shift();
     }
@@ -175,7 +183,6 @@ class Player {
         this.unseen += 1;
         this.stale = false;
         this.framed = performance.now();
-        this.remember();
         this.post(frame, [frame]);
     }
 
@@ -209,19 +216,34 @@ const SETTERS = {
         if (!(Array.isArray(value) && value.length === 3 && value.every((x) => finite(x)))) return "it must be three numbers";
         physics.gravity = value;
     },
-    joints: ({physics, running}, values) => {
+    joints: (player, values) => {
+        const {physics} = player;
         for (const [name, value] of Object.entries(values)) {
             const i = physics.facts.joints.findIndex((joint) => joint.name === name);
             if (i < 0) return `no joint with one coordinate is called ${name}`;
             if (!finite(value)) return `that of ${name} must be a number`;
-            const joint = physics.facts.joints[i];
-            physics.targets[i] = value;
-            if (running && physics.controller !== "none") continue;
-            physics.q[joint.q] = value;
-            physics.v[joint.v] = 0;
+            const {lower, upper} = physics.facts.joints[i];
+            const beyond = (lower !== null && value < lower - AT_LIMIT) || (upper !== null && value > upper + AT_LIMIT);
+            if (beyond) return `${name} goes from ${lower} to ${upper}`;
         }
+        place(player, values);
     },
 };
+
+// Joints paused are put where they are wanted, else they are to go there; held, if nothing has driven them so far.
+function place(player, values) {
+    const {physics, running} = player;
+    if (running && physics.controller === "none") {
+        physics.aim(physics.q);
+        physics.controller = "hold";
+    }
+    physics.facts.joints.forEach((joint, i) => {
+        if (!Object.hasOwn(values, joint.name)) return;
+        physics.targets[i] = values[joint.name];
+        if (!running) physics.q[joint.q] = values[joint.name];
+    });
+    if (!running) player.changed();
+}
 
 function oneOf(physics, what, known, value) {
     if (!known.includes(value)) return `it must be one of ${known.join(", ")}`;
@@ -244,11 +266,12 @@ const ACTIONS = {
     step: (player) => {
         player.run(false);
         player.advance();
+        player.changed();
     },
     seek: (player, {t}) => {
-        const nearest = (best, state) => (Math.abs(state.t - t) < Math.abs(best.t - t) ? state : best);
+        if (!finite(t)) throw new Error("t must be a number of seconds");
         player.run(false);
-        player.physics.state = player.history.reduce(nearest);
+        player.physics.state = player.history.findLast((state) => state.t <= t) || player.history[0];
     },
     pull: ({physics}, {body, point, target}) => physics.pull(body, point, target),
     release: ({physics}) => physics.release(),
