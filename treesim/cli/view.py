@@ -9,6 +9,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .page import HtmlOption, write_page
 from .setup import (
     BACKEND,
     DT,
@@ -72,11 +73,19 @@ def view(
     speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
     viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    html: HtmlOption = None,
     json: JsonOption = False,
 ) -> None:
     """Open a viewer and play ROBOT's motion live until Ctrl-C."""
     from ..viewers.base import GroundViewer
 
+    if html is not None:
+        write_page(
+            html, robot, viewer, json, base=base, mimic=mimic, q0=q0, seed=seed, controller=controller, gravity=gravity,
+            dt=dt, backend=backend, integrator=integrator, kp=kp, kd=kd,
+            left_out={"--ground": ground, "--push": push, "--v0": v0, "--substeps": substeps, "--duration": duration},
+        )  # fmt: skip
+        return
     if duration is not None:
         checked_steps(duration, dt)
     common.checked_positive("--speed", speed)

@@ -1,4 +1,4 @@
-"""What a program beside a robot's compiled step has to know of the robot: names, limits, and what makes its settings."""
+"""What a program has to know of a robot beside its compiled step: names, limits, and what sets its settings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a viewer is, and the shapes that every viewer draws.
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, and `Recorder` if it can turn a trajectory
-into a file.
+satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `Recorder` if it can turn a trajectory
+into a file, and `PageWriter` if it can turn a robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -65,6 +65,17 @@ class Recorder(Protocol):
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+
+
+@runtime_checkable
+class PageWriter(Protocol):
+    """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
+
+    def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
+        """Write `robot` at rest at q0 (nq,), neutral by default, to `path` and return it.
+
+        settings, all of them None where the viewer is to choose: backend, integrator, dt [s], kp, kd, gravity (3,).
+        """
 
 
 def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:
