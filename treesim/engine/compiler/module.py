@@ -28,9 +28,11 @@ LONG = 800_000  # characters of a module, which LLVM would work on for nearly tw
 
 OWN = "treesim."
 
-DECLARATIONS = """
+MEMORY = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
+"""
+DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
 declare double @tanh(double) nounwind memory(none)
 
@@ -137,11 +139,11 @@ class Module:
         """Return whether any of the kernels works on blocks of six numbers."""
         return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
 
-    def text(self, *functions: str) -> str:
-        """Return the module, with further functions."""
+    def text(self, *functions: str, memory: str = MEMORY) -> str:
+        """Return the module, with further functions; memory: what declares or defines malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
-        return "\n".join([FUNCTIONS, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
+        return "\n".join([FUNCTIONS, memory, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:

@@ -139,18 +139,18 @@ def _compile(source: Code, here: Processor) -> Kept:
     module = binding.parse_assembly(source.text)
     module.triple, module.data_layout = here.triple, str(machine.target_data)
     if source.optimize:
-        _optimize(module, machine, source)
+        optimize(module, machine, len(source.text), source.unrolled)
     return Kept(source.workspace, bytes(machine.emit_object(module)))
 
 
-def _optimize(module: Any, machine: Any, source: Code) -> None:
-    """Let LLVM inline functions, take loops to vectors, and unroll them where that gains something."""
+def optimize(module: Any, machine: Any, characters: int, unrolled: bool = False) -> None:
+    """Let LLVM inline functions of a module of so many characters, take loops to vectors, and unroll them if told."""
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.loop_unrolling = True, source.unrolled
+    options.loop_vectorization, options.loop_unrolling = True, unrolled
     passes = binding.create_pass_builder(machine, options)
-    if len(source.text) > LONG:
+    if characters > LONG:
         _without_aggregates(module, passes)
     passes.getModulePassManager().run(module, passes)
 

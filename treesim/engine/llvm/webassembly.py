@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from . import machine_code
 from .builder import Module
 from .elementary import write_helpers
 
 TRIPLE = "wasm32-unknown-unknown"
+FEATURES = "+bulk-memory"  # memory.fill and memory.copy, in the place of calls of the C library
 PAGE = 65536  # bytes: the unit of a module's memory
 HEAD = b"\0asm\1\0\0\0"
 CUSTOM, IMPORT, EXPORT, DATA = 0, 2, 7, 11  # sections
@@ -21,6 +23,48 @@ BEHIND_EXPORTS = (8, 9, 12, 10, 11)  # start, elements, count of data, code, dat
 SYMBOL_TABLE = 8  # part of the section "linking"
 FUNCTION_SYMBOL, DATA_SYMBOL, SECTION_SYMBOL = 0, 1, 3
 UNDEFINED, EXPLICIT_NAME = 0x10, 0x40  # flags of symbols
+
+
+# memory that is taken from the heap's start on and never given back, until the next call begins there again
+HEAP = """
+@heap = internal global ptr null
+declare i32 @llvm.wasm.memory.size.i32(i32)
+declare i32 @llvm.wasm.memory.grow.i32(i32, i32)
+
+define internal noalias ptr @malloc(i64 %bytes) nounwind noinline {
+entry:
+  %start = load ptr, ptr @heap
+  %place = ptrtoint ptr %start to i32
+  %asked = trunc i64 %bytes to i32
+  %padded = add i32 %asked, 15
+  %whole = and i32 %padded, -16
+  %end = add i32 %place, %whole
+  %next = inttoptr i32 %end to ptr
+  store ptr %next, ptr @heap
+  %pages = call i32 @llvm.wasm.memory.size.i32(i32 0)
+  %last = add i32 %end, 65535
+  %wanted = lshr i32 %last, 16
+  %missing = sub i32 %wanted, %pages
+  %short = icmp sgt i32 %missing, 0
+  br i1 %short, label %grow, label %done
+grow:
+  %before = call i32 @llvm.wasm.memory.grow.i32(i32 0, i32 %missing)
+  br label %done
+done:
+  ret ptr %start
+}
+
+define internal void @free(ptr %block) nounwind noinline {
+  ret void
+}
+
+define i32 @call(ptr %job, ptr %memory) nounwind {
+  store ptr %memory, ptr @heap
+  %status = call i64 @run(ptr %job)
+  %small = trunc i64 %status to i32
+  ret i32 %small
+}
+"""
 
 
 class WasmModule(NamedTuple):
@@ -42,19 +86,29 @@ def webassembly(module: Module, exports: Sequence[str]) -> WasmModule:
     write_helpers(module)
     # fmax and fmin of the C library are for maxnum and minnum; for these there are instructions
     text = module.text().replace("@llvm.maxnum.", "@llvm.maximum.").replace("@llvm.minnum.", "@llvm.minimum.")
-    return exported(_object_file(text), exports)
+    return webassembly_of(text, exports)
 
 
-def _object_file(text: str) -> bytes:
-    """LLVM's object file."""
+def webassembly_of(text: str, exports: Sequence[str], optimize: bool = False) -> WasmModule:
+    """Return the WebAssembly module of LLVM IR, with these of its functions exported; optimize: see `Code`."""
     from llvmlite import binding
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    machine = binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, reloc="static")
+    machine = binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, features=FEATURES, reloc="static")
     parsed = binding.parse_assembly(text)
     parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
-    return bytes(machine.emit_object(parsed))
+    if optimize:
+        machine_code.optimize(parsed, machine, len(text))
+    return exported(bytes(machine.emit_object(parsed)), exports)
+
+
+def binding_version() -> tuple[int, ...]:
+    """Return LLVM's version."""
+    from llvmlite import binding
+
+    version: tuple[int, ...] = binding.llvm_version_info
+    return version
 
 
 def exported(content: bytes, exports: Sequence[str]) -> WasmModule:

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import treesim
-from treesim import Tree
+from treesim import Tree, World
 from treesim.errors import ArgumentError
+from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
 from treesim.files import write_whole
+from treesim.world import as_world
 
 from .encoding import to_json
 from .pages import page
@@ -25,14 +27,16 @@ from .scene import robot_parts, scene_message
 BACKENDS = ("aba", "crba_ltdl", "rjk")
 DT = 1e-3  # s
 NOTE = (
-    "This page simulates on its own, in this browser: joint forces within their limits, damping, gravity, and the pull "
-    "of the mouse (Ctrl-drag), in double precision, by the steps that treesim takes in Python. Joint limits are stiff "
-    "springs here. Contact and joint friction are not simulated: links pass through each other and through the floor."
+    "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, with "
+    "joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
 )
-WEIGHTLESS = " A floating robot starts without gravity, as there is no floor to carry it."
+STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
+GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
+NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
+WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to carry it."
 
 
-def write_page(robot: Tree, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
+def write_page(robot: Tree | World, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
     """Write `robot`, as it can be taken by the hand, to the HTML file `path` and return its path.
 
     settings: those of `page_html`, with its errors. Raises ArgumentError if `path` cannot be written.
@@ -42,7 +46,7 @@ def write_page(robot: Tree, path: str | PathLike[str], q0: ArrayLike | None = No
 
 
 def page_html(
-    robot: Tree,
+    robot: Tree | World,
     q0: ArrayLike | None = None,
     *,
     backend: str = "aba",
@@ -54,34 +58,49 @@ def page_html(
     gravity: ArrayLike | None = None,
     backends: Sequence[str] = BACKENDS,
 ) -> str:
-    """Return the text of an HTML file that simulates a robot from q0 (nq,), neutral by default, at rest.
+    """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,), at rest.
 
-    backend, integrator, dt [s], gravity (3,) [m/s^2]: with what it begins; its reader may change them, the backend to
-    another one of `backends`. controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by
-    default "hold" with gains that carry the robot. A robot whose base floats starts without gravity by default.
-    Raises ArgumentError (a name that is not known to the page), UnsupportedError for a robot without degrees of
-    freedom, and for a backend that has no code of its own for a robot.
-    Cost: a second or two for each backend of a humanoid.
+    q0 is by default neutral, and standing on the ground. backend, integrator, dt [s], gravity (3,) [m/s^2]: with what
+    it begins; its reader may change them, the backend to another one of `backends`. controller: "none", or "hold", a
+    spring and damper kp, kd to where a joint is wanted; by default "hold" with gains that carry the robot. A robot
+    whose base floats, with no ground, starts without gravity by default.
+    Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
+    a backend that has no code of its own for a robot.
+    Cost: a second or two for each backend of a humanoid, and ten, the first time ever, for contact.
     """
+    world = as_world(robot)
+    robot = world.robot
     floating = any(body.joint.type == "floating" for body in robot.bodies[:1])
-    default = (0.0, 0.0, 0.0) if floating else robot.gravity
-    field = np.asarray(default if gravity is None else gravity, float)
-    q = robot.neutral() if q0 is None else np.asarray(q0, float)
+    weightless = floating and not world.ground and gravity is None
+    field = np.zeros(3) if weightless else np.asarray(robot.gravity if gravity is None else gravity, float)
+    q = _start(world, floating) if q0 is None else np.asarray(q0, float)
     modules = {name: step_module(robot, name) for name in dict.fromkeys((backend, *backends))}
-    _check_name("integrator", integrator, modules[backend].rules)
+    contact = contact_module(world) if world.m or world.touching.active else None
+    rules = modules[backend].rules if contact is None or not world.ground else tuple(contact.share)
+    _check_name("integrator", integrator, rules)
     _check_name("controller", controller or "none", ("none", "hold"))
     stiff, damp = holding_gains(robot)
     start = {
         "q": q.tolist(), "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
         "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "gravity": field.tolist(), "running": True,
     }  # fmt: skip
-    message = scene_message(robot, robot_parts(robot), treesim.body_poses(robot, q)[None], robot.name)
+    poses = treesim.body_poses(robot, q)[None]
+    message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
     message["view"]["follow"] = floating
     message["physics"] = {
-        "facts": description(robot), "start": start, "note": NOTE + WEIGHTLESS * (floating and not field.any()),
+        "facts": description(robot), "start": start, "ground": bool(world.ground),
+        "note": NOTE + STOPS * (contact is not None) + (GROUND if world.ground else NO_GROUND) + WEIGHTLESS * weightless,
         "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
+        "contact": contact
+        and {**contact.layout(), "code": _packed(contact.code), "image": _packed(contact.image)},
     }  # fmt: skip
     return page("offline", robot.name, scene=to_json(message))
+
+
+def _start(world: World, floating: bool) -> np.ndarray:
+    """The neutral configuration, standing on the ground."""
+    robot = world.robot
+    return treesim.standing(robot, robot.neutral()) if floating and world.ground else robot.neutral()
 
 
 def holding_gains(robot: Tree) -> tuple[float, float]:

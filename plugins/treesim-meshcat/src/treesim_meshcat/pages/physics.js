@@ -1,7 +1,7 @@
 // A robot's steps in WebAssembly: the state, what acts on it, and what of it is shown. It knows no page and no clock.
 //
 // `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
-// bytes. One module is one backend; all have the same arrays of doubles.
+// bytes. One module is one backend; all have the same arrays of doubles. `contact`: what Contact takes, or null.
 
 const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
 const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
@@ -9,19 +9,18 @@ const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots tha
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
-const STOP_STEPS = 4;  // substeps that a joint's lightest load takes to turn back at its limit
 
 class Physics {
-    constructor(facts, modules, start) {
+    constructor(facts, modules, contact, start) {
         this.facts = facts;
+        this.contact = contact && new Contact(contact);
         this.start = start;
         this.modules = {};
-        this.memories = {};
         for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
         this.backends = Object.keys(this.modules);
         Object.assign(this, {
             backend: start.backend, integrator: start.integrator, controller: start.controller,
-            dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], limits: true, pulled: null,
+            dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], pulled: null,
         });
         this.reset();
     }
@@ -50,6 +49,12 @@ class Physics {
         this.v = new Float64Array(this.facts.nv);
         this.aim(this.q);
         this.pulled = null;
+        this.moved();
+    }
+
+    // The state is another one, not by a step.
+    moved() {
+        if (this.contact) this.contact.forget();
         this.look();
     }
 
@@ -66,7 +71,7 @@ class Physics {
         this.t = t;
         this.q.set(q);
         this.v.set(v);
-        this.look();
+        this.moved();
     }
 
     get substeps() {
@@ -78,10 +83,12 @@ class Physics {
         const {exports, arrays, base} = this.module, count = this.substeps, h = this.dt / count;
         this.write(arrays);
         this.settle(arrays, h);
+        const touches = this.contact && this.integrator in this.contact.share;
+        if (touches) this.contact.settle(arrays.settings, this.gravity);
         for (let k = 0; k < count; k++) {
-            if (this.limits) this.stop(arrays, h);
             if (this.pulled) this.pullOnce(h);
             exports[this.integrator](base);
+            if (touches) this.contact.touch(this.integrator, arrays);
             arrays.q.set(arrays.q_new);
             arrays.v.set(arrays.v_new);
         }
@@ -145,30 +152,6 @@ class Physics {
             const wanted = 1 - lightest[k] / stiffness;
             theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, 0.5), 1) : 0.5;
         }
-    }
-
-    // Joints beyond their limits are turned back by a stiff, damped spring to the limit, in the place of their control.
-    stop(arrays, h) {
-        const {nv, joints, lightest} = this.facts, {q, settings, control} = arrays;
-        const beyond = joints.filter((joint) => Physics.limit(joint, q[joint.q]) !== null);
-        if (beyond.length === 0 && !this.stopped) return;
-        this.settle(arrays, h);
-        this.stopped = beyond.length > 0;
-        for (const joint of beyond) {
-            const k = joint.v, rate = 1 / (STOP_STEPS * h);
-            settings[1 + k] = lightest[k] * rate * rate;
-            settings[1 + nv + k] = 2 * lightest[k] * rate;
-            settings[1 + 3 * nv + k] = Number.MAX_VALUE;
-            settings[1 + 4 * nv + k] = 1;
-            control[k] = Physics.limit(joint, q[joint.q]);
-        }
-        this.lead(settings, h);
-    }
-
-    // The limit that a coordinate is beyond, or null.
-    static limit({lower, upper}, q) {
-        if (lower !== null && q < lower) return lower;
-        return upper !== null && q > upper ? upper : null;
     }
 
     // ---- the pull: a spring and damper from a point of a body to a target, as that of treesim's live simulation:

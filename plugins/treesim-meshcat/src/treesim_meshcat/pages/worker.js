@@ -1,5 +1,5 @@
 // Plays a robot's physics at the pace of real time, in a Worker: takes what the page asks for, and tells it poses and
-// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, start, note}}.
+// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, contact, ground, start, note}}.
 
 const MAGIC = 0x31505354;  // "TSP1", little-endian
 const FRAME_HEAD = 16;  // bytes: magic, u32 number, f64 time
@@ -16,9 +16,10 @@ const AT_LIMIT = 1e-9;  // rad, m: by so much what a slider sends may be beyond 
 const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
 
 class Player {
-    constructor({facts, modules, start, note}, post) {
-        this.physics = new Physics(facts, modules, start);
+    constructor({facts, modules, contact, ground, start, note}, post) {
+        this.physics = new Physics(facts, modules, contact, start);
         this.note = note;
+        this.ground = ground;
         this.post = post;
         this.running = start.running;
         this.speed = 1;
@@ -33,19 +34,25 @@ class Player {
     }
 
     panel() {
-        const {facts, backends, module} = this.physics;
+        const {facts, backends} = this.physics;
         return {
-            robot: facts.name, bodies: facts.bodies, backends, integrators: module.rules, solvers: [],
-            controllers: CONTROLLERS, can: ["pull", "seek"], note: this.note,
+            robot: facts.name, bodies: facts.bodies, backends, integrators: this.integrators, solvers: [],
+            controllers: CONTROLLERS, can: ["pull", "seek", ...(this.ground ? ["contact"] : [])], note: this.note,
             joints: facts.joints.map(({name, unit, lower, upper, kind}) => ({name, unit, lower, upper, kind})),
         };
+    }
+
+    // The rules of stepping that know what there is.
+    get integrators() {
+        const {module, contact} = this.physics;
+        return this.ground ? module.rules.filter((rule) => rule in contact.share) : module.rules;
     }
 
     state() {
         const {physics} = this, {t, q, v, backend, integrator, controller, dt, kp, kd, gravity, pulled, energy} = physics;
         return {
             t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
-            kd, gravity, energy, limits: physics.limits, realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
+            kd, gravity, energy, contactForce: physics.contact ? physics.contact.force : null, realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
@@ -202,9 +209,8 @@ const SETTERS = {
         player.setPace();
     },
     backend: ({physics}, value) => oneOf(physics, "backend", physics.backends, value),
-    integrator: ({physics}, value) => oneOf(physics, "integrator", physics.module.rules, value),
+    integrator: ({physics, integrators}, value) => oneOf(physics, "integrator", integrators, value),
     controller: ({physics}, value) => oneOf(physics, "controller", CONTROLLERS, value),
-    limits: ({physics}, value) => { physics.limits = Boolean(value); },
     dt: (player, value) => {
         if (!finite(value, 1e-6, LONGEST_DT)) return `it must be 1e-6 to ${LONGEST_DT} s`;
         player.physics.dt = value;
@@ -242,7 +248,9 @@ function place(player, values) {
         physics.targets[i] = values[joint.name];
         if (!running) physics.q[joint.q] = values[joint.name];
     });
-    if (!running) player.changed();
+    if (running) return;
+    physics.moved();
+    player.changed();
 }
 
 function oneOf(physics, what, known, value) {

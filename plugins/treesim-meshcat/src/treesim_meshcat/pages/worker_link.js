@@ -15,16 +15,15 @@ class WorkerLink {
     }
 
     async start() {
-        const {physics: {modules, ...robot}, ...scene} = this.scene;
-        const codes = await Promise.all(Object.values(modules).map(({code}) => inflated(code)));
+        const {physics: robot, ...scene} = this.scene;
+        for (const module of Object.values(robot.modules)) module.code = await inflated(module.code);
+        if (robot.contact) for (const part of ["code", "image"]) robot.contact[part] = await inflated(robot.contact[part]);
         this.onmessage(scene);
-        const names = Object.keys(modules);
-        robot.modules = Object.fromEntries(names.map((name, i) => [name, {...modules[name], code: codes[i]}]));
         const url = URL.createObjectURL(new Blob([element("worker").textContent], {type: "text/javascript"}));
         this.worker = new Worker(url);
         this.worker.onmessage = ({data}) => this.take(data);
         this.worker.onerror = (error) => this.onstatus(`the physics has failed: ${error.message}`);
-        this.worker.postMessage({robot}, codes.map((code) => code.buffer));
+        this.worker.postMessage({robot});
         for (const message of this.waiting) this.worker.postMessage(message);
     }
 
