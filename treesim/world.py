@@ -143,8 +143,16 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
+        return _world, (self.alone, self.constraints, self._options())
+
+    def _options(self) -> dict[str, Any]:
         names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits")
-        return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
+        return {name: getattr(self, name) for name in names}
+
+    def with_robot(self, robot: Tree) -> World:
+        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
+        UnknownNameError where what is held, or met, does not fit it."""
+        return World(robot, self.constraints, **self._options())
 
     def __repr__(self) -> str:
         count = len(self.constraints)

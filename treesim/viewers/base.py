@@ -1,8 +1,9 @@
 """What a viewer is, and the shapes that every viewer draws.
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `Recorder` if it can turn a trajectory
-into a file, and `PageWriter` if it can turn a robot into one that simulates.
+satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
+what it shows, `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a robot into one that
+simulates.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -24,7 +25,11 @@ from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
+    from ..world import World
     from ..trajectory import Trajectory
+
+Message = Mapping[str, Any]  # of values that JSON holds
+Reply = Callable[[str], object]
 
 BONE_COLOR = (0.62, 0.67, 0.73, 1.0)
 JOINT_COLOR = (0.93, 0.45, 0.13, 1.0)
@@ -56,6 +61,29 @@ class GroundViewer(Viewer, Protocol):
 
 
 @runtime_checkable
+class InteractiveViewer(Viewer, Protocol):
+    """A viewer whose users steer the simulation that it shows (`treesim.live.LiveSession`).
+
+    url: where it is to be seen, None before `show`, or where there is no such address. port: which one to take at the
+    next `show`, 0 for any.
+    """
+
+    url: str | None
+    port: int
+
+    def listen(self, receive: Callable[[Message, Reply], object]) -> None:
+        """Call receive(message, reply), from any thread, with what a user asks for: {"set": {name: value}}, or {"do":
+        "reset"}, "step", "seek" (with "t"), "pull" (with "body", "point", "target"), "release". reply(text) tells that
+        user alone what cannot be done."""
+
+    def show_panel(self, panel: Message) -> None:
+        """Offer what there is to be set (`treesim.live.panel`), in place of what was offered before."""
+
+    def show_state(self, state: Message) -> None:
+        """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+
+
+@runtime_checkable
 class Recorder(Protocol):
     """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`.
 
@@ -71,10 +99,13 @@ class Recorder(Protocol):
 class PageWriter(Protocol):
     """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
 
-    def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
-        """Write `robot` at rest at q0 (nq,), neutral by default, to `path` and return it.
+    def write_page(
+        self, robot: Tree | World, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any
+    ) -> Path:
+        """Write a robot, or a world with its ground, to `path`, beginning at q0 (nq,), neutral by default; return it.
 
-        settings, all of them None where the viewer is to choose: backend, integrator, dt [s], kp, kd, gravity (3,).
+        settings: with what it begins, each the viewer's choice where it is left out: v0 (nv,), controller, kp, kd,
+        gravity (3,), None for that of the viewer's choice too; backend, integrator, contact_solver, dt [s], speed.
         """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ from .scene import robot_parts, scene_message
 BACKENDS = ("aba", "crba_ltdl", "rjk")
 DT = 1e-3  # s
 NOTE = (
-    "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, with "
-    "joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
+    "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
+    "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
 )
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
@@ -49,21 +49,24 @@ def page_html(
     robot: Tree | World,
     q0: ArrayLike | None = None,
     *,
+    v0: ArrayLike | None = None,
     backend: str = "aba",
     integrator: str = "implicit_midpoint",
+    contact_solver: str = "pgs",
     dt: float = DT,
     controller: str | None = None,
     kp: float | None = None,
     kd: float | None = None,
     gravity: ArrayLike | None = None,
+    speed: float = 1.0,
     backends: Sequence[str] = BACKENDS,
 ) -> str:
-    """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,), at rest.
+    """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
 
-    q0 is by default neutral, and standing on the ground. backend, integrator, dt [s], gravity (3,) [m/s^2]: with what
-    it begins; its reader may change them, the backend to another one of `backends`. controller: "none", or "hold", a
-    spring and damper kp, kd to where a joint is wanted; by default "hold" with gains that carry the robot. A robot
-    whose base floats, with no ground, starts without gravity by default.
+    q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, dt [s], gravity (3,)
+    [m/s^2], speed: with what it begins; its reader may change them, the backend to another one of `backends`.
+    controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by default "hold" with gains
+    that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
     Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
     a backend that has no code of its own for a robot.
     Cost: a second or two for each backend of a humanoid, and ten, the first time ever, for contact.
@@ -72,35 +75,42 @@ def page_html(
     robot = world.robot
     floating = any(body.joint.type == "floating" for body in robot.bodies[:1])
     weightless = floating and not world.ground and gravity is None
-    field = np.zeros(3) if weightless else np.asarray(robot.gravity if gravity is None else gravity, float)
     q = _start(world, floating) if q0 is None else np.asarray(q0, float)
-    modules = {name: step_module(robot, name) for name in dict.fromkeys((backend, *backends))}
-    contact = contact_module(world) if world.m or world.touching.active else None
-    rules = modules[backend].rules if contact is None or not world.ground else tuple(contact.share)
-    _check_name("integrator", integrator, rules)
     _check_name("controller", controller or "none", ("none", "hold"))
     stiff, damp = holding_gains(robot)
     start = {
-        "q": q.tolist(), "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
-        "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "gravity": field.tolist(), "running": True,
+        "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
+        "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
+        "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "speed": speed, "running": True,
+        "gravity": [0.0] * 3 if weightless else np.asarray(robot.gravity if gravity is None else gravity).tolist(),
     }  # fmt: skip
+    physics = _physics(world, start, dict.fromkeys((backend, *backends)), contact_solver)
+    physics["note"] += WEIGHTLESS * weightless
     poses = treesim.body_poses(robot, q)[None]
     message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
     message["view"]["follow"] = floating
-    message["physics"] = {
-        "facts": description(robot), "start": start, "ground": bool(world.ground),
-        "note": NOTE + STOPS * (contact is not None) + (GROUND if world.ground else NO_GROUND) + WEIGHTLESS * weightless,
-        "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
-        "contact": contact
-        and {**contact.layout(), "code": _packed(contact.code), "image": _packed(contact.image)},
-    }  # fmt: skip
-    return page("offline", robot.name, scene=to_json(message))
+    return page("offline", robot.name, scene=to_json({**message, "physics": physics}))
 
 
 def _start(world: World, floating: bool) -> np.ndarray:
     """The neutral configuration, standing on the ground."""
     robot = world.robot
     return treesim.standing(robot, robot.neutral()) if floating and world.ground else robot.neutral()
+
+
+def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solver: str) -> dict[str, Any]:
+    """What the page's Worker begins with (see worker.js)."""
+    modules = {name: step_module(world.robot, name) for name in backends}
+    contact = contact_module(world, solver) if world.m or world.touching.active else None
+    rules = tuple(contact.share) if contact is not None and world.ground else modules[start["backend"]].rules
+    _check_name("integrator", start["integrator"], rules)
+    return {
+        "facts": description(world.robot), "start": start, "ground": bool(world.ground),
+        "note": NOTE + STOPS * (contact is not None) + (GROUND if world.ground else NO_GROUND),
+        "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
+        "contact": contact
+        and {**contact.layout(), "code": _packed(contact.code), "image": _packed(contact.image)},
+    }  # fmt: skip
 
 
 def holding_gains(robot: Tree) -> tuple[float, float]:

@@ -27,7 +27,11 @@ _KINDS = {
     "recording": _Kind("recording", "'none'", "recording.html", ("recording.js",)),
     "live": _Kind("live", "'self' ws: wss:", "panel.html", (*_SESSION, "socket_link.js", "live.js")),
     "offline": _Kind(
-        "live", "'none'", "panel.html", (*_SESSION, "worker_link.js", "offline.js"), ("contact.js", "physics.js", "worker.js")
+        "live",
+        "'none'",
+        "panel.html",
+        (*_SESSION, "worker_link.js", "offline.js"),
+        ("contact.js", "physics.js", "worker.js"),
     ),
 }
 

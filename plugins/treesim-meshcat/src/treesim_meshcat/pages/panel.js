@@ -3,6 +3,7 @@
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 const AXES = ["x", "y", "z"];
 const QUIET_MS = 400;  // for which a control keeps what its user chose, before it shows what the physics says
+const ERROR_MS = 6000;  // for which is said what could not be done
 const SEARCHED = 8;  // joints: of more, a field finds those of a name
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
@@ -64,19 +65,28 @@ class Panel {
         this.bindBar();
         session.on("panel", (panel) => this.build(panel));
         session.on("state", (state) => this.update(state));
-        session.on("error", (text) => this.tell(text, 6000));
-        session.on("status", (text) => this.tell(text));
+        session.on("error", (text) => this.complain(text));
+        session.on("status", (text) => {
+            this.lost = text;
+            this.tell();
+        });
     }
 
     can(what) {
         return (this.session.panel.can || []).includes(what);
     }
 
-    tell(text, forget_ms = null) {
+    // What counts most: a lost connection, what could not be done, what the physics says.
+    tell() {
+        const said = this.session.state ? this.session.state.message : "";
+        element("status").textContent = this.lost || this.error || said || "";
+    }
+
+    complain(text) {
         clearTimeout(this.forgetting);
-        this.told = text;
-        element("status").textContent = text;
-        if (forget_ms) this.forgetting = setTimeout(() => this.tell(""), forget_ms);
+        this.error = text;
+        if (text) this.forgetting = setTimeout(() => this.complain(""), ERROR_MS);
+        this.tell();
     }
 
     bindBar() {
@@ -263,9 +273,6 @@ class Panel {
             output.textContent = digits(value, unit);
             control.show(target);
         }
-        if (state.message !== this.shownMessage) {
-            this.shownMessage = state.message;
-            this.tell(state.message || "");
-        }
+        this.tell();
     }
 }

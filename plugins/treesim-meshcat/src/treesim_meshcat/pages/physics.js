@@ -42,11 +42,11 @@ class Physics {
         return this.modules[this.backend];
     }
 
-    // Back to the start, at rest, and to its targets; what else has been set stays.
+    // Back to the start, and to its targets; what else has been set stays.
     reset() {
         this.t = 0;
         this.q = Float64Array.from(this.start.q);
-        this.v = new Float64Array(this.facts.nv);
+        this.v = Float64Array.from(this.start.v);
         this.aim(this.q);
         this.pulled = null;
         this.moved();

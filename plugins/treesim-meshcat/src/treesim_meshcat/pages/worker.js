@@ -22,7 +22,7 @@ class Player {
         this.ground = ground;
         this.post = post;
         this.running = start.running;
-        this.speed = 1;
+        this.speed = start.speed;
         this.message = "";
         this.unseen = this.number = 0;
         this.stale = true;  // whether the page has not been told of the poses as they are
