@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 
 import numpy as np
 import pytest
@@ -26,15 +27,31 @@ class Instance:
             "__linear_memory": memory,
             "__stack_pointer": wasmtime.Global(self.store, kind, wasmtime.Val.i32(stack)),
         }
+        real = wasmtime.ValType.f64()
+        for name, count in (("sin", 1), ("cos", 1), ("atan2", 2)):
+            function = wasmtime.FuncType([real] * count, [real])
+            given[name] = wasmtime.Func(self.store, function, getattr(math, name))
         self._exports = wasmtime.Instance(self.store, module, [given[x.name] for x in module.imports]).exports(
             self.store
         )
-        start = ctypes.addressof(memory.data_ptr(self.store).contents)
-        self._keep = memory
-        self.memory = np.ctypeslib.as_array((ctypes.c_double * (memory.data_len(self.store) // 8)).from_address(start))
+        self._memory = memory
 
-    def call(self, name: str, *arguments: int) -> None:
-        self._exports[name](self.store, *arguments)
+    @property
+    def memory(self) -> np.ndarray:
+        """The memory as it is now, as doubles."""
+        start = ctypes.addressof(self._memory.data_ptr(self.store).contents)
+        size = self._memory.data_len(self.store) // 8
+        return np.ctypeslib.as_array((ctypes.c_double * size).from_address(start))
+
+    def call(self, name: str, *arguments: int) -> int | None:
+        return self._exports[name](self.store, *arguments)
+
+    def write(self, content: bytes, address: int) -> None:
+        self._memory.write(self.store, content, address)
+
+    def arrays_at(self, places: dict[str, tuple[int, int]]) -> dict[str, np.ndarray]:
+        memory = self.memory
+        return {name: memory[address // 8 : address // 8 + count] for name, (address, count) in places.items()}
 
 
 class Machine(Instance):
@@ -43,9 +60,7 @@ class Machine(Instance):
     def __init__(self, robot, module: StepModule) -> None:
         super().__init__(module.code, module.pages, module.stack)
         self.robot, self.module = robot, module
-        self.arrays = {
-            name: self.memory[address // 8 : address // 8 + count] for name, (address, count) in module.arrays.items()
-        }
+        self.arrays = self.arrays_at(module.arrays)
         self.put(gravity=robot.gravity)
 
     def put(self, **values) -> None:

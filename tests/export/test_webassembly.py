@@ -25,8 +25,9 @@ def start(robot, seed=0):
     return robot.random(rng), 0.3 * rng.normal(size=robot.nv), 0.2 * rng.normal(size=robot.nv), rng
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("robot", [FREE, TIED], ids=["free", "tied"])
+@pytest.mark.parametrize(
+    ("robot", "rule"), [*((FREE, rule) for rule in RULES), (TIED, "implicit_midpoint"), (TIED, "semi_implicit_euler")]
+)
 def test_steps_are_those_of_steppers(robot, rule):
     q, v, u, _ = start(robot)
     machine = Machine(robot, step_module(robot))
@@ -44,8 +45,7 @@ def test_steps_are_those_of_steppers(robot, rule):
     np.testing.assert_allclose(machine.arrays["work"], work, rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("robot", [FREE, TIED], ids=["free", "tied"])
+@pytest.mark.parametrize(("robot", "backend"), [*((FREE, name) for name in BACKENDS), (TIED, "aba"), (TIED, "rjk")])
 def test_wrenches_and_gravity_act_as_in_forward_dynamics(robot, backend):
     q, v, u, rng = start(robot, 1)
     f_ext, gravity = rng.normal(size=(robot.n_bodies, 6)), rng.normal(size=3)

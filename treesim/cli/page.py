@@ -31,7 +31,9 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any], 
 
     for name in ("push", "substeps"):
         if options[name] is not None:
-            raise ArgumentError(f"--{name} does not go with --html: the page steps as it needs, and nobody pushes in it")
+            raise ArgumentError(
+                f"--{name} does not go with --html: the page steps as it needs, and nobody pushes in it"
+            )
     if duration is not None:
         raise ArgumentError("--duration does not go with --html: the page plays until it is closed")
     if options["controller"] is not None:

@@ -30,8 +30,8 @@ class ContactModule(NamedTuple):
     doubles and how many these are: settings and gravity; scheme, whose first number is the share of the rule; q, v,
     what the free step gave, q_free, v_free and force, and the impulses before; then the results q_new, v_new, after,
     wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told and work.
-    share: by rule that knows contact. kept: of independent velocities, their places among the `count` of the spanning
-    tree, which settings are told of, in so many columns behind dt.
+    share: by rule that knows contact. kept: of independent velocities, their places among the `spanning_nv` of the
+    spanning tree, which settings are told of, in so many columns behind dt.
     """
 
     code: bytes
@@ -43,7 +43,7 @@ class ContactModule(NamedTuple):
     arrays: dict[str, tuple[int, int]]
     share: dict[str, float]
     kept: list[int]
-    count: int
+    spanning_nv: int
     columns: int
 
     def layout(self) -> dict[str, Any]:

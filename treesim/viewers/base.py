@@ -25,8 +25,8 @@ from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
-    from ..world import World
     from ..trajectory import Trajectory
+    from ..world import World
 
 Message = Mapping[str, Any]  # of values that JSON holds
 Reply = Callable[[str], object]

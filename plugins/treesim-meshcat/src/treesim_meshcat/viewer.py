@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import treesim
-from treesim import Surface, Tree, World
+from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 

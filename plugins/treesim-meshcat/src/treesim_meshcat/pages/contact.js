@@ -31,10 +31,12 @@ class Contact {
 
     // Take settings, those of independent coordinates, and gravity.
     settle(settings, gravity) {
-        const {kept, columns, count} = this.layout, {settings: table, gravity: field} = this.arrays, nv = kept.length;
+        const {kept, columns, spanning_nv} = this.layout, {settings: table, gravity: field} = this.arrays, nv = kept.length;
         table.fill(0);
         table[0] = settings[0];
-        for (let j = 0; j < columns; j++) kept.forEach((place, k) => { table[1 + j * count + place] = settings[1 + j * nv + k]; });
+        for (let j = 0; j < columns; j++) {
+            kept.forEach((place, k) => { table[1 + j * spanning_nv + place] = settings[1 + j * nv + k]; });
+        }
         field.set(gravity);
     }
 
