@@ -73,11 +73,11 @@ def page_html(
     """
     world = as_world(robot)
     robot = world.robot
-    floating = any(body.joint.type == "floating" for body in robot.bodies[:1])
+    floating = _floats(robot)
     weightless = floating and not world.ground and gravity is None
-    q = _start(world, floating) if q0 is None else np.asarray(q0, float)
+    q = _start(world) if q0 is None else np.asarray(q0, float)
     _check_name("controller", controller or "none", ("none", "hold"))
-    stiff, damp = holding_gains(robot)
+    stiff, damp = holding_gains(world, q)
     start = {
         "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
         "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
@@ -92,10 +92,14 @@ def page_html(
     return page("offline", robot.name, scene=to_json({**message, "physics": physics}))
 
 
-def _start(world: World, floating: bool) -> np.ndarray:
+def _floats(robot: Tree) -> bool:
+    return any(body.joint.type == "floating" for body in robot.bodies[:1])
+
+
+def _start(world: World) -> np.ndarray:
     """The neutral configuration, standing on the ground."""
     robot = world.robot
-    return treesim.standing(robot, robot.neutral()) if floating and world.ground else robot.neutral()
+    return treesim.standing(robot, robot.neutral()) if world.ground and _floats(robot) else robot.neutral()
 
 
 def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solver: str) -> dict[str, Any]:
@@ -113,16 +117,21 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
     }  # fmt: skip
 
 
-def holding_gains(robot: Tree) -> tuple[float, float]:
-    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough to be moved by hand:
+def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
+    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough to be moved by hand.
+
     kp is five times the largest torque at rest of a few configurations, to one digit, so that joints sag by a fifth of
-    a radian at most; kd is a tenth of kp."""
-    rng = np.random.default_rng(0)
-    q = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
-    at_rest = np.zeros((len(q), robot.nv))
-    torque = np.abs(treesim.inverse_dynamics(robot, q, at_rest, at_rest))
-    driven = [joint["v"] for joint in joints(robot)]
-    kp = float(f"{5 * torque[:, driven].max(initial=0.2):.0e}")
+    a radian at most; of a robot on its feet at q, five times m g h with its base at the height h, which is what holds
+    an inverted pendulum of its weight. kd is a tenth of kp.
+    """
+    robot, rng = world.robot, np.random.default_rng(0)
+    states = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
+    at_rest = np.zeros((len(states), robot.nv))
+    torque = np.abs(treesim.inverse_dynamics(robot, states, at_rest, at_rest))
+    most = torque[:, [joint["v"] for joint in joints(robot)]].max(initial=0.2)
+    if world.ground and _floats(robot):
+        most = max(most, robot.mass * float(np.linalg.norm(robot.gravity)) * abs(float(q[2])))
+    kp = float(f"{5 * most:.0e}")
     return kp, kp / 10
 
 

@@ -8,6 +8,7 @@ const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger;
 const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots that weigh nothing
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
+const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
 
 class Physics {
@@ -78,7 +79,7 @@ class Physics {
         return Math.max(1, Math.ceil(this.dt / (this.facts.longest[this.integrator] || Infinity) - 1e-9));
     }
 
-    // One step of dt; whether the state is finite at its end. If it is not, the state stays what it was.
+    // One step of dt; whether the state at its end is one of a motion. If it is not, the state stays what it was.
     step() {
         const {exports, arrays, base} = this.module, count = this.substeps, h = this.dt / count;
         this.write(arrays);
@@ -92,7 +93,8 @@ class Physics {
             arrays.q.set(arrays.q_new);
             arrays.v.set(arrays.v_new);
         }
-        if (!(arrays.q.every(Number.isFinite) && arrays.v.every(Number.isFinite))) return false;
+        const moves = (x) => Math.abs(x) < DIVERGED;
+        if (!(arrays.q.every(moves) && arrays.v.every(moves))) return false;
         this.q.set(arrays.q);
         this.v.set(arrays.v);
         this.t += this.dt;

@@ -125,12 +125,12 @@ class Player {
         if (steps > 0) this.changed();
     }
 
-    // One step; a state that is no longer finite is not kept, and time stands still.
+    // One step; a state that has diverged is not kept, and time stands still.
     advance() {
         const {physics} = this;
         if (physics.step()) return;
         this.running = false;
-        this.message = `the state is no longer finite after t = ${physics.t.toFixed(3)} s: take a smaller time step, or smaller gains`;
+        this.message = `the motion has diverged after t = ${physics.t.toFixed(3)} s: take a smaller time step, or smaller gains`;
     }
 
     measure(busy, steps) {
