@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,14 +74,14 @@ class Pull:
         """Return J^T f (nv,) at q (nq,), v (nv,) [N, N m]; `force` is f then."""
         x, J = self.at(q)
         f = self.stiffness * (self.target - x) - self.damping * (J @ v)
-        size = float(np.linalg.norm(f))
+        size = math.hypot(*f)  # which does not overflow
         self.force = f * min(1.0, self.strongest / size) if size > 0 else f
         tau: np.ndarray = J.T @ self.force
         return tau
 
     def told(self) -> dict[str, Any]:
         """Return what a page shows of it: body, point, target, the force's size and vector [N]."""
-        size = float(np.linalg.norm(self.force))
+        size = math.hypot(*self.force)
         places = {"point": self.point.tolist(), "target": self.target.tolist()}
         return {"body": self.body, **places, "force": size, "vector": self.force.tolist()}
 
