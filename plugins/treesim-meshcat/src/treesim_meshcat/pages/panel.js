@@ -131,8 +131,8 @@ class Panel {
             this.section("Physics", ...this.physics(panel)),
             ...this.controlSection(panel),
             this.section("Now", ...this.readings(panel)),
-            ...this.jointSection(panel),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
+            ...this.jointSection(panel),
         );
         side.scrollTop = scroll;
         if (session.state) this.update(session.state);
