@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver, chosen_solver
-from .dynamics.base import DynamicsBackend
+from .dynamics.base import CompiledBackend, DynamicsBackend
 from .engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from .engine.call.steps import all_finite
 from .errors import ArgumentError, UnsupportedError
@@ -67,22 +68,44 @@ def method_of(
     contact_solver: str | ContactSolver,
 ) -> Method:
     """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
-    robot = world.robot
     check_rows(world, integrator)
-    rule, dynamics = compiled_rule(integrator), forward_kernel(robot, backend)
-    warn_of_friction(robot, integrator, stacklevel=4)
+    dynamics, solver = forward_kernel(world.robot, backend), chosen_solver(contact_solver)
+    warn_of_friction(world.robot, integrator, stacklevel=4)
+    given: Any = world, dt, integrator, dynamics, substeps, kp, kd, bool(work), engine, solver
+    try:
+        return _remembered(*given)
+    except TypeError:  # gains that are arrays, or objects without a hash
+        return _method(*given)
+
+
+def _method(
+    world: World,
+    dt: float,
+    integrator: str,
+    dynamics: CompiledBackend,
+    substeps: int | None,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    work: bool,
+    engine: Engine,
+    contact_solver: ContactSolver,
+) -> Method:
+    """How rollouts are stepped, of arguments that were looked at."""
+    robot, rule = world.robot, compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
-    chosen_solver(contact_solver)
     touching = touches(world, rule)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
-    step_entry = ENTRIES[bool(world.m), bool(work)]
+    step_entry = ENTRIES[bool(world.m), work]
     constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
     code = None
     if touching:
-        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, bool(work))
+        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)
     entry = step_entry(rule, dynamics.entry_for(robot))
-    return Method(world, dt, integrator, substeps, entry, constants, bool(work), code)
+    return Method(world, dt, integrator, substeps, entry, constants, work, code)
+
+
+_remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made again and again
 
 
 class Start(NamedTuple):
@@ -165,7 +188,12 @@ def state_arrays(
     if len(sizes) > 1:
         raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
     count = sizes.pop() if sizes else 1
-    return [np.broadcast_to(x, (count, *x.shape[x.ndim - own :])) for x, own in axes]
+    return [_repeated(x, count, own) for x, own in axes]
+
+
+def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:
+    """x, whose last `own` axes are one rollout's, for so many rollouts."""
+    return x if x.ndim > own and len(x) == count else np.broadcast_to(x, (count, *x.shape[x.ndim - own :]))
 
 
 def refuse_non_finite_controls(part: np.ndarray, controls: np.ndarray) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from .engine.call.evaluate import lanes_for, run_states
-from .engine.call.steps import Arrays, Carried, Piece, all_finite
+from .engine.call.steps import Arrays, Carried, Piece
 from .engine.graph.policies import Policy
 from .rollout_arguments import Method, Start
 
@@ -28,7 +29,7 @@ class _ContactSteps:
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         bound = method.code.bound
-        sizes, results = ([int(np.prod(shape)) for shape in group] for group in (bound.inputs, bound.results))
+        sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
         found = None
         if engine != "generic":
             found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
@@ -44,7 +45,7 @@ class _ContactSteps:
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(self._control(rows, step, now), dtype=float, order="C")
-            finite = all_finite(control) and finite
+            finite = bool(np.isfinite(control).all()) and finite
             for _ in range(self.method.substeps):
                 now = self._substep(control, now)
             if (step - steps.start + 1) % every == 0:

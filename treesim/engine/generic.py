@@ -123,7 +123,7 @@ def kernel_webassembly(entry: Any) -> WasmModule:
     if content is not None:
         return WasmModule(content[8:], int.from_bytes(content[:8], "little"))
     module, run = _with_job(entry, admitted(entry))
-    made = webassembly_of(module.text(run, HEAP, memory=""), ["call"], optimize=True)
+    made = webassembly_of(_optimized(module, module.text(run, HEAP, memory="")), ["call"])
     object_cache.write(file, made.data_bytes.to_bytes(8, "little") + made.code)
     return made
 
@@ -141,8 +141,15 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     functions = [run]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
-    # without blocks of six numbers, unrolled loops gain nothing, and take a fifth of the time to compile
-    return Code(module.text(*functions), 0, optimize=True, unrolled=module.in_blocks())
+    return _optimized(module, module.text(*functions))
+
+
+def _optimized(module: Module, text: str) -> Code:
+    """The text of a module, and what LLVM is to make of its loops: without blocks of six numbers, unrolled loops gain
+    nothing, and take a fifth of the time to compile; nor do loops of the longest modules, over the rows of a few
+    contacts, as vectors."""
+    vectorized = not module.is_longest()
+    return Code(text, 0, True, module.in_blocks() and vectorized, vectorized)
 
 
 def _functions(entry: Any) -> list[FunctionType]:

@@ -11,7 +11,7 @@ from . import arithmetic as numbers
 from . import arrays
 from .arrays import Range
 from .calls import call
-from .types import Array, Record, Static, Value, boolean, described, items_of, record
+from .types import Array, Record, Static, Value, boolean, described, item_of, items_of, record
 
 if TYPE_CHECKING:
     from .functions import FunctionBody
@@ -40,7 +40,7 @@ def _attribute(body: FunctionBody, node: ast.Attribute) -> Value:
     if isinstance(value.type, Static):
         return static(getattr(value.type.thing, name))
     if isinstance(value.type, Record) and value.type.maker is not None:
-        return items_of(value)[value.type.maker._fields.index(name)]
+        return item_of(value, value.type.maker._fields.index(name))
     if isinstance(value.type, Array) and name in OF_ARRAYS:
         return OF_ARRAYS[name](body, value)
     raise UnsupportedError(f"{described(value.type)} has no {name!r} in kernels")
@@ -138,7 +138,7 @@ def _subscript(body: FunctionBody, node: ast.Subscript) -> Value:
         place = value_of(body, node.slice)
         if not isinstance(place.known, int):
             raise UnsupportedError("which item of a tuple is taken must be written out")
-        return items_of(value)[place.known]
+        return item_of(value, range(len(value.type.items))[place.known])
     part = part_of(body, value, node)
     return part if part.type.axes else arrays.element(body, part)
 

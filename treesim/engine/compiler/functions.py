@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,15 +32,43 @@ if TYPE_CHECKING:
     from .module import Module
 
 RESULT = "return"  # no name of a variable
+PARAMETER = re.compile(r"%a\d+\.\d+")
+FEW = 8  # parts of a result, of which literals are returned as well
+MOST_IN_REGISTERS = 40  # parts of a result
 MOST_TRIES = 50  # types of variables that are found to be wider
 
 
 class Compiled(NamedTuple):
-    """A function of a module: its name there, the type of its result, and whether it leaves memory to its caller."""
+    """A function of a module: its name there, its result, of whose parts literals count, which parts of its arguments
+    it takes, and whether it leaves memory to its caller. Results of many parts are written to memory: LLVM's
+    interprocedural constant propagation takes seconds for those that hand on tuples of hundreds."""
 
     symbol: str
-    result: Type
+    result: Value
+    takes: list[int]
     leaves: bool
+
+    def arguments(self, types: Sequence[Type], parts: Sequence[str]) -> str:
+        """What it is called with, given the parts of all arguments."""
+        kinds = [part for kind in types for part in parts_of(kind)]
+        return ", ".join(["ptr %arena", *(f"{kinds[k]} {parts[k]}" for k in self.takes)])
+
+    @property
+    def gives(self) -> list[int]:
+        """Which parts of the result it returns."""
+        parts = self.result.parts
+        return [k for k, part in enumerate(parts) if part.startswith("%") or len(parts) <= FEW]
+
+    @property
+    def kinds(self) -> list[str]:
+        """LLVM's types of these."""
+        kinds = parts_of(self.result.type)
+        return [kinds[k] for k in self.gives]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it writes them to memory."""
+        return len(self.gives) > MOST_IN_REGISTERS
 
 
 class Slot(NamedTuple):
@@ -72,8 +101,9 @@ def compile_function(module: Module, function: FunctionType, types: Sequence[Typ
         except UnsupportedError as error:
             raise _placed(error, function, body.node) from error
         if _holds_arrays(result.type) == returns_arrays:
-            module.functions.append(body.text(symbol, types, result))
-            return Compiled(symbol, result.type, body.allocates and returns_arrays)
+            compiled = Compiled(symbol, result, body.takes(types, result), body.allocates and returns_arrays)
+            module.functions.append(body.text(compiled, types))
+            return compiled
         returns_arrays = not returns_arrays
     raise UnsupportedError(f"{function.__qualname__}: no types fit its variables")
 
@@ -86,6 +116,16 @@ def _placed(error: UnsupportedError, function: FunctionType, node: ast.AST) -> U
     placed = UnsupportedError(f"{place}: in kernel {function.__name__!r}: {error}")
     placed.placed = True  # type: ignore[attr-defined]
     return placed
+
+
+def _names(k: int, kind: Type) -> list[str]:
+    """The registers of the parts of argument k."""
+    return [f"%a{k}.{j}" for j in range(len(parts_of(kind)))]
+
+
+def _parameters(types: Sequence[Type]) -> list[str]:
+    """The registers of the parts of all arguments."""
+    return [name for k, kind in enumerate(types) for name in _names(k, kind)]
 
 
 def _holds_arrays(kind: Type) -> bool:
@@ -112,7 +152,7 @@ class FunctionBody(Body):
         """Write the whole function; return its result."""
         names = self._arguments(types)
         for k, (name, kind) in enumerate(zip(names, types, strict=True)):
-            self.assign(name, Value(kind, tuple(f"%a{k}.{j}" for j in range(len(parts_of(kind))))))
+            self.assign(name, Value(kind, tuple(_names(k, kind))))
         write(self, self.tree.body)
         if self.ends_once:
             return self.names.get(RESULT, NONE)  # type: ignore[return-value]
@@ -129,16 +169,22 @@ class FunctionBody(Body):
             raise UnsupportedError(f"{self.function.__name__!r} does not take {len(types)} arguments")
         return [argument.arg for argument in given.args]
 
-    def text(self, symbol: str, types: Sequence[Type], result: Value) -> str:
+    def takes(self, types: Sequence[Type], result: Value) -> list[int]:
+        """Which parts of all arguments are read: few, of tuples of hundreds of parts that are handed on."""
+        read = {name for line in (*self.lines, *result.parts) for name in PARAMETER.findall(line)}
+        return [k for k, name in enumerate(_parameters(types)) if name in read]
+
+    def text(self, compiled: Compiled, types: Sequence[Type]) -> str:
         """The function in LLVM's words."""
-        parameters = [f"{part} %a{k}.{j}" for k, kind in enumerate(types) for j, part in enumerate(parts_of(kind))]
-        kinds = parts_of(result.type)
         kept = self.allocates and not self.returns_arrays
         if kept:
             self.do("call void @release(ptr %arena, ptr %before)")
-        self._return(kinds, result.parts)
+        self._return(compiled)
+        parameters = compiled.arguments(types, _parameters(types))
+        if compiled.in_memory:
+            parameters += ", ptr %out"
         return "\n".join([
-            f"define internal {structure(kinds)} @{symbol}({', '.join(['ptr %arena', *parameters])}) "
+            f"define internal {self.structure(compiled)} @{compiled.symbol}({parameters}) "
             f"{self.module.attributes(self.function)} {{",
             "entry:",
             *self.memory,
@@ -147,14 +193,15 @@ class FunctionBody(Body):
             "}",
         ])  # fmt: skip
 
-    def _return(self, kinds: Sequence[str], parts: Sequence[str]) -> None:
-        if not kinds:
-            self.do("ret void")
-            return
-        whole = "undef"
-        for k, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
-            whole = self.get(f"insertvalue {structure(kinds)} {whole}, {kind} {part}, {k}")
-        self.do(f"ret {structure(kinds)} {whole}")
+    def _return(self, compiled: Compiled) -> None:
+        parts = [compiled.result.parts[k] for k in compiled.gives]
+        whole, structure = "undef", self.structure(compiled)
+        for k, (kind, part) in enumerate(zip(compiled.kinds, parts, strict=True)):
+            if compiled.in_memory:
+                self.do(f"store {kind} {part}, ptr {self.word('%out', k)}")
+            else:
+                whole = self.get(f"insertvalue {structure} {whole}, {kind} {part}, {k}")
+        self.do("ret void" if structure == "void" else f"ret {structure} {whole}")
 
     def assign(self, name: str, value: Value) -> None:
         """Give a variable a value. Raises Wider if its type does not contain it."""
@@ -196,21 +243,33 @@ class FunctionBody(Body):
         types = tuple(value.type for value in given)
         callee = self.module.compiled(function, types)
         self.allocates |= callee.leaves
-        arguments = [f"{part} {x}" for v in given for part, x in zip(parts_of(v.type), v.parts, strict=True)]
-        kinds = parts_of(callee.result)
-        call = f"call {structure(kinds)} @{callee.symbol}({', '.join(['ptr %arena', *arguments])})"
-        if not kinds:
+        arguments = callee.arguments(types, [part for value in given for part in value.parts])
+        result = callee.result
+        found = dict(zip(callee.gives, self._found(callee, arguments), strict=True))
+        parts = enumerate(result.parts)
+        return Value(result.type, tuple(found[k] if part.startswith("%") else part for k, part in parts))
+
+    def _found(self, callee: Compiled, arguments: str) -> list[str]:
+        """Call a function, and return what it gives."""
+        structure = self.structure(callee)
+        if callee.in_memory:
+            out = self.reserve(f"[{len(callee.kinds)} x i64]")
+            self.do(f"call void @{callee.symbol}({arguments}, ptr {out})")
+            return [self.get(f"load {kind}, ptr {self.word(out, k)}") for k, kind in enumerate(callee.kinds)]
+        call = f"call {structure} @{callee.symbol}({arguments})"
+        if structure == "void":
             self.do(call)
-            return Value(callee.result, ())
+            return []
         whole = self.get(call)
-        return Value(callee.result, tuple(
-            self.get(f"extractvalue {structure(kinds)} {whole}, {k}") for k in range(len(kinds))
-        ))  # fmt: skip
+        return [self.get(f"extractvalue {structure} {whole}, {k}") for k in range(len(callee.kinds))]
 
+    def structure(self, function: Compiled) -> str:
+        """LLVM's type of what a function returns."""
+        return "void" if function.in_memory else self.module.structure(function.kinds)
 
-def structure(kinds: Sequence[str]) -> str:
-    """LLVM's type of several parts together."""
-    return f"{{ {', '.join(kinds)} }}" if kinds else "void"
+    def word(self, address: str, k: int) -> str:
+        """The address of the k-th word in memory."""
+        return self.get(f"getelementptr inbounds i64, ptr {address}, i64 {k}") if k else address
 
 
 def fitted(body: Body, value: Value, kind: Type) -> Value:

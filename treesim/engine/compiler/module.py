@@ -9,6 +9,8 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from ...kernels import blocks
+from ...kernels.joints import joint_transform
+from ...kernels.kinematics import body_energy
 from ...kernels.status import status_of
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
@@ -23,8 +25,11 @@ FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 
+LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, at many places, and worth a call like a sweep
 INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
-LONG = 800_000  # characters of a module, which LLVM would work on for nearly two seconds
+FEW = 8  # parts of a result, of which LLVM's type is written out
+LONGEST = 800_000  # characters of a module, as that of a step with contact
+LONG = 490_000  # characters of a module, which LLVM would work on for nearly two seconds
 
 OWN = "treesim."
 
@@ -95,6 +100,7 @@ class Module:
         self.files = set(files)  # whose functions are kernels, beside treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
+        self._structures: dict[tuple[str, ...], str] = {}
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
     def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
@@ -110,6 +116,13 @@ class Module:
         if found is None:
             raise UnsupportedError(f"kernel {function.__name__!r} calls itself")
         return found
+
+    def structure(self, kinds: Sequence[str]) -> str:
+        """Return LLVM's type of several parts together; that of many has a name, since every line that takes one of
+        them out repeats it."""
+        if len(kinds) <= FEW:
+            return f"{{ {', '.join(kinds)} }}" if kinds else "void"
+        return self._structures.setdefault(tuple(kinds), f"%s{len(self._structures)}")
 
     def thing(self, function: FunctionType, name: str) -> Any:
         """Return what a name that is no variable of a function means in it."""
@@ -128,22 +141,30 @@ class Module:
 
     def attributes(self, function: FunctionType) -> str:
         """Return LLVM's attributes of a kernel: those with loops in loops are called, the others made part of what
-        calls them; those with a loop are called, too, where the module is long.
+        calls them; those with a loop, and LONG_KERNELS, are called, too, where the module is long.
 
         Where a call is nothing beside the work, a copy at each place where a kernel is called gains 0 to 5 %, and LLVM
         takes twice as long: products of 6 x 6 blocks, written out at dozens of places.
         """
+        if function in LONG_KERNELS:
+            return SWEEP
         return CALLED if function in self.apart else (INLINED, SWEEP, CALLED)[min(loops_deep(tree_of(function)), 2)]
 
     def in_blocks(self) -> bool:
         """Return whether any of the kernels works on blocks of six numbers."""
         return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
 
+    def is_longest(self) -> bool:
+        """Return whether the module is as long as those of a step with contact."""
+        return sum(map(len, self.functions)) > LONGEST
+
     def text(self, *functions: str, memory: str = MEMORY) -> str:
         """Return the module, with further functions; memory: what declares or defines malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
-        return "\n".join([FUNCTIONS, memory, DECLARATIONS, *self.functions, *functions, attributes, METADATA])
+        structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
+        parts = [FUNCTIONS, memory, DECLARATIONS, *structures, *self.functions, *functions, attributes, METADATA]
+        return "\n".join(parts)
 
 
 def entry_types(entry: Any) -> list[Type]:
@@ -154,16 +175,16 @@ def entry_types(entry: Any) -> list[Type]:
 def job_function(entry: Compiled, types: Sequence[Type]) -> str:
     """Return the text of `run(job)`, which calls an entry with what a job's words hold: of each whole number itself,
     of each array its address and its size."""
-    lines, arguments = [], ["ptr %arena"]
+    lines, words = [], []
     for k, part in enumerate(part for kind in types for part in parts_of(kind)):
         lines += [f"  %p{k} = getelementptr i64, ptr %job, i64 {k}", f"  %w{k} = load {part}, ptr %p{k}"]
-        arguments.append(f"{part} %w{k}")
+        words.append(f"%w{k}")
     return "\n".join([
         "define i64 @run(ptr %job) nounwind {",
         "  %arena = alloca [2 x ptr]",
         "  store ptr null, ptr %arena",
         *lines,
-        f"  %result = call {{ i64 }} @{entry.symbol}({', '.join(arguments)})",
+        f"  %result = call {{ i64 }} @{entry.symbol}({entry.arguments(types, words)})",
         "  call void @release(ptr %arena, ptr null)",
         "  %status = extractvalue { i64 } %result, 0",
         "  ret i64 %status",
@@ -173,11 +194,12 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
 
 def fast_function(fast: Compiled) -> str:
     """Return the text of `fast(self, arguments, count)`, the code of a built-in function."""
+    arguments = fast.arguments([INTEGER] * 3, ["%me", "%arguments", "%count"])
     return f"""
 define i64 @fast(i64 %me, i64 %arguments, i64 %count) nounwind {{
   %arena = alloca [2 x ptr]
   store ptr null, ptr %arena
-  %result = call {{ i64 }} @{fast.symbol}(ptr %arena, i64 %me, i64 %arguments, i64 %count)
+  %result = call {{ i64 }} @{fast.symbol}({arguments})
   call void @release(ptr %arena, ptr null)
   %status = extractvalue {{ i64 }} %result, 0
   ret i64 %status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
@@ -40,11 +41,34 @@ class Array(NamedTuple):
         return {CONTIGUOUS: 0, ROWS: self.axes - 1, STRIDED: self.axes}[self.layout]
 
 
-class Record(NamedTuple):
-    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order."""
+class Record:
+    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order. Types
+    of hundreds of parts are looked up at every call: what that takes is kept."""
 
-    maker: Any
-    items: tuple[Any, ...]
+    def __init__(self, maker: Any, items: tuple[Any, ...]) -> None:
+        self.maker, self.items = maker, items
+        self._hash = hash((maker, items))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Record) or self._hash != other._hash:
+            return self is other
+        return (self.maker, self.items) == (other.maker, other.items)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """LLVM's types of the items' parts."""
+        return [part for item in self.items for part in parts_of(item)]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Which part is the first of each item, and how many there are."""
+        found = [0]
+        for item in self.items:
+            found.append(found[-1] + len(parts_of(item)))
+        return found
 
 
 class Static:
@@ -83,17 +107,18 @@ def parts_of(kind: Type) -> list[str]:
         return [kind.llvm]
     if isinstance(kind, Array):
         return ["ptr"] + ["i64"] * (kind.axes + kind.strides)
-    return [part for item in kind.items for part in parts_of(item)] if isinstance(kind, Record) else []
+    return kind.parts if isinstance(kind, Record) else []
 
 
 def items_of(value: Value) -> list[Value]:
     """The items of a tuple."""
-    found, start = [], 0
-    for item in value.type.items:
-        end = start + len(parts_of(item))
-        found.append(made_of(item, value.parts[start:end]))
-        start = end
-    return found
+    return [item_of(value, k) for k in range(len(value.type.items))]
+
+
+def item_of(value: Value, k: int) -> Value:
+    """An item of a tuple."""
+    start, end = value.type.starts[k], value.type.starts[k + 1]
+    return made_of(value.type.items[k], value.parts[start:end])
 
 
 def made_of(kind: Type, parts: tuple[str, ...]) -> Value:

@@ -5,10 +5,12 @@ A kept object is found by a digest of the robot, kernels, processor and compiler
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +18,6 @@ from ...errors import UnsupportedError
 from . import object_cache, processor_levels
 from .straight_line import Code
 
-LONG = 1_600_000  # characters of a module from which on its tuples are taken apart first: that of a step with contact
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
 
 
@@ -123,13 +124,27 @@ def _target(here: Processor) -> Any:
 def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
     start = time.perf_counter()
     try:
-        kept = _compile(write(), here)
+        with _no_collection():
+            kept = _compile(write(), here)
     except UnsupportedError as error:
         return Kept(REFUSED, str(error).encode())
     seconds = time.perf_counter() - start
     if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
         print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
     return kept
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Let Python's collector rest: syntax trees and traces are many small objects, which it would look through again
+    and again, for a third of the time that writing a module takes."""
+    active = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if active:
+            gc.enable()
 
 
 def _compile(source: Code, here: Processor) -> Kept:
@@ -139,30 +154,15 @@ def _compile(source: Code, here: Processor) -> Kept:
     module = binding.parse_assembly(source.text)
     module.triple, module.data_layout = here.triple, str(machine.target_data)
     if source.optimize:
-        optimize(module, machine, len(source.text), source.unrolled)
+        optimize(module, machine, source)
     return Kept(source.workspace, bytes(machine.emit_object(module)))
 
 
-def optimize(module: Any, machine: Any, characters: int, unrolled: bool = False) -> None:
-    """Let LLVM inline functions of a module of so many characters, take loops to vectors, and unroll them if told."""
+def optimize(module: Any, machine: Any, source: Code) -> None:
+    """Let LLVM inline functions, and, where that gains something, take loops to vectors and unroll them."""
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.loop_unrolling = True, unrolled
+    options.loop_vectorization, options.loop_unrolling = source.vectorized, source.unrolled
     passes = binding.create_pass_builder(machine, options)
-    if characters > LONG:
-        _without_aggregates(module, passes)
     passes.getModulePassManager().run(module, passes)
-
-
-def _without_aggregates(module: Any, passes: Any) -> None:
-    """Inline what is always inlined, and take apart the tuples of hundreds of arrays that it passes on, on which
-    LLVM's interprocedural constant propagation spends more than half of its time otherwise."""
-    from llvmlite import binding
-
-    first = binding.create_new_module_pass_manager()
-    first.add_always_inliner_pass()
-    first.add_sroa_pass()
-    first.add_instruction_combine_pass()
-    first.add_dead_arg_elimination_pass()
-    first.run(module, passes)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from . import machine_code
 from .builder import Module
 from .elementary import write_helpers
+from .straight_line import Code
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+bulk-memory"  # memory.fill and memory.copy, in the place of calls of the C library
@@ -86,20 +87,20 @@ def webassembly(module: Module, exports: Sequence[str]) -> WasmModule:
     write_helpers(module)
     # fmax and fmin of the C library are for maxnum and minnum; for these there are instructions
     text = module.text().replace("@llvm.maxnum.", "@llvm.maximum.").replace("@llvm.minnum.", "@llvm.minimum.")
-    return webassembly_of(text, exports)
+    return webassembly_of(Code(text, 0), exports)
 
 
-def webassembly_of(text: str, exports: Sequence[str], optimize: bool = False) -> WasmModule:
-    """Return the WebAssembly module of LLVM IR, with these of its functions exported; optimize: see `Code`."""
+def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:
+    """Return the WebAssembly module of LLVM IR, with these of its functions exported."""
     from llvmlite import binding
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, features=FEATURES, reloc="static")
-    parsed = binding.parse_assembly(text)
+    parsed = binding.parse_assembly(source.text)
     parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
-    if optimize:
-        machine_code.optimize(parsed, machine, len(text))
+    if source.optimize:
+        machine_code.optimize(parsed, machine, source)
     return exported(bytes(machine.emit_object(parsed)), exports)
 
 
