@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import linecache
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
@@ -122,8 +123,10 @@ def kernel_webassembly(entry: Any) -> WasmModule:
     content = object_cache.read(file)
     if content is not None:
         return WasmModule(content[8:], int.from_bytes(content[:8], "little"))
+    start = time.perf_counter()
     module, run = _with_job(entry, admitted(entry))
     made = webassembly_of(_optimized(module, module.text(run, HEAP, memory="")), ["call"])
+    machine_code.announce(f"{name} for WebAssembly", time.perf_counter() - start)
     object_cache.write(file, made.data_bytes.to_bytes(8, "little") + made.code)
     return made
 
