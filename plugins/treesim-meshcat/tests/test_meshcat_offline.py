@@ -186,6 +186,7 @@ def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Pa
         ("{joints: {hinge: 9}}", "hinge goes from -1 to 0.5"),
         ("{size: 1}", "size"),
         ("{gravity: [1, 2]}", "three numbers"),
+        ("{kp: 7, speed: 0}", "speed: it must be"),
     ):
         page.page.evaluate(f"treesim.set({values})")
         page.watched.wait("(told) => element('status').textContent.includes(told)", told)

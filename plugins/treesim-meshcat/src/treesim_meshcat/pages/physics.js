@@ -164,7 +164,8 @@ class Physics {
         if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
         if (index === 0) throw new Error("the base does not move: it cannot be pulled");
         for (const place of [point, target]) {
-            if (!(Array.isArray(place) && place.length === 3 && place.every(Number.isFinite))) throw new Error("point and target must be three numbers [m]");
+            const fits = Array.isArray(place) && place.length === 3 && place.every(Number.isFinite);
+            if (!fits) throw new Error("point and target must be three numbers [m]");
         }
         const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
         this.pulled = {body, index, point, target, force: [0, 0, 0], before: same ? this.pulled.before : null, steps: 0};

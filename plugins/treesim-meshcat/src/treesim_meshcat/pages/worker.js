@@ -52,7 +52,8 @@ class Player {
         const {physics} = this, {t, q, v, backend, integrator, controller, dt, kp, kd, gravity, pulled, energy} = physics;
         return {
             t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
-            kd, gravity, energy, contactForce: physics.contact ? physics.contact.force : null, realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
+            kd, gravity, energy, contactForce: physics.contact ? physics.contact.force : null,
+            realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
@@ -76,11 +77,16 @@ class Player {
         this.show();
     }
 
+    // All of the values, or none where one cannot be.
     set(values) {
         for (const [name, value] of Object.entries(values)) {
-            if (!Object.hasOwn(SETTERS, name)) throw new Error(`this page cannot set ${name}: it knows ${Object.keys(SETTERS).join(", ")}`);
-            const problem = SETTERS[name](this, value);
+            if (!Object.hasOwn(CHECKS, name)) throw new Error(`this page cannot set ${name}, but ${Object.keys(CHECKS).join(", ")}`);
+            const problem = CHECKS[name](this, value);
             if (problem) throw new Error(`${name}: ${problem}, not ${JSON.stringify(value)}`);
+        }
+        for (const [name, value] of Object.entries(values)) {
+            if (name in SETTERS) SETTERS[name](this, value);
+            else this.physics[name] = value;
         }
     }
 
@@ -200,40 +206,44 @@ class Player {
     }
 }
 
-// What can be set, by name; a setter returns what the value should have been, if it was not.
+const oneOf = (known, value) => (known.includes(value) ? null : `it must be one of ${known.join(", ")}`);
+const between = (least, most, unit, value) => (finite(value, least, most) ? null : `it must be ${least} to ${most} ${unit}`);
+const gain = (_, value) => (finite(value, 0) ? null : "it must be a number from 0 on");
+
+// What can be set, by name: what a value should be, if it is not.
+const CHECKS = {
+    running: (_, value) => oneOf([true, false], value),
+    speed: (_, value) => between(1e-3, FASTEST, "times real time", value),
+    backend: ({physics}, value) => oneOf(physics.backends, value),
+    integrator: ({integrators}, value) => oneOf(integrators, value),
+    controller: (_, value) => oneOf(CONTROLLERS, value),
+    dt: (_, value) => between(1e-6, LONGEST_DT, "s", value),
+    kp: gain,
+    kd: gain,
+    gravity: (_, value) => (Array.isArray(value) && value.length === 3 && value.every((x) => finite(x)) ? null : "it must be three numbers"),
+    joints: ({physics: {facts: {joints}}}, values) => {
+        for (const [name, value] of Object.entries(values)) {
+            const joint = joints.find((known) => known.name === name);
+            if (!joint) return `no joint with one coordinate is called ${name}`;
+            const {lower, upper} = joint;
+            if (!finite(value, (lower ?? -Infinity) - AT_LIMIT, (upper ?? Infinity) + AT_LIMIT)) return `${name} goes from ${lower} to ${upper}`;
+        }
+        return null;
+    },
+};
+
+// What is more than a number of the physics.
 const SETTERS = {
-    running: (player, value) => player.run(Boolean(value)),
+    running: (player, value) => player.run(value),
     speed: (player, value) => {
-        if (!finite(value, 1e-3, FASTEST)) return `it must be 0.001 to ${FASTEST} times real time`;
         player.speed = value;
         player.setPace();
     },
-    backend: ({physics}, value) => oneOf(physics, "backend", physics.backends, value),
-    integrator: ({physics, integrators}, value) => oneOf(physics, "integrator", integrators, value),
-    controller: ({physics}, value) => oneOf(physics, "controller", CONTROLLERS, value),
     dt: (player, value) => {
-        if (!finite(value, 1e-6, LONGEST_DT)) return `it must be 1e-6 to ${LONGEST_DT} s`;
         player.physics.dt = value;
         player.setPace();
     },
-    kp: ({physics}, value) => gain(physics, "kp", value),
-    kd: ({physics}, value) => gain(physics, "kd", value),
-    gravity: ({physics}, value) => {
-        if (!(Array.isArray(value) && value.length === 3 && value.every((x) => finite(x)))) return "it must be three numbers";
-        physics.gravity = value;
-    },
-    joints: (player, values) => {
-        const {physics} = player;
-        for (const [name, value] of Object.entries(values)) {
-            const i = physics.facts.joints.findIndex((joint) => joint.name === name);
-            if (i < 0) return `no joint with one coordinate is called ${name}`;
-            if (!finite(value)) return `that of ${name} must be a number`;
-            const {lower, upper} = physics.facts.joints[i];
-            const beyond = (lower !== null && value < lower - AT_LIMIT) || (upper !== null && value > upper + AT_LIMIT);
-            if (beyond) return `${name} goes from ${lower} to ${upper}`;
-        }
-        place(player, values);
-    },
+    joints: (player, values) => place(player, values),
 };
 
 // Joints paused are put where they are wanted, else they are to go there; held, if nothing has driven them so far.
@@ -251,16 +261,6 @@ function place(player, values) {
     if (running) return;
     physics.moved();
     player.changed();
-}
-
-function oneOf(physics, what, known, value) {
-    if (!known.includes(value)) return `it must be one of ${known.join(", ")}`;
-    physics[what] = value;
-}
-
-function gain(physics, what, value) {
-    if (!finite(value, 0)) return "it must be a number from 0 on";
-    physics[what] = value;
 }
 
 const ACTIONS = {
