@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .contact.lanes import ContactLanes, lanes_of
 from .engine.call.evaluate import lanes_for, run_states
 from .engine.call.steps import Arrays, Carried, Piece
 from .engine.graph.policies import Policy
+from .kernels.status import FINE
 from .rollout_arguments import Method, Start
 
 
@@ -34,6 +36,8 @@ class _ContactSteps:
         if engine != "generic":
             found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
         self.lanes = copy(found)
+        assert method.code.stage is not None
+        self.touch = None if engine == "generic" else lanes_of(method.code.stage)
         self.first, self.kept = -1, np.empty(0)  # impulses of the rollouts at work, from this one on
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
@@ -62,10 +66,31 @@ class _ContactSteps:
     def _substep(self, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
+        if self.touch is not None:
+            self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
-        self.kept = rows[-3]
+        self.kept = rows[-4]
         return [q_new, v_new, *(x + work for x in total)]
+
+    def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> None:
+        """The same on lanes, all the way; what is not finite stays as the free step has left it."""
+        q, v, control, q_new, v_new, force, work = arrays
+        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), np.empty_like(self.kept)
+        status = self._free(q, v, control, *ends, force, work)
+        inputs, results = (q, v, *ends, force, self.kept), (q_new, v_new, impulses, change)
+        if status == FINE:
+            touch.run(inputs, results)
+        else:
+            good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
+            q_new[...], v_new[...], impulses[...], change[...] = *ends, 0.0, 0.0
+            part = [x[good] for x in results]
+            touch.run([x[good] for x in inputs], part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
+        work += change
+        self.kept = impulses
 
     def _free(self, *arrays: Any) -> int:
         """The free step of a batch, by the same code for any number of states."""

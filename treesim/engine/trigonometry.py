@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import cos, sin
 
+from ..kernels.numbers import select
+
 LARGEST = 5e5
 TWO_OVER_PI = 6.36619772367581382433e-01
 # pi/2 in parts of 33 bits: products with an integer below 2^20 are exact
@@ -20,17 +22,38 @@ C1, C2, C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872
 C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
 
 
+def sincos_near_zero(r):
+    """(sin r, cos r) for |r| <= pi/4."""
+    z = r * r
+    s = r + r * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
+    half = 0.5 * z
+    w = 1.0 - half
+    return s, w + (((1.0 - w) - half) + z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
+
+
 def sincos(x):
     """(sin x, cos x)."""
     if not abs(x) <= LARGEST:
         return sin(x), cos(x)
     turns = (x * TWO_OVER_PI + ROUND) - ROUND
     r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
-    z = r * r
-    s = r + r * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
-    half = 0.5 * z
-    w = 1.0 - half
-    c = w + (((1.0 - w) - half) + z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
+    s, c = sincos_near_zero(r)
     quadrant = int(turns) & 3
     first, second = (c, s) if quadrant & 1 else (s, c)
     return (-first if quadrant & 2 else first), (-second if (quadrant + 1) & 2 else second)
+
+
+def sincos_on_lanes(x):
+    """(sin x, cos x) of several numbers side by side (`kernels.state_lanes`)."""
+    turns = (x * TWO_OVER_PI + ROUND) - ROUND
+    r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
+    s, c = sincos_near_zero(r)
+    half = (turns * 0.5 - 0.25 + ROUND) - ROUND  # turns = 2 half + odd
+    odd = turns - 2 * half
+    full = (half * 0.5 - 0.25 + ROUND) - ROUND
+    first, second = select(odd, c, s), select(odd, s, c)
+    opposite = half - 2 * full
+    first, second = select(opposite, -first, first), select(odd != opposite, -second, second)
+    if not abs(x) <= LARGEST:
+        first, second = sin(x), cos(x)
+    return first, second

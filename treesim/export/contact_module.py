@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ from ..contact.stage import SHARE, ContactStage
 from ..engine.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
-from ..kernels.contact_step import TOLD
 from ..kernels.step import COLUMNS
 from ..step_settings import StepSettings
 from ..world import World
@@ -29,7 +29,7 @@ class ContactModule(NamedTuple):
     for arrays. call(base, heap) turns a free step into one with contact. arrays: by name, the address of each array of
     doubles and how many these are: settings and gravity; scheme, whose first number is the share of the rule; q, v,
     what the free step gave, q_free, v_free and force, and the impulses before; then the results q_new, v_new, after,
-    wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told and work.
+    wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told and others.
     share: by rule that knows contact. kept: of independent velocities, their places among the `spanning_nv` of the
     spanning tree, which settings are told of, in so many columns behind dt.
     """
@@ -65,11 +65,13 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     """
     if world.m or not world.touching.active:
         raise UnsupportedError(f"{world!r} has no stage of contact alone")
+    if world.touching.told:
+        raise UnsupportedError(f"contacts of {world!r} are found by a Python package: take collision='treesim'")
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
-    stage = ContactStage(robot, world.touching, rule, settings.table, None, solver)
-    q, v, rows = robot.nq, robot.nv, world.touching.rows
-    sizes = [q, v, q, v, v, rows, q, v, rows, 6 * (robot.n_bodies + 1), TOLD, 2]
+    stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
+    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, world.touching.rows, 0]
+    sizes = [*inputs, *(math.prod(shape) for shape in stage.shapes)]
     arrays = [*stage.constants, *(np.zeros(size) for size in sizes)]
     names = [name for name in stage.entry.__annotations__ if name != "return"]
     made = kernel_webassembly(stage.entry)

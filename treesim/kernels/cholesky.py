@@ -22,15 +22,32 @@ def factor(A: Any) -> int:
             largest = A[j, j]
     for j in range(n):
         smallest = VANISHING * (A[j, j] if A[j, j] > SMALL_ENTRY * largest else SMALL_ENTRY * largest)
-        for k in range(j):
-            for i in range(j, n):
-                A[i, j] -= A[i, k] * A[j, k]
+        take_columns(A, j)
         if not A[j, j] > smallest:
             return j
-        root = sqrt(A[j, j])
-        for i in range(j, n):
-            A[i, j] = A[i, j] / root
+        scale_column(A, j)
     return -1
+
+
+def factor_definite(A: Any) -> None:
+    """A <- L with A = L L', in the lower triangle, of a matrix that is known to be positive definite."""
+    for j in range(A.shape[0]):
+        take_columns(A, j)
+        scale_column(A, j)
+
+
+def take_columns(A, j):
+    """Column j less what those before it make of it."""
+    for k in range(j):
+        for i in range(j, A.shape[0]):
+            A[i, j] -= A[i, k] * A[j, k]
+
+
+def scale_column(A, j):
+    """Column j by the root of its pivot."""
+    root = sqrt(A[j, j])
+    for i in range(j, A.shape[0]):
+        A[i, j] = A[i, j] / root
 
 
 def solve(L, x):

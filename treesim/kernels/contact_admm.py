@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cholesky import factor, solve
+from .cholesky import factor_definite, solve
 from .contact_problem import project, relative_velocities
 from .numbers import absolute, maximum, sqrt
 
@@ -61,7 +61,7 @@ def factor_shifted(problem, shift, s, L):
         for j in range(n):
             L[i, j] = s[i] * problem.G[i, j] * s[j]
         L[i, i] += shift
-    factor(L[:n, :n])
+    factor_definite(L[:n, :n])
 
 
 def shifted(problem, z, r):
@@ -101,12 +101,14 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
         memory.x[r] = impulse[r] / memory.s[r]
         memory.z[r] = memory.s[r] * (sigma[r] + shifted(problem, sigma, r))
     factor_shifted(problem, rho + eta, memory.s, memory.L)
-    taken, close = 0, False
+    taken, since, close = sigma[0] * 0, sigma[0] * 0, False
     while taken < most and not close:
         apart, moved = iterate(problem, rho, eta, impulse, memory)
         taken += 1
+        since += 1
         close = largest * apart < tolerance and rho * moved < tolerance
-        if not close and taken % EVERY == 0:
+        if not close and since == EVERY:
+            since = since * 0
             primal, dual = largest * apart, rho * moved
             changed = rho
             if primal > FAR * dual:

@@ -61,7 +61,8 @@ def slip(A, b, mu, c1, c2, xx, yy, B):
     far = maximum(size * (1 + mu * push) * A.zz / (-mu * b.z) - least, 0)  # F(far) <= 0 < F(0)
     low, high = 1 / (t + far), 1 / t
     u = low
-    for _ in range(NEWTON_STEPS):
+    taken, moved = u * 0, u
+    while taken < NEWTON_STEPS and moved > CLOSE * u:
         F = excess(A, b, mu, c1, c2, p, B, t, u)
         if F > 0:
             high = u
@@ -72,8 +73,7 @@ def slip(A, b, mu, c1, c2, xx, yy, B):
             wanted = (low + high) / 2
         moved = maximum(wanted - u, u - wanted)
         u = wanted
-        if moved <= CLOSE * u:
-            break
+        taken += 1
     x, y = tangential(c1, c2, p, B, t, u)
     z = maximum(normal(A, b, x, y), 0)
     scaled = mu * z / maximum(sqrt(x * x + y * y), 1e-300)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .contact_admm import solve_admm
 from .contact_cone import block_at, contact_impulse
-from .contact_problem import change_impulse, clamped, put_triple, relative_velocities, residual, triple
-from .linear import Vector
+from .contact_problem import change_contact, change_impulse, clamped, put_triple, relative_velocities, residual, triple
+from .linear import Vector, sub
 from .numbers import absolute, maximum
 
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
@@ -21,23 +21,17 @@ def solve_contact(problem, c, impulse, sigma):
         s.z - A.xz * x.x - A.yz * x.y - A.zz * x.z,
     )
     y = contact_impulse(A, b, problem.mu[c])
-    dx, dy, dz = y.x - x.x, y.y - x.y, y.z - x.z
-    if dx != 0:
-        change_impulse(problem, r, dx, sigma)
-    if dy != 0:
-        change_impulse(problem, r + 1, dy, sigma)
-    if dz != 0:
-        change_impulse(problem, r + 2, dz, sigma)
+    d = sub(y, x)
+    change_contact(problem, r, d, sigma)
     put_triple(impulse, r, y)
-    return maximum(maximum(A.xx * absolute(dx), A.yy * absolute(dy)), A.zz * absolute(dz))
+    return maximum(maximum(A.xx * absolute(d.x), A.yy * absolute(d.y)), A.zz * absolute(d.z))
 
 
 def solve_row(problem, r, impulse, sigma):
     """Scalar row r by itself; returns by how much that changes its velocity."""
     x = clamped(problem, r, impulse[r] - sigma[r] / problem.G[r, r])
     change = x - impulse[r]
-    if change != 0:
-        change_impulse(problem, r, change, sigma)
+    change_impulse(problem, r, change, sigma)
     impulse[r] = x
     return problem.G[r, r] * absolute(change)
 
@@ -53,11 +47,15 @@ def sweep(problem, impulse, sigma):
 
 
 def run_pgs(problem, impulse, sigma, tolerance, most):
-    """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Ends where a sweep changes no
-    velocity by more than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
+    """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Returns the sweeps taken."""
     relative_velocities(problem, impulse, sigma)
-    taken = 0
-    largest = tolerance + 1
+    return sweeps(problem, impulse, sigma, tolerance, most)
+
+
+def sweeps(problem, impulse, sigma, tolerance, most):
+    """At most `most` sweeps, with sigma = G lambda + g before and after. Ends where one changes no velocity by more
+    than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
+    taken, largest = sigma[0] * 0, tolerance + 1
     while taken < most and largest > tolerance:
         largest = sweep(problem, impulse, sigma)
         taken += 1

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .contact_cone import block_at, cone_projection, shear, violation
 from .linear import Vector
-from .numbers import absolute, maximum, minimum, sqrt
+from .numbers import absolute, maximum, minimum, some, sqrt
 
 STILL = 1e-9  # of a contact's mobility: across it what moves less moves with so much, along its normal not at all
 VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no impulse
@@ -45,16 +45,24 @@ def relative_velocities(problem, impulse, sigma):
     """sigma = G lambda + g."""
     for r in range(problem.rows):
         sigma[r] = problem.g[r]
-    for s in range(problem.rows):
-        if impulse[s] != 0:
-            for r in range(problem.rows):
-                sigma[r] += problem.G[s, r] * impulse[s]
+    for c in range(problem.contacts):
+        change_contact(problem, 3 * c, triple(impulse, 3 * c), sigma)
+    for s in range(3 * problem.contacts, problem.rows):
+        change_impulse(problem, s, impulse[s], sigma)
 
 
 def change_impulse(problem, s, change, sigma):
     """sigma += G[:, s] change; rows of the symmetric G are contiguous."""
-    for r in range(problem.rows):
-        sigma[r] += problem.G[s, r] * change
+    if some(change != 0):
+        for r in range(problem.rows):
+            sigma[r] += problem.G[s, r] * change
+
+
+def change_contact(problem, s, change, sigma):
+    """sigma += G[:, s : s + 3] change."""
+    if some(change.x != 0 or change.y != 0 or change.z != 0):
+        for r in range(problem.rows):
+            sigma[r] += problem.G[s, r] * change.x + problem.G[s + 1, r] * change.y + problem.G[s + 2, r] * change.z
 
 
 def clamped(problem, r, x):
@@ -114,7 +122,7 @@ def settle(problem):
 
 def scale_along_ray(problem, impulse, sigma):
     """lambda <- c lambda, c in [0, 1] with the least energy along the ray, c = -g lambda / (lambda G lambda): impulses
-    to start from, of the step before, then add no energy, however few sweeps follow. sigma is scratch memory."""
+    to start from, of the step before, then add no energy, however few sweeps follow; sigma = G lambda + g."""
     relative_velocities(problem, impulse, sigma)
     linear, square = impulse[0] * 0, impulse[0] * 0
     for r in range(problem.rows):
@@ -125,3 +133,4 @@ def scale_along_ray(problem, impulse, sigma):
         c = minimum(maximum(-linear / square, 0), 1)
     for r in range(problem.rows):
         impulse[r] = c * impulse[r]
+        sigma[r] = problem.g[r] + c * (sigma[r] - problem.g[r])

@@ -16,6 +16,7 @@ import numpy as np
 from .aba import release_screw
 from .kinematics import body_transform, body_velocity, zero_motion
 from .linear import cross, rotate_back, sub
+from .numbers import some
 from .rjk import articulate_placed
 from .rotations import compose
 from .spatial import (
@@ -187,10 +188,10 @@ def run_of(r, row, n):
     return end
 
 
-def spread_pairs(tree, r, row, end):
-    """Z of the rows up to `end`, whose first body is the same: many are combined of six unit forces."""
+def spread_pairs(tree, r, row, end, few):
+    """Z of the rows up to `end`, whose first body is the same: more than a few are combined of six unit forces."""
     a = r.body[0, row]
-    if end - row > 6:
+    if end - row > few:
         spread_units(tree, r, a)
         combine_units(tree, r, row, end, a, r.A[0])
     else:
@@ -200,8 +201,8 @@ def spread_pairs(tree, r, row, end):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
 
-def spread_rows(tree, r, n):
-    """Z of the first n rows."""
+def spread_rows(tree, r, n, few=6):
+    """Z of the first n rows; few: of one body, that are spread one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
         for row in range(n):
@@ -211,23 +212,61 @@ def spread_rows(tree, r, n):
         end = row + 1
         if r.dof[row] < 0:
             end = run_of(r, row, n)
-            spread_pairs(tree, r, row, end)
+            spread_pairs(tree, r, row, end, few)
         else:
             spread_joint(tree, r, row, body_of(tree, r.dof[row]), r.dof[row])
         row = end
 
 
+def narrow(tree, r, n):
+    """The same memory for n rows: Z and G then lie close together."""
+    Z, G = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size)
+    return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
+
+
+def reached_alike(tree, r, k):
+    """Whether the same rows reach four neighbouring degrees of freedom, from k on."""
+    found = k + 4 <= tree.nv
+    for s in range(k + 1, k + 4 if found else k):
+        found = found and r.first[s] == r.first[k] and r.last[s] == r.last[k]
+    return found
+
+
+def add_one(r, k):
+    """The part of G, on and above its diagonal, of degree of freedom k."""
+    for i in range(r.first[k], r.last[k]):
+        a = r.D_inv[k] * r.Z[k, i]
+        if some(a != 0):
+            for j in range(i, r.last[k]):
+                r.G[i, j] += a * r.Z[k, j]
+
+
+def add_four(r, k):
+    """The same of four, in one pass through G."""
+    for i in range(r.first[k], r.last[k]):
+        a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
+        c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
+        if some(a != 0 or b != 0 or c != 0 or d != 0):
+            for j in range(i, r.last[k]):
+                r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
+
+
 def gather_rows(tree, r, n):
     """G = Z' D^-1 Z of the first n rows."""
     for i in range(n):
-        for j in range(n):
+        for j in range(i, n):
             r.G[i, j] = r.still[0]
-    for k in range(tree.nv):
-        for i in range(r.first[k], r.last[k]):
-            share = r.D_inv[k] * r.Z[k, i]
-            if share != 0:
-                for j in range(r.first[k], r.last[k]):
-                    r.G[i, j] += share * r.Z[k, j]
+    k = 0
+    while k < tree.nv:
+        if reached_alike(tree, r, k):
+            add_four(r, k)
+            k += 4
+        else:
+            add_one(r, k)
+            k += 1
+    for i in range(n):
+        for j in range(i):
+            r.G[i, j] = r.G[j, i]
 
 
 def velocities_along(r, n, v, out):

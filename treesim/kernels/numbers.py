@@ -83,6 +83,11 @@ def select(condition, x, y):
     return x if condition else y
 
 
+def some(condition):
+    """Whether a condition holds, on any lane where numbers are those of several states (`state_lanes`)."""
+    return bool(condition)
+
+
 def less(x, y):
     """1 if x < y, else 0: for courses that do not branch."""
     library = _library_of_either(x, y)

@@ -127,14 +127,15 @@ def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> tuple[
     """
     touching = candidates(robot)
     poses = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
-    placed = poses[..., touching.bodies, :, :]
-    R, x = placed[..., :3, :3], placed[..., :3, 3]
-    points = (R @ touching.points[:, :, None])[..., 0] + x
-    plane = R @ touching.planes
-    along = normal @ plane  # (..., k, 2) coordinates of n_p in the disc's plane
+    placed = poses[..., touching.bodies, :3, :]
+    points = np.einsum("...kij,kj->...ki", placed[..., :3], touching.points) + placed[..., 3]
+    points -= touching.balls[:, None] * normal
+    discs = np.flatnonzero(touching.rims)
+    plane = placed[..., discs, :, :3] @ touching.planes[discs]
+    along = normal @ plane  # (..., discs, 2) coordinates of n_p in the disc's plane
     steepness = np.linalg.norm(along, axis=-1, keepdims=True)
     downward = (plane @ (along / np.where(steepness > 0, steepness, 1.0))[..., None])[..., 0]
-    points = points - touching.balls[:, None] * normal - touching.rims[:, None] * downward
+    points[..., discs, :] -= touching.rims[discs, None] * downward
     return points @ normal - height, points
 
 

@@ -9,7 +9,22 @@ from typing import Any
 
 from ...errors import UnsupportedError
 from .body import Body
-from .types import BOOLEAN, INTEGER, NUMBERS, REAL, Scalar, Type, Value, boolean, described, integer, real
+from .types import (
+    BOOLEAN,
+    INTEGER,
+    LANES,
+    MASK,
+    REAL,
+    WIDTH,
+    Scalar,
+    Type,
+    Value,
+    boolean,
+    containing,
+    described,
+    integer,
+    real,
+)
 
 PYTHON: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -42,18 +57,20 @@ def known(number: Any) -> Value:
 def kind_of(*values: Value) -> Scalar:
     """The type that contains those of all values. Raises UnsupportedError if these are no numbers."""
     for value in values:
-        if value.type not in NUMBERS:
+        if not isinstance(value.type, Scalar):
             raise UnsupportedError(f"{described(value.type)} stands where a number is wanted")
-    return max((value.type for value in values), key=NUMBERS.index)
+    return containing([value.type for value in values])
 
 
 def converted(body: Body, value: Value, kind: Type) -> Value:
     """A number as one of another type, that contains it."""
     if value.type == kind:
         return value
+    if kind in (LANES, MASK):
+        return _on_lanes(body, value, kind)
     if kind == BOOLEAN:
         return truth(body, value)
-    if kind_of(value) == REAL:
+    if kind_of(value) in (REAL, LANES, MASK):
         raise UnsupportedError("a real number stands where a whole one is wanted: say int(...)")
     if value.known is not None:
         return known(int(value.known)) if kind == INTEGER else known(float(value.known))
@@ -63,9 +80,23 @@ def converted(body: Body, value: Value, kind: Type) -> Value:
     return Value(REAL, (body.get(f"{instruction} {value.parts[0]} to double"),))
 
 
+def _on_lanes(body: Body, value: Value, kind: Scalar) -> Value:
+    """A number, or a condition, on all lanes."""
+    if kind == MASK and value.type != BOOLEAN:
+        return truth(body, value)
+    if value.type == MASK:
+        return Value(LANES, (body.get(f"uitofp {MASK.llvm} {value.parts[0]} to {LANES.llvm}"),))
+    one = value if kind == MASK else converted(body, value, REAL)
+    if one.known is not None:
+        return Value(kind, (f"splat ({one.type.llvm} {one.parts[0]})",))
+    first = body.get(f"insertelement {kind.llvm} poison, {one.type.llvm} {one.parts[0]}, i64 0")
+    same = f"<{WIDTH} x i32> zeroinitializer"
+    return Value(kind, (body.get(f"shufflevector {kind.llvm} {first}, {kind.llvm} poison, {same}"),))
+
+
 def truth(body: Body, value: Value) -> Value:
     """Whether a number is not zero."""
-    if value.type == BOOLEAN:
+    if value.type in (BOOLEAN, MASK):
         return value
     return compare(body, ast.NotEq, value, integer(0))
 
@@ -77,10 +108,11 @@ def arithmetic(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Valu
         return _folded(operation, a, b)
     if operation is ast.Pow:
         return power(body, a, b)
-    if operation is ast.Div or (kind == REAL and operation in OF_REALS):
-        x, y = (converted(body, value, REAL).parts[0] for value in (a, b))
-        return Value(REAL, (body.get(f"{OF_REALS[operation]} {body.flags} double {x}, {y}"),))
-    if kind == REAL:
+    if operation is ast.Div or (kind in (REAL, LANES, MASK) and operation in OF_REALS):
+        kind = LANES if kind in (LANES, MASK) else REAL
+        x, y = (converted(body, value, kind).parts[0] for value in (a, b))
+        return Value(kind, (body.get(f"{OF_REALS[operation]} {body.flags} {kind.llvm} {x}, {y}"),))
+    if kind in (REAL, LANES):
         raise UnsupportedError(f"there is no {operation.__name__} of real numbers")
     kind = kind if operation in BITWISE else INTEGER
     x, y = (converted(body, value, kind).parts[0] for value in (a, b))
@@ -128,15 +160,19 @@ def negative(body: Body, a: Value) -> Value:
     """-a."""
     if a.known is not None:
         return known(-a.known)
-    if kind_of(a) == REAL:
-        return Value(REAL, (body.get(f"fneg {body.flags} double {a.parts[0]}"),))
+    if a.type in (REAL, LANES):
+        return Value(a.type, (body.get(f"fneg {body.flags} {a.type.llvm} {a.parts[0]}"),))
     return arithmetic(body, ast.Sub, integer(0), a)
 
 
 def inverted(body: Body, a: Value) -> Value:
     """not a."""
     a = truth(body, a)
-    return boolean(not a.known) if a.known is not None else Value(BOOLEAN, (body.get(f"xor i1 {a.parts[0]}, true"),))
+    if a.known is not None:
+        return boolean(not a.known)
+    return Value(
+        a.type, (body.get(f"xor {a.type.llvm} {a.parts[0]}, {converted(body, boolean(True), a.type).parts[0]}"),)
+    )
 
 
 def compare(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
@@ -149,7 +185,8 @@ def compare(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
     of_integers, of_reals = COMPARED[operation]
     if kind == INTEGER:
         return Value(BOOLEAN, (body.get(f"icmp {of_integers} i64 {x}, {y}"),))
-    return Value(BOOLEAN, (body.get(f"fcmp {body.flags} {of_reals} double {x}, {y}"),))
+    found = BOOLEAN if kind == REAL else MASK
+    return Value(found, (body.get(f"fcmp {body.flags} {of_reals} {kind.llvm} {x}, {y}"),))
 
 
 def extreme(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
@@ -158,7 +195,7 @@ def extreme(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
         return b if PYTHON[operation](b.known, a.known) else a
     kind = kind_of(a, b)
     first, second = converted(body, a, kind), converted(body, b, kind)
-    beyond = compare(body, operation, second, first).parts[0]
-    flags = f"{body.flags} " if kind == REAL else ""
-    chosen = f"select {flags}i1 {beyond}, {kind.llvm} {second.parts[0]}, {kind.llvm} {first.parts[0]}"
-    return Value(kind, (body.get(chosen),))
+    beyond = compare(body, operation, second, first)
+    flags = f"{body.flags} " if kind in (REAL, LANES) else ""
+    either = ", ".join(f"{kind.llvm} {value.parts[0]}" for value in (second, first))
+    return Value(kind, (body.get(f"select {flags}{beyond.type.llvm} {beyond.parts[0]}, {either}"),))

@@ -9,11 +9,27 @@ from typing import NamedTuple
 from ...errors import UnsupportedError
 from .arithmetic import arithmetic, converted, extreme
 from .body import Body, Loop
-from .types import CONTIGUOUS, INTEGER, REAL, ROWS, STRIDED, Array, Scalar, Value, described, integer, made_of
+from .masks import merged
+from .types import (
+    CONTIGUOUS,
+    INTEGER,
+    LANES,
+    REAL,
+    ROWS,
+    STRIDED,
+    WIDTH,
+    Array,
+    Scalar,
+    Value,
+    described,
+    integer,
+    made_of,
+)
 
-BYTES = 8  # of an element
+BYTES = 8  # of a number
 SMALL = 64  # elements: arrays of a known size up to this need no allocation
-ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2"}  # whole numbers are never written where reals are read
+# whole numbers are never written where reals are read
+ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2", LANES: ", !tbaa !2"}
 UNCHANGED = ", !invariant.load !0"
 
 
@@ -122,7 +138,8 @@ def put(body: Body, array: Value, value: Value) -> None:
         raise UnsupportedError("a table of the robot's is read only")
     if array.type.axes == 0:
         kind = array.type.element
-        part = converted(body, value, kind).parts[0]
+        value = converted(body, value, kind)
+        part = (value if body.mask is None else merged(body, body.mask, value, element(body, array))).parts[0]
         body.do(f"store {kind.llvm} {part}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}")
     elif isinstance(value.type, Array):
         if value.type.axes != array.type.axes:
@@ -217,7 +234,7 @@ def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
     if count.known is not None and count.known <= SMALL and not (body.returns_arrays or body.loops):
         address = body.reserve(f"[{max(count.known, 1)} x {kind.llvm}]", 64)
     else:
-        bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES))
+        bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES * (WIDTH if kind == LANES else 1)))
         address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_.parts[0]})")
         # told to the arena: LLVM would otherwise think that nobody else, as what frees it, can reach new memory
         body.do(f"store ptr {address}, ptr {body.get('getelementptr ptr, ptr %arena, i64 1')}")

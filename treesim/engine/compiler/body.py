@@ -24,6 +24,7 @@ class Body:
         self.ended = False  # whether nothing runs behind the last instruction
         self.loops: tuple[Loop, ...] = ()  # around the current instruction, innermost last
         self.returns_arrays = self.allocates = False  # whether the function does
+        self.mask: str | None = None  # the lanes that take part, where these are not all of them
 
     def new(self, prefix: str = "v") -> str:
         """A name that no register or label has yet."""

@@ -12,14 +12,19 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels import numbers as elementary
+from ...kernels import state_lanes
 from ..primitives import PRIMITIVES
-from ..trigonometry import sincos
-from . import arithmetic, arrays
+from ..trigonometry import sincos, sincos_on_lanes
+from . import arithmetic, arrays, masks
+from .masks import merged
 from .memory import reals_at, unchanged, words_at
 from .types import (
     CONTIGUOUS,
     INTEGER,
+    LANES,
+    MASK,
     REAL,
+    WIDTH,
     Array,
     Record,
     Scalar,
@@ -34,13 +39,15 @@ from .types import (
 if TYPE_CHECKING:
     from .functions import FunctionBody
 
-DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL}
+DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL, state_lanes.OnLanes: LANES}
 
 
 def call(body: FunctionBody, node: ast.Call) -> Value:
     """The result of a call."""
     from .expressions import value_of
 
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "_replace" and not node.args:
+        return _replaced(value_of(body, node.func.value), {x.arg: value_of(body, x.value) for x in node.keywords})
     if node.keywords:
         raise UnsupportedError("calls in kernels take no arguments by name")
     given: list[Value] = []
@@ -55,6 +62,14 @@ def call(body: FunctionBody, node: ast.Call) -> Value:
         else:
             given.append(value_of(body, argument))
     return called(body, function, given)
+
+
+def _replaced(value: Value, changed: dict[str | None, Value]) -> Value:
+    """A named tuple with other items."""
+    maker = value.type.maker if isinstance(value.type, Record) else None
+    if maker is None or not changed.keys() <= set(maker._fields):
+        raise UnsupportedError(f"{described(value.type)} has no {', '.join(map(str, changed))} to replace")
+    return record([changed.get(name, x) for name, x in zip(maker._fields, items_of(value), strict=True)], maker)
 
 
 def called(body: FunctionBody, function: Value, given: Sequence[Value]) -> Value:
@@ -77,10 +92,17 @@ def _real(name: str) -> Callable[..., Value]:
     """A function of real numbers, of LLVM's or the C library's."""
 
     def compute(body: FunctionBody, *given: Value) -> Value:
-        numbers = ", ".join(f"double {arithmetic.converted(body, x, REAL).parts[0]}" for x in given)
-        return Value(REAL, (body.get(f"call {body.flags} double @{name}({numbers})"),))
+        kind = LANES if arithmetic.kind_of(*given) == LANES else REAL
+        numbers = ", ".join(f"{kind.llvm} {arithmetic.converted(body, x, kind).parts[0]}" for x in given)
+        called = on_lanes(name) if kind == LANES else name
+        return Value(kind, (body.get(f"call {body.flags} {kind.llvm} @{called}({numbers})"),))
 
     return compute
+
+
+def on_lanes(name: str) -> str:
+    """LLVM's name, on lanes, of one of its functions, or of the C library's."""
+    return f"llvm.{name.removeprefix('llvm.').removesuffix('.f64')}.v{WIDTH}f64"
 
 
 def _largest(operation: type[ast.cmpop]) -> Callable[..., Value]:
@@ -98,25 +120,30 @@ def _absolute(body: FunctionBody, x: Value) -> Value:
     """The size of a number."""
     if x.known is not None:
         return arithmetic.known(abs(x.known))
-    if x.type == REAL:
+    if x.type in (REAL, LANES):
         return _real("llvm.fabs.f64")(body, x)
     return arithmetic.extreme(body, ast.Gt, x, arithmetic.negative(body, x))
 
 
 def _less(body: FunctionBody, x: Value, y: Value) -> Value:
     """1.0 if x < y, else 0.0."""
-    return arithmetic.converted(body, arithmetic.compare(body, ast.Lt, x, y), REAL)
+    smaller = arithmetic.compare(body, ast.Lt, x, y)
+    return arithmetic.converted(body, smaller, LANES if smaller.type == MASK else REAL)
 
 
 def _select(body: FunctionBody, condition: Value, x: Value, y: Value) -> Value:
     """x where the condition is not zero, else y."""
-    holds, kind = arithmetic.truth(body, condition).parts[0], arithmetic.kind_of(x, y)
+    holds, kind = arithmetic.truth(body, condition), arithmetic.kind_of(x, y)
+    if holds.type == MASK:
+        return merged(body, holds.parts[0], *(arithmetic.converted(body, z, LANES) for z in (x, y)))
     first, second = (f"{kind.llvm} {arithmetic.converted(body, z, kind).parts[0]}" for z in (x, y))
-    return Value(kind, (body.get(f"select i1 {holds}, {first}, {second}"),))
+    return Value(kind, (body.get(f"select i1 {holds.parts[0]}, {first}, {second}"),))
 
 
 def _integer(body: FunctionBody, x: Value) -> Value:
     """A number without what stands behind the point."""
+    if x.type in (LANES, MASK):
+        raise UnsupportedError("whole numbers are the same on all lanes")
     if x.type != REAL or x.known is not None:
         return arithmetic.known(int(x.known)) if x.known is not None else arithmetic.converted(body, x, INTEGER)
     return Value(INTEGER, (body.get(f"fptosi double {x.parts[0]} to i64"),))
@@ -180,7 +207,12 @@ METHODS: dict[str, Callable[[Any, Value, Sequence[Value]], Value]] = {
 # whole numbers, as indices are, and folded where the numbers are known
 KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.in_vectors: lambda body: boolean(True),
-    elementary.sincos: lambda body, x: body.call(sincos, [arithmetic.converted(body, x, REAL)]),
+    elementary.sincos: lambda body, x: (
+        body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
+    ),
+    elementary.some: masks.some,
+    state_lanes.gathered: masks.gathered,
+    state_lanes.scattered: masks.scattered,
     elementary.less: _less,
     elementary.select: _select,
     **{f: _real(p.scalar) for p in PRIMITIVES if p.scalar for f in (p.python, getattr(math, p.name))},

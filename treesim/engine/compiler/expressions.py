@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnsupportedError
 from . import arithmetic as numbers
-from . import arrays
+from . import arrays, masks
 from .arrays import Range
 from .calls import call
-from .types import Array, Record, Static, Value, boolean, described, item_of, items_of, record
+from .types import MASK, Array, Record, Static, Value, boolean, described, item_of, items_of, record
 
 if TYPE_CHECKING:
     from .functions import FunctionBody
@@ -83,6 +83,8 @@ def chosen(body: FunctionBody, name: str, condition: Value, yes: Callable[[], Va
     """One of two values, of which only that one is computed, by way of the variable `name`."""
     if condition.known is not None:
         return yes() if condition.known else no()
+    if condition.type == MASK:
+        return masks.merged(body, condition.parts[0], yes(), no())  # both are computed
     labels = [body.new(label) for label in ("yes", "no", "either")]
     body.branch(condition.parts[0], *labels[:2])
     for label, compute in zip(labels, (yes, no), strict=False):

@@ -9,13 +9,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UnsupportedError
-from . import arithmetic, arrays
+from . import arithmetic, arrays, masks
 from .body import Body
 from .expressions import static
-from .source import registers, statements, tree_of
+from .source import branches, registers, statements, tree_of
 from .statements import write
 from .types import (
     LAYOUTS,
+    MASK,
     NONE,
     Array,
     Record,
@@ -35,6 +36,8 @@ RESULT = "return"  # no name of a variable
 PARAMETER = re.compile(r"%a\d+\.\d+")
 FEW = 8  # parts of a result, of which literals are returned as well
 MOST_IN_REGISTERS = 40  # parts of a result
+WORDS = {"ptr", "i64", "double", "i1"}  # LLVM's types that a word of memory holds
+MASKED = "%mask"  # where the lanes are that a kernel may write on
 MOST_TRIES = 50  # types of variables that are found to be wider
 
 
@@ -68,7 +71,7 @@ class Compiled(NamedTuple):
     @property
     def in_memory(self) -> bool:
         """Whether it writes them to memory."""
-        return len(self.gives) > MOST_IN_REGISTERS
+        return len(self.gives) > MOST_IN_REGISTERS and WORDS.issuperset(self.kinds)
 
 
 class Slot(NamedTuple):
@@ -86,13 +89,15 @@ class Wider(Exception):
         self.name, self.kind = name, kind
 
 
-def compile_function(module: Module, function: FunctionType, types: Sequence[Type], symbol: str) -> Compiled:
-    """Add a kernel to a module, for such arguments. Raises UnsupportedError, telling the line, for what kernels cannot
-    hold."""
+def compile_function(
+    module: Module, function: FunctionType, types: Sequence[Type], symbol: str, masked: bool = False
+) -> Compiled:
+    """Add a kernel to a module, for such arguments; masked: it is told on which lanes it may write. Raises
+    UnsupportedError, telling the line, for what kernels cannot hold."""
     tree, wider = tree_of(function), {}  # type: ignore[var-annotated]
     returns_arrays = False
     for _ in range(MOST_TRIES):
-        body = FunctionBody(module, function, tree, wider, returns_arrays)
+        body = FunctionBody(module, function, tree, wider, returns_arrays, masked)
         try:
             result = body.run(types)
         except Wider as found:
@@ -136,9 +141,16 @@ class FunctionBody(Body):
     """A kernel's variables, and its text while it is written."""
 
     def __init__(
-        self, module: Module, function: FunctionType, tree: ast.FunctionDef, wider: dict[str, Type], arrays: bool
+        self,
+        module: Module,
+        function: FunctionType,
+        tree: ast.FunctionDef,
+        wider: dict[str, Type],
+        arrays: bool,
+        masked: bool = False,
     ) -> None:
         super().__init__(module.flags(function))
+        self.masked, self.mask = masked, MASKED if masked else None
         self.module, self.function, self.tree, self.wider = module, function, tree, wider
         self.returns_arrays = arrays
         self.registers = registers(tree)
@@ -181,6 +193,8 @@ class FunctionBody(Body):
             self.do("call void @release(ptr %arena, ptr %before)")
         self._return(compiled)
         parameters = compiled.arguments(types, _parameters(types))
+        if self.masked:
+            parameters += f", {MASK.llvm} {MASKED}"
         if compiled.in_memory:
             parameters += ", ptr %out"
         return "\n".join([
@@ -209,6 +223,10 @@ class FunctionBody(Body):
             self.names[name] = value
             return
         slot = self.names.get(name)
+        if self.mask is not None:
+            value = fitted(self, value, masks.on_lanes(value.type))
+            if isinstance(slot, Slot) and unified(slot.type, value.type) == slot.type:
+                value = masks.merged(self, self.mask, value, self.read(name))
         if not isinstance(slot, Slot):
             kind = unified(self.wider.get(name, value.type), value.type)
             slot = self.names[name] = Slot(kind, tuple(self.reserve(part) for part in parts_of(kind)))
@@ -231,6 +249,8 @@ class FunctionBody(Body):
     def give_back(self, value: Value | None) -> None:
         """End the function with a result."""
         self.assign(RESULT, NONE if value is None else value)
+        if self.mask != (MASKED if self.masked else None):
+            raise UnsupportedError("lanes cannot return one before the other")
         if not self.ends_once:
             self.jump(self.exit)
 
@@ -241,9 +261,12 @@ class FunctionBody(Body):
         if missing > 0:
             given = [*given, *(static(default) for default in defaults[len(defaults) - missing :])]
         types = tuple(value.type for value in given)
-        callee = self.module.compiled(function, types)
+        masked = self.mask is not None and (any(map(masks.may_be_written, types)) or branches(tree_of(function)))
+        callee = self.module.compiled(function, types, masked)
         self.allocates |= callee.leaves
         arguments = callee.arguments(types, [part for value in given for part in value.parts])
+        if masked:
+            arguments += f", {MASK.llvm} {self.mask}"
         result = callee.result
         found = dict(zip(callee.gives, self._found(callee, arguments), strict=True))
         parts = enumerate(result.parts)

@@ -14,9 +14,10 @@ from ...kernels.kinematics import body_energy
 from ...kernels.status import status_of
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
+from .calls import on_lanes
 from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
-from .types import CONTIGUOUS, INTEGER, REAL, Array, Type, parts_of
+from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
 # nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
@@ -39,17 +40,21 @@ declare void @free(ptr)
 """
 DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
+declare i64 @llvm.smin.i64(i64, i64)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
 
 ; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
 ; the arena holds the address of the last block, and that of the last array
 define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
-  %whole = add i64 %bytes, 64
+  %whole = add i64 %bytes, 128
   %block = call ptr @malloc(i64 %whole)
   %before = load ptr, ptr %arena
   store ptr %before, ptr %block
   store ptr %block, ptr %arena
-  %memory = getelementptr i8, ptr %block, i64 16
+  %behind = getelementptr i8, ptr %block, i64 71
+  %memory = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -64)
   ret ptr %memory
 }
 
@@ -75,6 +80,11 @@ FUNCTIONS = "\n".join(
     f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"
     for primitive in PRIMITIVES
     if primitive.scalar
+)
+# of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
+ON_LANES = "\n".join(
+    f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
+    for name, arity in [("llvm.fabs.f64", 1), *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar)]
 )
 METADATA = """
 !0 = !{}
@@ -103,15 +113,15 @@ class Module:
         self._structures: dict[tuple[str, ...], str] = {}
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
-    def compiled(self, function: FunctionType, types: tuple[Type, ...]) -> Compiled:
-        """Return a kernel for such arguments, compiled on first use."""
+    def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
+        """Return a kernel for such arguments, compiled on first use; masked: as in `compile_function`."""
         if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
             raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
-        key = function, types
+        key = function, types, masked
         if key not in self._compiled:
             self._compiled[key] = None
             symbol = f'"{function.__name__}.{len(self._compiled)}"'
-            self._compiled[key] = compile_function(self, function, types, symbol)
+            self._compiled[key] = compile_function(self, function, types, symbol, masked)
         found = self._compiled[key]
         if found is None:
             raise UnsupportedError(f"kernel {function.__name__!r} calls itself")
@@ -152,7 +162,7 @@ class Module:
 
     def in_blocks(self) -> bool:
         """Return whether any of the kernels works on blocks of six numbers."""
-        return any(function.__module__ == blocks.__name__ for function, _ in self._compiled)
+        return any(function.__module__ == blocks.__name__ for function, *_ in self._compiled)
 
     def is_longest(self) -> bool:
         """Return whether the module is as long as those of a step with contact."""
@@ -163,8 +173,8 @@ class Module:
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
-        parts = [FUNCTIONS, memory, DECLARATIONS, *structures, *self.functions, *functions, attributes, METADATA]
-        return "\n".join(parts)
+        known = FUNCTIONS, ON_LANES, memory, DECLARATIONS
+        return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA])
 
 
 def entry_types(entry: Any) -> list[Type]:

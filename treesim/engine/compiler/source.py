@@ -58,6 +58,11 @@ def loops_deep(node: ast.AST) -> int:
     return isinstance(node, ast.For | ast.While) + max(map(loops_deep, inside(node)), default=0)
 
 
+def branches(tree: ast.FunctionDef) -> bool:
+    """Return whether a function has statements that run or not."""
+    return any(isinstance(node, ast.If | ast.While) for node in statements(tree))
+
+
 def registers(tree: ast.FunctionDef) -> set[str]:
     """Return the variables that a register can hold: assigned at one place, before and around all that read them, or
     never read, or counters of loops that nobody reads outside. The others live in memory, until LLVM finds registers

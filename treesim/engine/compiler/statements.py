@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UnsupportedError
-from . import arithmetic, arrays
+from . import arithmetic, arrays, masks
 from .body import Loop
 from .expressions import part_of, value_of
-from .types import INTEGER, Array, Record, Value, described, integer, items_of
+from .types import INTEGER, MASK, Array, Record, Value, described, integer, items_of
 
 if TYPE_CHECKING:
     from .functions import FunctionBody
@@ -73,6 +73,11 @@ def _if(body: FunctionBody, node: ast.If) -> None:
     if condition.known is not None:
         write(body, node.body if condition.known else node.orelse)
         return
+    if condition.type == MASK:
+        for taken, statements in ((condition, node.body), (arithmetic.inverted(body, condition), node.orelse)):
+            if statements:
+                masks.where(body, taken.parts[0], lambda inner=statements: write(body, inner))  # type: ignore[misc]
+        return
     yes, no, end = (body.new(label) for label in ("then", "else", "endif"))
     body.branch(condition.parts[0], yes, no)
     ended = []
@@ -89,12 +94,16 @@ def _if(body: FunctionBody, node: ast.If) -> None:
 
 def _while(body: FunctionBody, node: ast.While) -> None:
     test, inside, end = (body.new(label) for label in ("while", "inside", "end"))
+    outer, live = body.mask, masks.all_that_take_part(body)
     body.begin(test)
-    body.branch(arithmetic.truth(body, value_of(body, node.test)).parts[0], inside, end)
+    condition = arithmetic.truth(body, value_of(body, node.test))
+    if condition.type == MASK:
+        condition = masks.going_on(body, live, condition)
+    body.branch(condition.parts[0], inside, end)
     body.begin(inside)
     body.loops = (*body.loops, Loop(test, end))
     write(body, node.body)
-    body.loops = body.loops[:-1]
+    body.loops, body.mask = body.loops[:-1], outer
     body.jump(test)
     body.begin(end)
 

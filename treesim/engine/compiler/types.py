@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ class Scalar(NamedTuple):
 
 BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
 NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
+WIDTH = 8  # lanes of a vector: states that a kernel on lanes works on at once
+LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition on lanes", f"<{WIDTH} x i1>")
 
 
 class Array(NamedTuple):
@@ -148,12 +151,19 @@ def real(number: float) -> Value:
     return Value(REAL, ("0x" + struct.pack(">d", number).hex().upper(),), number)
 
 
+def containing(kinds: Sequence[Scalar]) -> Scalar:
+    """The type of numbers that contains others; on lanes if one of them is."""
+    if LANES in kinds or MASK in kinds:
+        return MASK if all(kind in (BOOLEAN, MASK) for kind in kinds) else LANES
+    return max(kinds, key=NUMBERS.index)
+
+
 def unified(a: Type, b: Type) -> Type:
     """The type of a variable that is assigned values of two types. Raises UnsupportedError if there is none."""
     if a == b:
         return a
     if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return max(a, b, key=NUMBERS.index)
+        return containing((a, b))
     if isinstance(a, Array) and isinstance(b, Array) and (a.element, a.axes) == (b.element, b.axes):
         layout = max(a.layout, b.layout, key=LAYOUTS.index)
         return Array(a.element, a.axes, layout, a.constant and b.constant)

@@ -1,0 +1,88 @@
+"""What contact makes of many states at once, eight side by side in each of the processor's vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..engine.generic import compiled, runs_compiled
+from ..engine.threads import over_threads
+from ..kernels.contact_lanes import FOR_ONE, ITERATIONS, TOLD, UNSOLVED, contact_step_on_lanes
+from ..kernels.contact_pgs import solve_pgs
+from ..kernels.contact_points import COLUMNS, NUMBERS
+from ..kernels.contact_points_lanes import MOST
+from ..kernels.contact_solids import CAPSULE, PLANE, SPHERE
+from ..kernels.status import FINE
+from .convex_pairs import nothing_found
+from .stage import ContactStage
+
+WIDTH = 8  # states side by side
+STATES_PER_TASK = 2 * WIDTH  # fewer states than this are not worth handing to another of Python's threads
+SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
+BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
+MOST_ITERATIONS = 2  # the place of this number in the table of the scheme
+
+
+class ContactLanes:
+    """Compiled code of what contact makes of free steps on lanes. States whose solves take long are collected first,
+    and solved together; those that lanes leave, go through the stage of single states.
+
+    A state's bits do not depend on the other states, nor on how many there are."""
+
+    def __init__(self, stage: ContactStage) -> None:
+        self.stage, self.code = stage, compiled(contact_step_on_lanes)
+        *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
+        layout, quick = layout.copy(), scheme.copy()
+        layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
+        quick[MOST_ITERATIONS] = ITERATIONS
+        self.constants = (*tables, layout, geometry, rows, frames, settings)
+        self.quick, self.thorough = quick, scheme
+
+    def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+        """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force and
+        impulses before, then q_new, v_new, impulses and change of the work; return the residuals (count,)."""
+        told = self._on_lanes(self.quick, inputs, results)
+        for reason in (UNSOLVED, FOR_ONE):
+            left = np.flatnonzero(told[:, 1] == reason)
+            if left.size:
+                given, own = [x[left] for x in inputs], [np.empty((left.size, x.shape[1])) for x in results]
+                told[left] = (
+                    self._on_lanes(self.thorough, given, own) if reason == UNSOLVED else self._one_by_one(given, own)
+                )
+                for x, found in zip(results, own, strict=True):
+                    x[left] = found
+        return told[:, 0]
+
+    def _on_lanes(self, scheme: np.ndarray, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+        """The states on lanes; what is told (count, TOLD)."""
+        q_new, v_new, impulses, work = results
+        told = np.empty((len(q_new), TOLD))
+        impulses[...] = 0.0
+
+        def part(first: int, last: int) -> int:
+            given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
+            return int(self.code(*self.constants, scheme, *given))
+
+        if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
+            told[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
+        return told
+
+    def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+        """The states through the stage of single states; what is told (count, TOLD)."""
+        q_new, v_new, impulses, work = results
+        _, wrench, pairs, told = self.stage.memory((len(q_new),))
+        self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, told, work)
+        return np.column_stack([told[:, 1], np.zeros(len(told))])
+
+
+def lanes_of(stage: ContactStage) -> ContactLanes | None:
+    """Return the code on lanes of a stage; None where there is none: for solids with edges, what touches between
+    points, held rows, followers, other solvers than "pgs", and in plain Python; nor where joint limits are all there
+    is, which few states reach."""
+    touching = stage.touching
+    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
+    smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
+    by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
+    plain = stage.robot.coupling is None and not touching.held[0][0] and not touching.only_limits
+    return ContactLanes(stage) if runs_compiled() and smooth and by_pgs and plain else None

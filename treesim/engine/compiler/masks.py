@@ -1,0 +1,133 @@
+"""Courses that differ from lane to lane: what is written under a condition on lanes changes only lanes that take part.
+
+Of an `if` each side runs where any lane takes it, a `while` as long as any lane goes on; lanes that do not take part
+compute along, and nothing of it is kept. Whole numbers are the same on all lanes: they cannot change under a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UnsupportedError
+from .types import (
+    BOOLEAN,
+    INTEGER,
+    LANES,
+    MASK,
+    REAL,
+    WIDTH,
+    Array,
+    Record,
+    Scalar,
+    Type,
+    Value,
+    described,
+    items_of,
+    record,
+    unified,
+)
+
+if TYPE_CHECKING:
+    from .body import Body
+
+ALL = "splat (i1 true)"
+
+
+def merged(body: Any, mask: str, yes: Value, no: Value) -> Value:
+    """`yes` on the lanes of a mask, `no` on the others; also of tuples of numbers."""
+    from .functions import fitted
+
+    kind = unified(on_lanes(yes.type), on_lanes(no.type))
+    yes, no = fitted(body, yes, kind), fitted(body, no, kind)
+    if isinstance(kind, Record):
+        return record([merged(body, mask, x, y) for x, y in zip(items_of(yes), items_of(no), strict=True)], kind.maker)
+    if kind not in (LANES, MASK):
+        raise UnsupportedError(f"{described(kind)} cannot differ from lane to lane")
+    chosen = f"select {MASK.llvm} {mask}, {kind.llvm} {yes.parts[0]}, {kind.llvm} {no.parts[0]}"
+    return Value(kind, (body.get(chosen),))
+
+
+def on_lanes(kind: Type) -> Type:
+    """The type of what may differ from lane to lane, in the place of another."""
+    if isinstance(kind, Record):
+        return Record(kind.maker, tuple(map(on_lanes, kind.items)))
+    return {BOOLEAN: MASK, REAL: LANES}.get(kind, kind) if isinstance(kind, Scalar) else kind
+
+
+def may_be_written(kind: Type) -> bool:
+    """Whether a kernel that gets such a value may write to an array in it."""
+    if isinstance(kind, Array):
+        return not kind.constant
+    return isinstance(kind, Record) and any(map(may_be_written, kind.items))
+
+
+def some(body: Body, condition: Value) -> Value:
+    """Whether a condition holds on any lane."""
+    if condition.type != MASK:
+        return condition
+    return Value(BOOLEAN, (body.get(f"call i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm} {condition.parts[0]})"),))
+
+
+def both(body: Body, outer: str | None, inner: str) -> str:
+    """The lanes of two masks; of no mask: all."""
+    return inner if outer is None else body.get(f"and {MASK.llvm} {outer}, {inner}")
+
+
+def where(body: Body, condition: str, write: Callable[[], None]) -> None:
+    """What `write` writes, on the lanes where a condition holds."""
+    outer, inside, end = body.mask, body.new("some"), body.new("none")
+    mask = both(body, outer, condition)
+    body.branch(some(body, Value(MASK, (mask,))).parts[0], inside, end)
+    body.begin(inside)
+    body.mask = mask
+    write()
+    body.mask = outer
+    body.begin(end)
+
+
+def all_that_take_part(body: Body) -> str:
+    """Memory for the lanes that go on with a loop, at first all that take part."""
+    live = body.reserve(MASK.llvm)
+    body.do(f"store {MASK.llvm} {body.mask or ALL}, ptr {live}")
+    return live
+
+
+def going_on(body: Body, live: str, condition: Value) -> Value:
+    """Whether any lane goes on with a loop, under a condition, which from here on only these do."""
+    kept = body.get(f"load {MASK.llvm}, ptr {live}")
+    body.mask = body.get(f"and {MASK.llvm} {kept}, {condition.parts[0]}")
+    body.do(f"store {MASK.llvm} {body.mask}, ptr {live}")
+    return some(body, Value(MASK, (body.mask,)))
+
+
+def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value) -> Value:
+    """See `kernels.state_lanes`."""
+    found = "poison"
+    for lane in range(WIDTH):
+        number = body.get(f"load double, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
+        found = body.get(f"insertelement {LANES.llvm} {found}, double {number}, i64 {lane}")
+    return Value(LANES, (found,))
+
+
+def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, value: Value) -> Value:
+    """See `kernels.state_lanes`."""
+    from .arithmetic import converted
+    from .types import NONE
+
+    value = converted(body, value, LANES)
+    for lane in range(WIDTH):
+        number = body.get(f"extractelement {LANES.llvm} {value.parts[0]}, i64 {lane}")
+        body.do(f"store double {number}, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
+    return NONE
+
+
+def _place(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, lane: int) -> str:
+    """The address of number k of the state that a lane works on."""
+    if x.type.element != REAL or any(value.type != INTEGER for value in (k, size, first, last)):
+        raise UnsupportedError("lanes are filled from arrays of real numbers")
+    wanted = body.get(f"add nsw i64 {first.parts[0]}, {lane}")
+    state = body.get(f"call i64 @llvm.smin.i64(i64 {wanted}, i64 {last.parts[0]})")
+    row = body.get(f"mul nsw i64 {state}, {size.parts[0]}")
+    at = body.get(f"add nsw i64 {row}, {k.parts[0]}")
+    return body.get(f"getelementptr inbounds double, ptr {x.parts[0]}, i64 {at}")

@@ -1,0 +1,246 @@
+"""Steps with contact of eight states side by side, as `contact_step` makes them of one, but for what is left to it.
+
+Rows are those that any of the states has; on lanes whose state has not got a row it is silent: it feels nothing and
+pushes nothing, so what a lane finds does not depend on the others. Sweeps go on until every lane is within the
+tolerance; a lane that is, stays as it is. Left to `contact_step` are states that ITERATIONS and SWEEPS do not solve,
+that bounce with more energy than they had, and that have more than `contact_points_lanes.MOST` contacts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .annotations import Reals, TableOfIntegers, TableOfReals
+from .configuration import advance, retrace
+from .contact_admm import admm_memory, solve_admm
+from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
+from .contact_laws import NEAR as NEAR_FASTEST
+from .contact_pgs import SWEEPS, from_nothing, sweeps
+from .contact_points_lanes import MOST, find_contacts
+from .contact_problem import Problem, residual, scale_along_ray, settle
+from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
+from .contact_step import acts, change_work, contact_memory, rates, work_of
+from .kinematics import energy_change
+from .numbers import maximum, minimum, select, some
+from .state_lanes import OnLanes, gathered, scattered
+from .status import status_of
+from .step import resist, settings_of
+from .tables import tree_tables, with_armature
+
+TOLD = 2  # numbers: residual, and, of a state that is left, and whose other results mean nothing, why
+UNSOLVED, FOR_ONE = 1, 2  # its solve takes long; it is one for `contact_step`
+
+
+ITERATIONS = 100  # of `contact_admm` on lanes, which wait for the slowest
+
+
+def put_limits(m, q, dt, n, alive):
+    """Rows of the limits that any state can reach in the step, from row n on; returns the number of rows."""
+    for j in range(m.touch.limits):
+        k = m.touch.limit[j, 0]
+        closing = -m.touch.limit[j, 2] * m.mean[k]
+        near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
+        if some(near):
+            put_joint(m.rows, n, k)
+            m.limit[n] = j
+            alive[n] = select(near, 1, 0)
+            n += 1
+    return n
+
+
+def put_speeds(m, n, alive):
+    """Rows of the joints that would be at their highest speed in any state, from row n on; returns how many rows."""
+    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
+    for j in range(m.touch.speeds):
+        k = m.touch.speed[j, 0]
+        fast = m.touch.speed[j, 1] * m.end[k] > NEAR_FASTEST * m.touch.fastest[j]
+        if some(fast):
+            put_joint(m.rows, n, k)
+            m.limit[n] = first + j
+            alive[n] = select(fast, 1, 0)
+            n += 1
+    return n
+
+
+def find_rows(tree, q, dt, m, alive, count):
+    """The rows of all states: numbers of contacts and of rows; alive: by row."""
+    place(tree, q, m.rows)
+    move_bodies(tree, m.rows, m.mean)
+    nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, alive, count)
+    for c in range(nc - 1, -1, -1):
+        put_contact(m, c)
+        alive[3 * c], alive[3 * c + 1], alive[3 * c + 2] = alive[c], alive[c], alive[c]
+    n = put_limits(m, q, dt, 3 * nc, alive)
+    end = put_frictions(m, n)
+    for r in range(n, end):
+        alive[r] = 1.0
+    return nc, put_speeds(m, end, alive)
+
+
+def silence_rows(tree, r, n, alive):
+    """Nothing moves along rows that a state has not got."""
+    for k in range(tree.nv):
+        for row in range(r.first[k], r.last[k]):
+            r.Z[k, row] *= alive[row]
+
+
+def silence(problem, alive):
+    """No impulse along rows that a state has not got."""
+    for c in range(problem.contacts):
+        problem.mu[c] = select(alive[3 * c] > 0, problem.mu[c], -1)
+    for r in range(3 * problem.contacts, problem.rows):
+        problem.low[r] *= alive[r]
+        problem.high[r] *= alive[r]
+    for r in range(problem.rows):
+        problem.g[r] *= alive[r]
+
+
+def place_of(m, nc, r):
+    """Where impulse r is kept."""
+    return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
+
+
+def recall(m, nc, n, share, before, size, first, last, alive):
+    """Impulses of the step before, to start from."""
+    for r in range(n):
+        m.push[r] = select(alive[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
+
+
+def remember(m, nc, n, after, size, first, last):
+    """Impulses by slot, limit and joint, for the next step to start from."""
+    for r in range(n):
+        scattered(after, place_of(m, nc, r), size, first, last, m.impulse[r])
+
+
+def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R, first, last, q_new, v_new, told,
+    work, room, memory, alive, count):  # fmt: skip
+    """(q, v) at the end of the step, the impulses of every row by its place, what is told, and by how much the work of
+    the control, and what is lost, change [J]; returns False, having done nothing, where several states have more
+    contacts together than there is room for."""
+    retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
+    nc, n = find_rows(tree, q, s.dt, room, alive, count)
+    if nc > MOST and last > first:
+        return False
+    m = room._replace(rows=narrow(tree, room.rows, n))
+    told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0), 0.0, 0.0
+    if n > 0:
+        resist(tree, s, v, force, m.step)
+        moved = with_armature(tree, m.step.diagonal)
+        rates(moved, v, m, nc, n)
+        articulate(moved, m.rows)
+        spread_rows(moved, m.rows, n, 0)
+        silence_rows(moved, m.rows, n, alive)
+        gather_rows(moved, m.rows, n)
+        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
+        remember(m, nc, n, after, R, first, last)
+        response(moved, m.rows, n, m.push, m.mean_change)
+        response(moved, m.rows, n, m.impulse, m.end_change)
+        for k in range(tree.nv):
+            m.mean[k] += m.mean_change[k]
+        change_work(tree, s, v, force, m, work)
+        advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
+    stand(tree, m, n, q_free, v_free, q_new, v_new, work)
+    if n > 0 and scheme[4] > 0:
+        work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
+    return True
+
+
+def solve_some(problem, several, impulse, sigma, tolerance, most, memory):
+    """Impulses as by `contact_pgs`, with at most so many iterations where sweeps stall; returns where it left the
+    problem unsolved since `most` is not more than ITERATIONS. several: whether a state has several contacts."""
+    taken = sigma[0] * 0
+    if several and from_nothing(problem, impulse):
+        taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
+    swept = sweeps(problem, impulse, sigma, tolerance, SWEEPS)
+    stalls = swept >= SWEEPS and residual(problem, impulse, sigma) > tolerance
+    if most > ITERATIONS and stalls:
+        solve_admm(problem, impulse, sigma, tolerance, most, memory)
+    return most <= ITERATIONS and (stalls or taken >= most)
+
+
+def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
+    """Both sets of impulses, m.push and m.impulse; told."""
+    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    position_problem(m, nc, n, q, dt, share)
+    silence(problem, alive)
+    settle(problem)
+    for r in range(n):
+        m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
+    recall(m, nc, n, share, before, R, first, last, alive)
+    scale_along_ray(problem, m.push, m.sigma)
+    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, most, memory)
+    worst = residual(problem, m.push, m.sigma)
+    velocity_problem(m, nc, n, q, dt, share)
+    silence(problem, alive)
+    for r in range(n):
+        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+    scale_along_ray(problem, m.impulse, m.sigma)
+    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, most, memory)
+    for_one = count[0] > MOST
+    for c in range(nc):
+        for_one = for_one or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
+    told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    told[1] = select(for_one, FOR_ONE, select(left, UNSOLVED, 0))
+
+
+def stand(tree, m, n, q_free, v_free, q_new, v_new, work):
+    """Where no row acts, the step is the free one."""
+    free = q_free[0] == q_free[0]
+    if n > 0:
+        free = not (acts(m.impulse, n) or acts(m.push, n))
+    for k in range(tree.nq):
+        q_new[k] = select(free, q_free[k], q_new[k])
+    for k in range(tree.nv):
+        v_new[k] = select(free, v_free[k], v_new[k])
+    if free:
+        work[0], work[1] = 0.0, 0.0
+
+
+def fill(x, size, first, last, out):
+    """out = the numbers of several states."""
+    for k in range(size):
+        out[k] = gathered(x, k, size, first, last)
+
+
+def spill(x, size, first, last, given):
+    """Numbers of several states to where they belong."""
+    for k in range(size):
+        scattered(x, k, size, first, last, given[k])
+
+
+def contact_step_on_lanes(
+    ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
+    frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
+    v_free: Reals, force: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals, work: Reals,
+) -> int:  # fmt: skip
+    """All states, eight at a time; arrays as `contact_step_entry` has them, but for `after`, which must be 0, and
+    `told`, (TOLD,) of each."""
+    tree = tree_tables(ints, reals)
+    s = settings_of(tree, settings)
+    nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
+    R = before.size // count
+    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(5, OnLanes)
+    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
+    memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    first, wide = 0, 8
+    while first < count:
+        last = min(first + wide, count) - 1
+        fill(q, nq, first, last, coordinates[0])
+        fill(q_free, nq, first, last, coordinates[1])
+        fill(v, nv, first, last, rates_[0])
+        fill(v_free, nv, first, last, rates_[1])
+        fill(force, nv, first, last, rates_[2])
+        done = contact_lanes(
+            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], before, after, R, first,
+            last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
+        )  # fmt: skip
+        if done:
+            spill(q_new, nq, first, last, coordinates[2])
+            spill(v_new, nv, first, last, rates_[3])
+            spill(told, 2, first, last, few[0:2])
+            spill(work, 2, first, last, few[2:4])
+            first, wide = last + 1, 8
+        else:
+            wide = wide // 2
+    return max(status_of(q_new), status_of(v_new))
