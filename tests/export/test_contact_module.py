@@ -81,6 +81,8 @@ def test_worlds_without_a_stage_of_contact_are_refused():
         contact_module(World(treesim.load("ur5"), limits=False, friction=False))
     with pytest.raises(UnsupportedError, match="no stage of contact"):
         contact_module(World(treesim.load("ur5"), [treesim.FrameConstraint("ee_link", "linear")]))
+    with pytest.raises(UnsupportedError, match="coal"):
+        contact_module(World(treesim.load("ur5"), collision="coal"))
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from ..contact.stage import SHARE, ContactStage
 from ..engine.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
+from ..kernels.contact_points import FOUND
 from ..kernels.step import COLUMNS
 from ..step_settings import StepSettings
 from ..world import World
@@ -65,13 +66,15 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     """
     if world.m or not world.touching.active:
         raise UnsupportedError(f"{world!r} has no stage of contact alone")
-    if world.touching.told:
-        raise UnsupportedError(f"contacts of {world!r} are found by a Python package: take collision='treesim'")
+    if world.collision is not None:
+        raise UnsupportedError(
+            f"contacts of {world!r} are found by {world.collision!r} in Python: leave out collision="
+        )
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
     stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
-    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, world.touching.rows, 0]
-    sizes = [*inputs, *(math.prod(shape) for shape in stage.shapes)]
+    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, world.touching.rows]
+    sizes = [*inputs, world.touching.told * FOUND, *(math.prod(shape) for shape in stage.shapes)]
     arrays = [*stage.constants, *(np.zeros(size) for size in sizes)]
     names = [name for name in stage.entry.__annotations__ if name != "return"]
     made = kernel_webassembly(stage.entry)

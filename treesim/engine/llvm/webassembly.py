@@ -7,6 +7,7 @@ place in front of the code, and the custom sections, which only a linker reads, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -97,7 +98,9 @@ def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, features=FEATURES, reloc="static")
-    parsed = binding.parse_assembly(source.text)
+    # masks of addresses are as wide as these: 32 bits
+    text = re.sub(r"(@llvm\.ptrmask\.p0\.)i64\((ptr[^,]*), i64", r"\1i32(\2, i32", source.text)
+    parsed = binding.parse_assembly(text)
     parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
     if source.optimize:
         machine_code.optimize(parsed, machine, source)
