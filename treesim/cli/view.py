@@ -11,6 +11,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .page import HtmlOption, checked_page, write_page
 from .scenes import InstalledRobots, scene_of
 from .setup import (
     BACKEND,
@@ -96,6 +97,7 @@ def view(
         ),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    html: HtmlOption = None,
     json: JsonOption = False,
 ) -> None:
     """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
@@ -131,6 +133,10 @@ def view(
         "push_at": push_at,
         "push_for": push_for,
     }
+    if html is not None:
+        checked_page(html, window, viewer, options, duration)
+        write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
+        return
     interactive = isinstance(window, InteractiveViewer)
     if not interactive:
         if port is not None:

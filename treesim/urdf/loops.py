@@ -98,7 +98,7 @@ class Loops:
         """The frame at one end: its link's own, or one at a place on it, called after the loop."""
         element = loop.find(end)
         link = self._frames[element.get("link", "")]
-        place = Placement.from_xyz_rpy(*(_numbers(element, attribute) for attribute in ("xyz", "rpy")))
+        place = Placement.from_xyz_rpy(_numbers(element, "xyz").tolist(), _numbers(element, "rpy").tolist())
         if np.array_equal(place.matrix(), np.eye(4)):
             return link
         name = f"{loop.get('name')}_{end}"

@@ -2,7 +2,8 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, and `Recorder` if it can turn a trajectory into a file.
+what it shows, `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a robot into one that
+simulates.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
+    from ..world import World
 
 Message = Mapping[str, Any]  # of values that JSON holds
 Reply = Callable[[str], object]
@@ -91,6 +93,20 @@ class Recorder(Protocol):
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+
+
+@runtime_checkable
+class PageWriter(Protocol):
+    """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
+
+    def write_page(
+        self, robot: Tree | World, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any
+    ) -> Path:
+        """Write a robot, or a world with its ground, to `path`, beginning at q0 (nq,), neutral by default; return it.
+
+        settings: with what it begins, each the viewer's choice where it is left out: v0 (nv,), controller, kp, kd,
+        gravity (3,), None for that of the viewer's choice too; backend, integrator, contact_solver, dt [s], speed.
+        """
 
 
 def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:

@@ -16,6 +16,7 @@ from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
 from .encoding import pose_frame, to_json
+from .offline import write_page
 from .recording import write_recording
 from .scene import Part, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
@@ -105,6 +106,10 @@ class MeshcatViewer:
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""
         return write_recording(robot, trajectory, path, fps)
+
+    def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
+        """Write the robot with its physics to one HTML file that simulates from disk (see offline.write_page)."""
+        return write_page(robot, path, q0, **settings)
 
     def _frame(self, poses: np.ndarray) -> bytes:
         self._sequence = (self._sequence + 1) % 2**32

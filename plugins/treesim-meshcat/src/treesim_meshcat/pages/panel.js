@@ -135,8 +135,8 @@ class Panel {
             this.section("Now", ...this.readings(panel)),
             this.section("Show", ...this.overlays.rows(panel)),
             this.section("Plot", ...this.plot.rows(panel)),
-            ...this.jointSection(panel),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
+            ...this.jointSection(panel),
         );
         side.scrollTop = scroll;
         if (session.state) this.update(session.state);
