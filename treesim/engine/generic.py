@@ -171,12 +171,14 @@ def _functions(entry: Any) -> list[FunctionType]:
 
 
 def _closures(entry: Any) -> list[str]:
-    """What an entry's functions know from the functions that made them: functions by their name."""
+    """What an entry's functions know from the functions that made them: functions, also in tuples, by their name."""
     known = [(x, cell.cell_contents) for x in _functions(entry) for cell in x.__closure__ or ()]
     return [f"{x.__qualname__} {_named(value)}" for x, value in known]
 
 
 def _named(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_named, value))})"
     return f"{value.__module__}.{value.__name__}" if isinstance(value, FunctionType) else repr(value)
 
 

@@ -50,7 +50,7 @@ def needs_second_look(tree, m, dt):
     for k in range(tree.nv):
         speed = maximum(speed, absolute(m.end[k]))
         change = maximum(change, absolute(m.end_change[k]))
-    return m.touch.limits > 0 and dt * change * speed > FAST
+    return dt * change * speed > FAST
 
 
 def into_middle(tree, moved, dt, q, v, m):
