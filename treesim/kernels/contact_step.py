@@ -331,8 +331,7 @@ def make_contact_step(solver, felt, hold):
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        plain = again > 0 and m.held.R.shape[0] == 0 and found_outside.shape[0] == 0
-        if scheme[0] < 1 and plain and needs_second_look(tree, m, s.dt):
+        if scheme[0] < 1 and again > 0 and needs_second_look(tree, m, found_outside, s.dt):
             into_middle(tree, moved, s.dt, q, v, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m)
             start_gaps(tree, s.dt, m, nc)
