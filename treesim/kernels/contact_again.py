@@ -7,7 +7,8 @@ at again: with v_h, the mean velocity that the impulses have led to, and q_h = q
 
     a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 
-once, as the change of a second pass is of the next order. The gap of a contact at the start is that at q_h less
+once, as the change of a second pass is of the next order. Worlds that hold frames, which have moved as they should in
+the free step, or are told of contacts from outside, known at its start, have none, nor have robots with followers. The gap of a contact at the start is that at q_h less
 h/2 J v_h. All is along the axes of q_h meanwhile.
 """
 
@@ -45,7 +46,7 @@ def again_memory(tree, q):
 
 
 def needs_second_look(tree, m, dt):
-    """Whether impulses lead joints, which have limits, so far from their free motion that it matters."""
+    """Whether impulses lead joints so far from their free motion that it matters."""
     speed, change = dt * 0, dt * 0
     for k in range(tree.nv):
         speed = maximum(speed, absolute(m.end[k]))
