@@ -46,10 +46,10 @@ class ControlledRobot:
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",
     ) -> None:
-        self.contact_solver, self.contact = contact_solver, ContactReport.empty(as_world(robot).robot, ())
+        self.contact_solver, self.world = contact_solver, as_world(robot)
         self._kept: np.ndarray | None = None  # impulses of the step before
-        self.world = as_world(robot)
         self.robot = robot = self.world.robot
+        self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.controller = as_controller(robot, controller)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
@@ -143,7 +143,7 @@ class ControlledRobot:
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
             rows = code.row_results()
             if self._kept is not None:
-                rows[-4][:] = self._kept
+                rows[-5][:] = self._kept
             results = q_new, v_new, force, work, *rows
             if code.call(*now, held, *results) != FINE:
                 self._explained_call(code, *now, held, *results)
@@ -151,10 +151,10 @@ class ControlledRobot:
             self.work += work
             forces.append(force)
             if code.stage is not None:
-                self._kept = rows[-3]
-                parts.append(rows[-2:])
+                self._kept = rows[-4]
+                parts.append(rows[-3:])
         if parts:
-            self.contact = ContactReport.of(parts)
+            self.contact = ContactReport.of(self.world.touching, parts)
         self.applied = forces[0]
         return now
 
@@ -177,7 +177,7 @@ class ControlledRobot:
 
     def forget(self) -> None:
         """Begin anew: no impulse is known of a step before."""
-        self._kept, self.contact = None, ContactReport.empty(self.robot, ())
+        self._kept, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
         """The same call for states of any layout; raises what the dynamics raise where it fails."""

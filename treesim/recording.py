@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .contact.history import ContactHistory
+from .contact.history import ContactHistory, no_contact
 from .contact.report import ContactReport
+from .contact.tables import Touching
 from .energy_balance import energies, work_of
 from .model.tree import Tree
 from .trajectory import Trajectory
@@ -16,17 +17,18 @@ from .trajectory import Trajectory
 class Recording:
     """States as they come, in arrays laid out beforehand."""
 
-    def __init__(self, robot: Tree, capacity: int, touching: tuple[int, ...] | None = None) -> None:
-        """touching: bodies whose contact is recorded, perhaps none; None where there is no contact at all."""
+    def __init__(self, robot: Tree, capacity: int, touching: Touching | None = None) -> None:
+        """touching: what may touch, perhaps nothing; None where there is no contact at all."""
         self.robot, self.count, self._touching = robot, 0, touching
         self.t = np.empty(capacity)
         self.q = np.empty((capacity, robot.nq))
         self.v = np.empty((capacity, robot.nv))
         self.tau = np.empty((capacity, robot.nv))
         self.work = np.empty((capacity, 2))
-        self._bodies = list(touching or ())
-        blank = ContactReport.empty(robot, (0 if touching is None else capacity,))
-        self.wrench, self.told = blank.wrench[:, self._bodies], blank.told
+        self._bodies = [] if touching is None else list(touching.bodies)
+        kept = 0 if touching is None else capacity
+        self.wrench, self.told = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
+        self._met: list[tuple[int, np.ndarray, np.ndarray]] = []  # state, pairs that touch, and their wrenches
 
     def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
         """Keep a copy of one state, its torque if one is known, and the work up to there."""
@@ -39,7 +41,11 @@ class Recording:
     def add_contact(self, contact: ContactReport) -> None:
         """Keep what contact did in the step that starts at the last state."""
         if self._touching is not None:
-            self.wrench[self.count - 1], self.told[self.count - 1] = contact.wrench[self._bodies], contact.told
+            k = self.count - 1
+            self.wrench[k], self.told[k] = contact.wrench[self._bodies], contact.told
+            met = np.flatnonzero(contact.pairs.any(axis=1))
+            if met.size:
+                self._met.append((k, met, contact.pairs[met]))
 
     def fastest_joint(self) -> str:
         """Return the degree of freedom with the highest speed in the last state."""
@@ -55,8 +61,19 @@ class Recording:
         found = energies(self.robot, q, v, gravity)
         work = self.work[:n] if counted else work_of(self.robot, t, v, tau)
         told = {**metadata, "energy_in_play": found.in_play}
-        contact = None
-        if self._touching is not None:
-            bodies = tuple(self.robot.body_names[i - 1] for i in self._touching)
-            contact = ContactHistory(bodies, self.wrench[:n], self.told[:n])
-        return Trajectory.of(self.robot, t, q, v, tau, found.kinetic + found.potential, told, work, contact)
+        total = found.kinetic + found.potential
+        return Trajectory.of(self.robot, t, q, v, tau, total, told, work, self._contact())
+
+    def _contact(self) -> ContactHistory | None:
+        """What contact did in the states so far, of all pairs that ever touched."""
+        if self._touching is None:
+            return None
+        names = tuple(self.robot.body_names[i - 1] for i in self._bodies)
+        ever = sorted({int(g) for _, met, _ in self._met for g in met})
+        place = {g: p for p, g in enumerate(ever)}
+        wrench = np.zeros((self.count, len(ever), 12))
+        for k, met, given in self._met:
+            wrench[k, [place[int(g)] for g in met]] = given
+        pairs = tuple(self._touching.groups[g] for g in ever)
+        states = self.wrench[: self.count], self.told[: self.count]
+        return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)

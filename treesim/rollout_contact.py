@@ -76,7 +76,7 @@ class _ContactSteps:
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
-        self.kept = rows[-3]
+        self.kept = rows[-4]
         np.maximum(worst, rows[-1][:, 1], out=worst)
         return [q_new, v_new, *(x + work for x in total)]
 

@@ -156,7 +156,7 @@ class Simulation(Shown):
         check_room(self.robot, steps)
         checked_progress(progress)
         q, v = self.initial_state(q0, v0)
-        recording = Recording(self.robot, steps + 1, self.world.touching.bodies if self.touches else None)
+        recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:

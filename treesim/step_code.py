@@ -9,6 +9,7 @@ import numpy as np
 
 from . import plugins
 from .contact.base import ContactSolver
+from .contact.convex_pairs import nothing_found
 from .contact.stage import SHARE, ContactStage
 from .dynamics.auto import Auto
 from .dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -69,6 +70,7 @@ class StepCode:
         if touches(world, rule):
             self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
             self._free, self.call = self.call, self._call_with_contact
+        self._outside = bool(world.convex.pairs)
 
     def _call_with_contact(self, *arrays: Any) -> int:
         """One state: the free step, then what contact makes of it."""
@@ -80,13 +82,14 @@ class StepCode:
         BAD_LAYOUT, having done nothing."""
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
-        held, (before, *given) = rows[:-4], rows[-4:]
+        held, (before, *given) = rows[:-5], rows[-5:]
         q_free, v_free, change = np.empty(q_new.shape), np.empty(v_new.shape), np.zeros(work.shape)
         status = free(q, v, control, q_free, v_free, force, work, *held)
         if status == BAD_LAYOUT:
             return status
-        inputs, results = (q, v, q_free, v_free, force, before), (q_new, v_new, *given, change)
         good = self._to_touch(status, q, q_free, v_free)
+        found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
+        inputs, results = (q, v, q_free, v_free, force, before, found), (q_new, v_new, *given, change)
         if good is None or good.all():
             status = max(status, self.stage.run(*inputs, *results))
         else:

@@ -179,7 +179,7 @@ class Stepper(Shown):
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
-        self._untouched = ContactReport.empty(robot, ())
+        self._untouched = ContactReport.empty(robot, self.world.touching, ())
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
         self.code = StepCode(self.world, self.rule, self._solver, *how)
@@ -222,7 +222,7 @@ class Stepper(Shown):
         return State(float(t), self.world.start(q), v, impulses, contact)
 
     def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
-        return self._untouched if not batch else ContactReport.empty(self.robot, batch)
+        return self._untouched if not batch else ContactReport.empty(self.robot, self.world.touching, batch)
 
     @property
     def _kept(self) -> int:
@@ -257,11 +257,11 @@ class Stepper(Shown):
                 impulses += rows[0]
                 residual = rows[1]
             if touched:
-                contact = rows[-3]
-                parts.append(rows[-2:])
+                contact = rows[-4]
+                parts.append(rows[-3:])
             q, v = q_new, v_new
         after = State(state.t + self.dt, q, v, impulses, contact)
-        told = ContactReport.of(parts) if parts else self._no_contact(batch)
+        told = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
         rest = self._status(after, status), impulses, residual, told
         return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
 

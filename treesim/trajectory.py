@@ -18,7 +18,7 @@ import numpy as np
 
 from .contact.description import surface_of
 from .contact.ground import Surface
-from .contact.history import ContactHistory, no_contact
+from .contact.history import ContactHistory, names_of, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
@@ -167,11 +167,21 @@ class Trajectory(Shown):
         with np.errstate(invalid="ignore"):  # states whose energy overflows
             return self.energy - self.energy[:1] - (self.work - self.work[:1]).sum(axis=1)
 
-    def contact_wrench(self, body: str) -> np.ndarray:
+    def contact_wrench(self, body: str, other: str | None = None) -> np.ndarray:
         """Return the mean force and moment (K, 6) of contacts on a body in the step that starts at each state [N, N m],
-        along the world's axes, at the body's origin. Raises UnknownNameError for a body that cannot touch anything."""
+        along the world's axes, at the body's origin: of all that touches it, or of what `other` exerts, a body, or a
+        surface of the world by its name ("ground[k]" of one without); "ground" is all of them. Of a surface in place of
+        the body they are at the world's origin. Raises UnknownNameError for what cannot touch anything.
+
+        Example:
+            >>> robot = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+            >>> world = treesim.World(robot, ground=[treesim.Ground(), treesim.Ground(normal=(1, 0, 0), name="wall")])
+            >>> run = treesim.Simulation(world).run(0.01, q0=[0.1, 0, 0.1, 0, 0, 0, 1])
+            >>> run.contact_wrench("crate", "ground[0]")[0, 2].round(9), run.contact_wrench("crate", "wall")[0, 0]
+            (np.float64(9.81), np.float64(0.0))
+        """
         nothing = ContactHistory((), np.zeros((len(self), 0, 6)), no_contact(len(self)))
-        return (self.contact or nothing).of_body(body)
+        return (self.contact or nothing).of_body(body, other)
 
     @property
     def penetration(self) -> np.ndarray:
@@ -270,7 +280,7 @@ class Trajectory(Shown):
                 "metadata": dict(self.metadata),
                 "states": len(self),
                 **({"followers": self.followers} if self.followers else {}),
-                "touching": [] if self.contact is None else self.contact.bodies,
+                **({"touching": []} if self.contact is None else self.contact.description()),
             }
         )
 
@@ -288,7 +298,7 @@ class Trajectory(Shown):
     def _write_npz(self, stream: IO[bytes]) -> None:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         if self.contact is not None:
-            arrays |= {"wrench": self.contact.wrench, "told": self.contact.told}
+            arrays |= {"wrench": self.contact.wrench, "told": self.contact.told, "pairs": self.contact.pair_wrench}
         np.savez(stream, description=np.array(self._description()), **arrays)
 
     def _write_csv(self, stream: IO[bytes]) -> None:
@@ -349,8 +359,9 @@ def _read_npz(path: Path) -> tuple[Any, dict[str, Any]]:
         arrays = {name: archive[name] for name in _ARRAYS if name != "work" or name in archive}
         description = json.loads(str(archive["description"]))
         if "told" in archive:
-            bodies = tuple(description["touching"])
-            arrays["contact"] = ContactHistory(bodies, archive["wrench"], archive["told"])
+            bodies, names = tuple(description["touching"]), names_of(description)
+            pairs = archive.get("pairs")
+            arrays["contact"] = ContactHistory(bodies, archive["wrench"], archive["told"], *names, pairs)
         return description, arrays
 
 
@@ -376,7 +387,7 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
         "tau": block("tau"),
         "energy": table[:, energy],
         "work": block("work") if _WORK[0] in header else None,
-        "contact": ContactHistory.from_columns(header, table),
+        "contact": ContactHistory.from_columns(header, table, description),
     }
 
 

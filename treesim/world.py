@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
-from .contact.bodies import meeting
+from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, Surface
 from .contact.overlaps import overlapping
-from .contact.tables import Touching, touching
+from .contact.pairs import GROUND
+from .contact.shape_pairs import shape_pairs
+from .contact.tables import Shapes, Touching, surface_names, touching
 from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot, refuse_followers
+from .model.given import checked_robot, refuse_followers, told
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
-from .model.shapes import CollisionShape
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
@@ -50,10 +51,11 @@ class World(Shown):
     ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
     bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
     of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
-    meet these. self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how
-    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb
-    friction acts; speed_limits: whether motors brake, with their effort limit, a joint that would be faster than its
-    velocity limit.
+    meet these. collision: "coal", with which hulls and cylinders meet each other and all other bodies, too, by the
+    package coal; without it those that pass through each other are warned of (ShapeWarning). self_collision: whether
+    bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how all bodies feel to each other.
+    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
+    whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -75,7 +77,9 @@ class World(Shown):
     limits: bool
     friction: bool
     speed_limits: bool
+    collision: str | None
     touching: Touching
+    convex: ConvexPairs
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class World(Shown):
         limits: bool = True,
         friction: bool = True,
         speed_limits: bool = False,
+        collision: str | None = None,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -115,26 +120,22 @@ class World(Shown):
         for array in self.constants:
             array.setflags(write=False)
         surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
+        _check_names(surfaces, robot)
+        if collision not in (None, "coal"):
+            raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
         flags["speed_limits"] = bool(speed_limits)
-        for name, value in (kept | flags).items():
+        for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
-        pairs = self._pairs() if free or self_collision else ()
-        how = self.limits, self.friction, self.constants[:2], pairs, self.surface, self.speed_limits
-        self._set("touching", touching(robot, surfaces, *how))
+        compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
+        how = self.limits, self.friction, self.constants[:2], compiled, self.surface, self.speed_limits
+        self._set("touching", touching(robot, surfaces, *how, convex))
+        self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
-    def _pairs(self) -> tuple[tuple[CollisionShape, CollisionShape], ...]:
-        """The pairs of shapes of bodies that may meet: not those of the robot that do so in its neutral pose."""
+    def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
         counts = [self.alone.n_bodies, *(body.n_bodies for body in self.bodies)]
-        shapes = tuple(dict.fromkeys(candidates(self.robot).shapes))
-        pairs = tuple(meeting(self.robot, shapes, counts, self.self_collision))
-        if not self.self_collision:
-            return pairs
-        own = [pair for pair in pairs if max(shape.body for shape in pair) <= self.alone.n_bodies]
-        tables = touching(self.robot, (), False, False, self.constants[:2], own)
-        met = {frozenset(own[k]) for k in overlapping(self.robot, tables, self.robot.neutral())}
-        return tuple(pair for pair in pairs if frozenset(pair) not in met)
+        return shape_pairs(self.robot, counts, self.self_collision, self.collision is not None, self.constants[:2])
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -143,7 +144,7 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits")
+        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits", "collision")
         return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
@@ -269,10 +270,13 @@ class World(Shown):
         planes = all(isinstance(surface, Ground) for surface in self.ground)
         if (planes and not self.bodies) or not len(q):
             return
-        for k, depth in overlapping(self.robot, self.touching, q).items():
-            link, met = self.touching.links[k]
+        depths = overlapping(self.robot, self.touching, q)
+        depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
+        for k, depth in depths.items():
+            link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
             if depth > DEEPEST:
-                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met}: start from another q0")
+                hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
+                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
@@ -286,6 +290,15 @@ class World(Shown):
 def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
     """A world out of a pickle."""
     return World(robot, constraints, **options)
+
+
+def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
+    """Raise ArgumentError for names of surfaces that are not one surface's alone."""
+    names = surface_names([surface for surface in surfaces if isinstance(surface, Surface)])
+    for name in names:
+        if names.count(name) > 1 or name in (GROUND, *robot.body_names):
+            whose = "all surfaces together" if name == GROUND else "another surface, or a body"
+            raise ArgumentError(f"ground: a surface cannot be named {name!r}: that is {whose}")
 
 
 def _named(surface: Surface) -> str:

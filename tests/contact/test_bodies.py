@@ -35,6 +35,33 @@ def test_a_tower_stands(masses, solver):
     np.testing.assert_allclose(contact[:3], (0, 0, weight), rtol=0, atol=1e-6 * weight)
 
 
+def test_a_twisted_tower_stands():
+    """Corners of one stand beside the faces of the next: what carries are the crossings of their borders."""
+    world, q = tower((1.0,) * 3)
+    for k, start in enumerate((0, 7, 14)):
+        q[start : start + 7] = (0.01 * k, 0.005 * k, 0.1 + 0.2 * k, 0, 0, np.sin(0.2 * k), np.cos(0.2 * k))
+    run = treesim.Simulation(world).run(0.3, q0=q)
+    assert np.abs(run.q[-1] - q).max() < 1e-8 and run.penetration.max() < 1e-9
+
+
+def test_sticks_lie_crosswise():
+    """A capsule across a heavy one, and across a heavy box on its edge: between their ends, at one point."""
+    h = np.sqrt(0.5)
+    across = (h, 0, 0, h)
+    for kind, size, high, place in (
+        ("capsule", (0.05, 1.0), 0.05, (0, h, 0, h)),
+        ("box", (1.0, 0.1, 0.1), np.sqrt(2) * 0.05, (np.sin(np.pi / 8), 0, 0, np.cos(np.pi / 8))),
+    ):
+        low, stick = treesim.free_body("low", kind, size, 1e3), treesim.free_body("stick", "capsule", (0.05, 1.0), 1.0)
+        world = treesim.World(low, bodies=[stick], ground=treesim.Ground(), surface=treesim.Surface(friction=0.5))
+        q = world.robot.configuration(
+            {"low_joint": (0, 0, high, *place), "stick_joint": (0.02, 0, 2 * high + 0.05, *across)}
+        )
+        run = treesim.Simulation(world).run(0.2, q0=q)
+        assert run.contact_wrench("stick", "low")[-2, 2] == pytest.approx(9.81, rel=1e-6)
+        assert abs(run.q[-1] - q)[7:].max() < 1e-6
+
+
 @pytest.mark.slow
 def test_a_tower_with_the_heavy_on_top_stands_two_seconds():
     world, q = tower((1.0, 1.0, 1.0, 1.0, 1.0, 1000.0))

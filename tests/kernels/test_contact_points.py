@@ -43,7 +43,7 @@ def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN):
     r, m = rows_memory(tree, 1, q), contacts_memory(touch, q)
     place(tree, q, r)
     move_bodies(tree, r, np.zeros(robot.nv) if v is None else np.asarray(v, float))
-    count = find_contacts(touch, r, dt, margin, m)
+    count = find_contacts(touch, r, dt, margin, np.empty((0, 9)), m)
     n = min(count, touch.capacity)
     return Found(m.pair[:n].copy(), m.slot[:n].copy(), m.gap[:n].copy(), m.point[:n].copy(), m.normal[:n].copy(), count)
 
@@ -136,10 +136,11 @@ def test_a_box_stands_on_any_face_of_a_larger_one(face):
     assert np.allclose(found.normal, normal, atol=1e-12)
 
 
-def test_vertices_beside_a_face_do_not_stand_on_it():
+def test_vertices_beside_a_face_do_not_stand_on_it_but_edges_that_pass_its_border_do():
     robot = free_body(1.0, 1.0, shape("box", (0.2, 0.2, 0.2)))
     found = contacts(robot, treesim.StaticBox((1, 1, 1)), at((0.45, 0, 0.6 - 1e-3)))
-    assert found.count == 2 and np.allclose(found.point[:, 0], 0.35)
+    assert found.count == 4 and np.allclose(np.sort(found.point[:, 0]), (0.35, 0.35, 0.5, 0.5))
+    assert np.allclose(found.gap, -1e-3, atol=1e-12) and np.allclose(found.normal, (0, 0, 1), atol=1e-12)
 
 
 def height_below(field, x, y):

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import ArgumentError
-from ..kernels.contact_points import BOX, CAPSULE, SPHERE
+from ..kernels.contact_solids import BOX, CAPSULE, SPHERE
 from ..model.given import positive_number
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
@@ -18,8 +18,7 @@ from ..types import CollisionKind
 from .solid import Solid
 
 SOLIDS = {"sphere": SPHERE, "capsule": CAPSULE, "box": BOX}
-# shapes whose points are all that meets a solid of the kind: the solid's own points are then left out
-ROUND = {("sphere", "sphere"), ("sphere", "capsule"), ("sphere", "box")}
+ORDER = ("sphere", "capsule", "box")  # points of the one that comes first meet the other as a solid
 
 
 def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float) -> Tree:
@@ -68,18 +67,31 @@ def solid_of_shape(shape: CollisionShape) -> Solid | None:
 def meeting(
     robot: Tree, shapes: Sequence[CollisionShape], counts: Sequence[int], among_robot: bool
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
-    """Yield the pairs of shapes, points of the first against the solid of the second, that may meet: of different parts
-    of the world, which have so many bodies each, and, if asked for, of bodies of the robot that are no neighbours."""
+    """Yield the pairs of shapes that may meet: of different parts of the world, which have so many bodies each, and, if
+    asked for, of bodies of the robot that are no neighbours."""
     part = np.repeat(np.arange(len(counts)), counts)
     for a, b in combinations((shape for shape in shapes if shape.body), 2):
         own = part[a.body - 1] == part[b.body - 1]
-        if own and not (among_robot and part[a.body - 1] == 0 and _apart(robot, a.body, b.body)):
-            continue
-        for one, other in ((a, b), (b, a)):
-            if (
-                solid_of_shape(other) is not None and one.kind != "cylinder" and (other.kind, one.kind) not in ROUND
-            ) or ((one.kind, other.kind) == ("sphere", "sphere") and one is a):
-                yield one, other
+        if not own or (among_robot and part[a.body - 1] == 0 and _apart(robot, a.body, b.body)):
+            yield a, b
+
+
+def ways(a: CollisionShape, b: CollisionShape) -> list[tuple[CollisionShape, CollisionShape]]:
+    """Return how two shapes meet in compiled code: points of the first against the solid of the second, once, or for
+    boxes both ways; of hulls the vertices alone; not at all for two hulls and for cylinders."""
+    solids = [shape.kind in SOLIDS for shape in (a, b)]
+    if "cylinder" in (a.kind, b.kind) or not any(solids):
+        return []
+    if not all(solids):
+        return [(a, b) if solids[1] else (b, a)]
+    if a.kind == b.kind == "box":
+        return [(a, b), (b, a)]
+    return [(a, b) if ORDER.index(a.kind) <= ORDER.index(b.kind) else (b, a)]
+
+
+def wholly(a: CollisionShape, b: CollisionShape) -> bool:
+    """Whether compiled code finds wherever two shapes meet: spheres, capsules and boxes."""
+    return a.kind in SOLIDS and b.kind in SOLIDS
 
 
 def _apart(robot: Tree, a: int, b: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +13,16 @@ from ..errors import ArgumentError
 from ..model.given import told
 from ..model.inertia import Placement
 
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Surface(Shown):
     """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
     (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
-    points at which they touch, and dissipation_time [s], the ratio of damping to stiffness.
+    points at which they touch, and dissipation_time [s], the ratio of damping to stiffness. name: by which contact with
+    a surface of the world is asked for; "" is "ground[k]", of the k-th of a world, from 0 on.
 
     Example:
         >>> treesim.Surface(friction=0.5)
@@ -29,6 +33,7 @@ class Surface(Shown):
     restitution: float = 0.0
     stiffness: float | None = None
     dissipation_time: float = 0.0
+    name: str = ""
 
     def __post_init__(self) -> None:
         for name, low, high in (("friction", 0, np.inf), ("restitution", 0, 1), ("dissipation_time", 0, np.inf)):
@@ -37,11 +42,14 @@ class Surface(Shown):
             _within("stiffness", self.stiffness, 0, np.inf)
             if not self.stiffness:
                 raise ArgumentError("stiffness must be positive [N/m], or None for a rigid surface")
+        if not isinstance(self.name, str):
+            raise ArgumentError(f"name of a surface must be a text, got {told(self.name)}")
 
     def __repr__(self) -> str:
         yields = "rigid" if self.stiffness is None else f"{self.stiffness:g} N/m"
         about = f"friction {self.friction:g}, restitution {self.restitution:g}, {yields}"
-        return f"<{type(self).__name__}: {', '.join(filter(None, (self._place(), about)))}>"
+        named = f" {self.name!r}" if self.name else ""
+        return f"<{type(self).__name__}{named}: {', '.join(filter(None, (self._place(), about)))}>"
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._numbers() == other._numbers()
@@ -110,6 +118,12 @@ class StaticBox(Surface):
         lengths = " x ".join(f"{x:g}" for x in np.asarray(self.size))
         return f"{lengths} m at {vector(self.placement.translation)}"
 
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        from .standing import set_down
+
+        return set_down(robot, q, self)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HeightField(Surface):
@@ -142,6 +156,12 @@ class HeightField(Surface):
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
         return f"{nx} x {ny} heights"
+
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        from .standing import set_down
+
+        return set_down(robot, q, self)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..display import Shown, arrays
 from ..errors import unknown_name
 from ..kernels.contact_step import TOLD
+from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
 TOLD_NAMES = ("penetration", "residual", "certificate", "contacts", "iterations", "left_out")
@@ -22,6 +23,9 @@ class ContactHistory(Shown):
 
     bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
     contacts in the step, along the world's axes, at the body's origin. told (K, 6): see `ContactReport`.
+    surfaces: names of what belongs to the world. pairs: those that touched at some time, of bodies or of a body and a
+    surface; pair_wrench (K, number of pairs, 12): what they do to each other, on the first, then on the second. Files
+    of older versions have no pairs.
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
@@ -34,9 +38,19 @@ class ContactHistory(Shown):
     bodies: tuple[str, ...]
     wrench: np.ndarray
     told: np.ndarray
+    surfaces: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    pair_wrench: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
 
-    def of_body(self, body: str) -> np.ndarray:
-        """Return the wrench (K, 6) on a body; raises UnknownNameError for one that cannot touch anything."""
+    def __post_init__(self) -> None:
+        if self.pair_wrench is None:
+            object.__setattr__(self, "pair_wrench", np.zeros((len(self.told), len(self.pairs), 12)))
+
+    def of_body(self, body: str, other: str | None = None) -> np.ndarray:
+        """Return the wrench (K, 6) on a body, or a surface of the world: of all others, or of one; "ground" is all
+        surfaces together. Raises UnknownNameError for what cannot touch anything."""
+        if other is not None:
+            return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, other)
         if body not in self.bodies:
             raise unknown_name("body with collision shapes that may touch", body, self.bodies)
         return self.wrench[:, self.bodies.index(body)]
@@ -46,12 +60,20 @@ class ContactHistory(Shown):
         for b, body in enumerate(self.bodies):
             for p, part in enumerate(PARTS):
                 yield f"contact.{body}.{part}", self.wrench[:, b, p]
+        for p, name in enumerate(pair_columns(self.pairs)):
+            yield name, self.pair_wrench.reshape(len(self), -1)[:, p]
         for k, name in enumerate(TOLD_NAMES):
             yield f"contact:{name}", self.told[:, k]
 
+    def description(self) -> dict[str, Any]:
+        """Return the names, as files keep them."""
+        return {"touching": self.bodies, "surfaces": self.surfaces, "pairs": self.pairs}
+
     @classmethod
-    def from_columns(cls, names: Sequence[str], table: np.ndarray) -> ContactHistory | None:
-        """Return what the columns of a table tell; None if it has none of contact."""
+    def from_columns(
+        cls, names: Sequence[str], table: np.ndarray, description: Mapping[str, Any]
+    ) -> ContactHistory | None:
+        """Return what the columns of a table tell, which a file describes; None if it has none of contact."""
         at = {name: k for k, name in enumerate(names)}
         if f"contact:{TOLD_NAMES[0]}" not in at:
             return None
@@ -59,7 +81,10 @@ class ContactHistory(Shown):
         bodies = tuple(dict.fromkeys(name for name in own if name + ".fx" not in own and f"contact.{name}.fx" in at))
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
-        return cls(bodies, wrench, table[:, [at[f"contact:{name}"] for name in TOLD_NAMES]])
+        told = table[:, [at[f"contact:{name}"] for name in TOLD_NAMES]]
+        surfaces, pairs = names_of(description)
+        pair_wrench = table[:, np.array([at[name] for name in pair_columns(pairs)], int)]
+        return cls(bodies, wrench, told, surfaces, pairs, pair_wrench.reshape(len(table), len(pairs), 12))
 
     def __len__(self) -> int:
         return len(self.told)
@@ -69,7 +94,19 @@ class ContactHistory(Shown):
         return f"<ContactHistory: {len(self)} steps, at most {most} contacts>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        return [("bodies", self.bodies), *arrays(self, "wrench", "told")]
+        return [("bodies", self.bodies), ("pairs", self.pairs), *arrays(self, "wrench", "told", "pair_wrench")]
+
+
+def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names of columns of pairs: of what the second exerts on the first, then of the other way round."""
+    ways = [way for one, other in pairs for way in ((one, other), (other, one))]
+    return [f"contact[{one}, {other}].{part}" for one, other in ways for part in PARTS]
+
+
+def names_of(description: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the names of surfaces and pairs that a file tells of; none of older versions."""
+    pairs = tuple((str(one), str(other)) for one, other in description.get("pairs", ()))
+    return tuple(description.get("surfaces", ())), pairs
 
 
 def no_contact(count: int) -> np.ndarray:

@@ -10,14 +10,17 @@ from ..engine.generic import compiled, runs_compiled
 from ..engine.threads import over_threads
 from ..kernels.contact_lanes import FOR_ONE, ITERATIONS, TOLD, UNSOLVED, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
-from ..kernels.contact_points import CAPSULE, COLUMNS, NUMBERS, PLANE, SPHERE
+from ..kernels.contact_points import COLUMNS, NUMBERS
 from ..kernels.contact_points_lanes import MOST
+from ..kernels.contact_solids import CAPSULE, PLANE, SPHERE
 from ..kernels.status import FINE
+from .convex_pairs import nothing_found
 from .stage import ContactStage
 
 WIDTH = 8  # states side by side
 STATES_PER_TASK = 2 * WIDTH  # fewer states than this are not worth handing to another of Python's threads
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
+BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
 MOST_ITERATIONS = 2  # the place of this number in the table of the scheme
 
 
@@ -68,17 +71,18 @@ class ContactLanes:
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """The states through the stage of single states; what is told (count, TOLD)."""
         q_new, v_new, impulses, work = results
-        _, wrench, told = self.stage.memory((len(q_new),))
-        self.stage.run(*inputs, q_new, v_new, impulses, wrench, told, work)
+        _, wrench, pairs, told = self.stage.memory((len(q_new),))
+        self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, told, work)
         return np.column_stack([told[:, 1], np.zeros(len(told))])
 
 
 def lanes_of(stage: ContactStage) -> ContactLanes | None:
-    """Return the code on lanes of a stage; None where there is none: for solids with edges, held rows, followers, other
-    solvers than "pgs", and in plain Python; nor where joint limits are all there is, which few states reach."""
+    """Return the code on lanes of a stage; None where there is none: for solids with edges, what touches between
+    points, held rows, followers, other solvers than "pgs", and in plain Python; nor where joint limits are all there
+    is, which few states reach."""
     touching = stage.touching
-    solids = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)[:, 2]
-    smooth = bool(np.isin(solids, SMOOTH).all())
+    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
+    smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
     plain = stage.robot.coupling is None and not touching.held[0][0] and not touching.only_limits
     return ContactLanes(stage) if runs_compiled() and smooth and by_pgs and plain else None

@@ -24,8 +24,27 @@ def overlapping(robot: Tree, tables: Touching, q: np.ndarray) -> dict[int, float
     found, rows = contacts_memory(touch, own), rows_memory(tree, 1, own)
     place(tree, own, rows)
     rows.V[:] = 0.0
-    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found) for k in range(len(tables.links))}
+    looked_at = [k for k in range(len(tables.links)) if not tables.convex[0] <= k < tables.convex[1]]
+    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found) for k in looked_at}
     return {k: -_least_gap(touch, k, rows, found) for k, count in counts.items() if count}
+
+
+def contacts_of(robot: Tree, tables: Touching, q: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return gaps (k,) [m] and normals (k, 3), toward the robot, of all points at q (nq,) that are nearer to a
+    solid than the margin."""
+    whole, own = robot.spanning, robot.expand(q)
+    touch, tree = touch_tables(tables.layout, tables.geometry), tree_tables(*constants_of(whole))
+    found, rows = contacts_memory(touch, own), rows_memory(tree, 1, own)
+    place(tree, own, rows)
+    rows.V[:] = 0.0
+    gap, normal = [], []
+    for k in range(len(tables.links)):
+        count = meet(touch, k, rows, 0.0, margin, found)
+        gap.append(found.distance[:count].copy())
+        normal.append(
+            found.outward[:count] * (1.0 if touch.pair[k, 0] else -1.0)
+        )  # corners of the world meet the robot
+    return np.concatenate(gap), np.concatenate(normal)
 
 
 def _least_gap(touch: Any, k: int, rows: Any, found: Any) -> float:

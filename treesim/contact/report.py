@@ -11,6 +11,8 @@ import numpy as np
 from ..display import Shown, arrays
 from ..kernels.contact_step import TOLD
 from ..model.tree import Tree
+from .pairs import between
+from .tables import Touching
 
 SUMS, LAST = [2, 4], 3  # of what is told: what adds up over substeps, and what is the last one's; others are largest
 
@@ -20,7 +22,9 @@ class ContactReport(Shown):
     """Contacts, joint limits and joint friction in a step of one state or a batch.
 
     wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
-    world's axes, at the body's origin. told (..., 6), the rows of `penetration` and so on.
+    world's axes, at the body's origin. told (..., 6), the rows of `penetration` and so on. touching: the tables of what
+    may touch; pairs (..., P, 12): the same of what those do to each other that `touching.groups` names, on the first,
+    then on the second, one row of zeros where nothing can touch; see `between`.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -31,23 +35,36 @@ class ContactReport(Shown):
 
     wrench: np.ndarray
     told: np.ndarray
+    touching: Touching
+    pairs: np.ndarray
 
     @classmethod
-    def empty(cls, robot: Tree, batch: tuple[int, ...]) -> ContactReport:
+    def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
         """Return that of a step in which nothing touches."""
-        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)))
+        pairs = np.zeros((*batch, int(touching.layout[8]), 12))
+        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)), touching, pairs)
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
-        """Return that of a step whose equal parts have these wrenches, and this told of them."""
-        wrench, told = parts[-1]
+    def of(cls, touching: Touching, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
+        """Return that of a step whose equal parts have these wrenches, of bodies and pairs, and this told of them."""
+        wrench, pairs, told = parts[-1]
         if len(parts) > 1:
-            wrench = np.stack([each for each, _ in parts]).mean(axis=0)
-            every = np.stack([each for _, each in parts])
+            wrench, pairs = (np.stack(each).mean(axis=0) for each in list(zip(*parts, strict=True))[:2])
+            every = np.stack([each for *_, each in parts])
             told = every.max(axis=0)
             told[..., SUMS] = every[..., SUMS].sum(axis=0)
             told[..., LAST] = every[-1][..., LAST]
-        return cls(wrench, told)
+        return cls(wrench, told, touching, pairs)
+
+    def between(self, body: str, other: str) -> np.ndarray:
+        """Return the mean force and moment (..., 6) that `other` exerts on `body` in the step [N, N m], along the
+        world's axes, at the origin of `body`. Each is a body, or a surface of the world by its name, whose origin is
+        the world's; "ground" is all surfaces together. Raises UnknownNameError for what cannot touch anything.
+        """
+        names = tuple(dict.fromkeys(name for group in self.touching.groups for name in group))
+        surfaces = self.touching.surfaces
+        bodies = tuple(name for name in names if name not in surfaces)
+        return between(self.touching.groups, self.pairs, bodies, surfaces, body, other)
 
     @property
     def penetration(self) -> np.ndarray:

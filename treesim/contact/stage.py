@@ -9,6 +9,7 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_limits import near_limits_states
+from ..kernels.contact_points import FOUND
 from ..kernels.contact_step import TOLD, contact_step_entry
 from ..model.states import tied_constants
 from ..model.tree import Tree
@@ -39,15 +40,17 @@ class ContactStage:
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])
         self.constants = (
             *tied_constants(robot, constants_of(robot, gravity)),
-            touching.layout,
+            touching.layout if work else touching.without_groups(),
             touching.geometry,
             *touching.held,
             settings,
             scheme,
         )
-        n = (robot.nv,), (touching.rows,)
-        inputs = ((robot.nq,), n[0], (robot.nq,), *n[:1], *n)
-        self.shapes = ((robot.nq,), (robot.nv,), (touching.rows,), (robot.n_bodies + 1, 6), (TOLD,), (2,))
+        n, found = (robot.nv,), (touching.told, FOUND)
+        inputs = ((robot.nq,), n, (robot.nq,), n, n, (touching.rows,), found)
+        groups = int(touching.layout[8]) if work else 1
+        wrenches = (robot.n_bodies + 1, 6), (groups, 12)
+        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
         if touching.only_limits and robot.coupling is None:
@@ -56,10 +59,9 @@ class ContactStage:
             self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for what the stage gives beside states and work: impulses, the bodies' wrenches, and what is
-        told."""
-        _, _, rows, wrench, told, _ = self.shapes
-        return np.empty((*batch, *rows)), np.empty((*batch, *wrench)), np.empty((*batch, *told))
+        """Return memory for what the stage gives beside states and work: impulses, wrenches of the bodies and of pairs
+        of them, and what is told."""
+        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:-1])
 
     def near(self, q: np.ndarray, q_free: np.ndarray) -> np.ndarray | None:
         """Return which states (...) of a free step from q to q_free need the stage, where joint limits are all there
@@ -73,11 +75,12 @@ class ContactStage:
         return flags[..., 0] != 0
 
     def run(self, *arrays: np.ndarray) -> int:
-        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before, then
-        q_new, v_new, impulses, wrenches, told, change of the work; return the worst status."""
+        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before,
+        contacts that are told from outside, then q_new, v_new, impulses, wrenches of bodies and of pairs, told, change
+        of the work; return the worst status."""
         if arrays[0].ndim == 1:
             status = self.bound.call(*arrays)
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in arrays]
-        return run_states(self.entry, self.constants, flat[:6], flat[6:], "generic")
+        return run_states(self.entry, self.constants, flat[:7], flat[7:], "generic")

@@ -9,7 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArgumentError
-from ..kernels.contact_points import BOX, COLUMNS, GRID, PER_PAIR, PLANE, REALS, RIM
+from ..kernels.contact_edges import AXIS, CROSSING, CROSSINGS
+from ..kernels.contact_points import COLUMNS, PER_PAIR, REALS, RIM
+from ..kernels.contact_solids import BOX, CAPSULE, CONVEX, GRID, PLANE
 from ..kernels.limits import UNLIMITED
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
@@ -21,6 +23,7 @@ from .solid import Solid
 
 CAPACITY = 128  # contacts of one state at most; what is more is told
 RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
+Shapes = tuple[CollisionShape, CollisionShape]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class Touching:
     geometry: np.ndarray
     links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
     bodies: tuple[int, ...]  # whose shapes may touch
+    surfaces: tuple[str, ...]  # names of what belongs to the world
+    groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
+    convex: tuple[int, int]  # the pairs, from the first on up to the second, whose contacts are told from outside
     held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
     capacity: int
     slots: int
@@ -45,6 +51,11 @@ class Touching:
         return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
+    def told(self) -> int:
+        """Number of contacts of one state, at most, that are told from outside."""
+        return int(self.layout[9])
+
+    @property
     def only_limits(self) -> bool:
         """Whether there are joint limits, and nothing else that could act."""
         return not (self.slots or self.frictions or self.speeds)
@@ -54,6 +65,12 @@ class Touching:
         """Whether there is anything that may touch, be reached, or rub."""
         return bool(self.slots or self.limits or self.frictions or self.speeds)
 
+    def without_groups(self) -> np.ndarray:
+        """The layout under which a step tells nothing of pairs of bodies."""
+        layout = self.layout.copy()
+        layout[8], layout[10] = 1, 0
+        return layout
+
 
 def touching(
     robot: Tree,
@@ -61,20 +78,21 @@ def touching(
     limits: bool,
     friction: bool,
     held: tuple[np.ndarray, np.ndarray],
-    pairs: Sequence[tuple[CollisionShape, CollisionShape]] = (),
+    pairs: Sequence[Shapes] = (),
     surface: Surface | None = None,
     speed_limits: bool = False,
+    convex: Sequence[Shapes] = (),
 ) -> Touching:
     """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
     joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
-    the solids of others, all of one surface."""
-    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    the solids of others, all of one surface; convex: those whose contacts are told from outside."""
     made = _Pairs(robot)
-    for shape in shapes:
-        for ground in grounds:
-            made.add(shape, solid_of_surface(ground), ground)
+    _add_grounds(made, robot, grounds)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
+    first_convex = len(made.ints)
+    for one, other in convex:
+        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
     _, kept_v = robot.kept()
@@ -88,6 +106,9 @@ def touching(
         made.slots,
         made.most,
         len(speed),
+        max(1, len(made.groups)),  # arrays that are never empty, for fast calls
+        max(1, min(CAPACITY, PER_PAIR * len(convex))),
+        1,
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
@@ -105,8 +126,37 @@ def touching(
     layout.setflags(write=False)
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
+    names, told = surface_names(grounds), (first_convex, len(made.ints))
     counts = [made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    return Touching(layout, geometry, tuple(made.links), bodies, held, *counts)
+    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), told, held, *counts)
+
+
+def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
+    """Return the name of each surface of the world, "ground[k]" of one that has none.
+
+    Example:
+        >>> from treesim.contact.tables import surface_names
+        >>> surface_names([treesim.Ground(), treesim.Ground(name="table", height=0.7)])
+        ('ground[0]', 'table')
+    """
+    return tuple(ground.name or f"ground[{k}]" for k, ground in enumerate(grounds))
+
+
+def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
+    """The robot's shapes against surfaces of the world, and corners of static boxes against the robot's boxes."""
+    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    solids = [solid_of_surface(ground) for ground in grounds]
+    names = surface_names(grounds)
+    for shape in shapes:
+        for solid, ground, name in zip(solids, grounds, names, strict=True):
+            made.add(shape, solid, ground, name, seams=len(made.ints) + 1 if len(grounds) > 1 else 0)
+    for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
+        if isinstance(ground, StaticBox):
+            corners = CollisionShape(0, ground.placement, "box", tuple(np.asarray(ground.size)), link=name)
+            for s, shape in enumerate(shapes):
+                if shape.kind == "box":
+                    seams = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
+                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, seams)
 
 
 def solid_of_surface(surface: Surface) -> Solid:
@@ -136,31 +186,44 @@ class _Pairs:
         self.points: list[np.ndarray] = []
         self.heights: list[float] = []
         self.links: list[tuple[str, str]] = []
+        self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = 0
-        self._first: dict[int, tuple[int, np.ndarray]] = {}
+        self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str = "") -> None:
-        """One shape's points against one solid."""
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: int = 0) -> None:
+        """One shape's points against one solid; met: the link, or the surface of the world, that this is of; seams: 1 +
+        the number of the pair whose solid other solids of the world may cover where these meet, 0 for none."""
         first, points = self._points(shape)
-        cylinder = int(shape.kind == "cylinder")
-        slots = RIM if cylinder else len(points)
+        cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
         nx, ny, start = 0, 0, len(self.heights)
         if solid.heights is not None:
             nx, ny = solid.heights.shape
             self.heights.extend(solid.heights.ravel().tolist())
+        group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
+        row += [between, group, flipped, seams]
         assert len(row) == COLUMNS
-        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR)
+        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
         ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
         reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
         assert reals.size == REALS
         self.ints.append(row)
         self.reals.append(reals)
-        self.links.append((shape.link, met or type(surface).__name__))
+        self.links.append((shape.link, met))
         self.slots += slots
         self.most = max(self.most, slots)
         self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
+
+    def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
+        """The number of the pair of bodies, or of a body and a surface, and whether the solid's comes first in it."""
+        flipped = shape.body == 0 or 0 < solid.body < shape.body
+        names = [self._name(shape.body, shape.link), self._name(solid.body, met)]
+        one, other = reversed(names) if flipped else names
+        return self.groups.setdefault((one, other), len(self.groups)), int(flipped)
+
+    def _name(self, body: int, surface: str) -> str:
+        return self.robot.body_names[body - 1] if body else surface
 
     def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray]:
         """The place of a shape's points in the table, and the points (n, 4)."""
@@ -168,9 +231,26 @@ class _Pairs:
             turn = self.robot.body_rotations[shape.body].T
             own = points_of(shape)
             at = own[:, :3] @ shape.placement.rotation.T + shape.placement.translation
-            self._first[id(shape)] = len(self.points), np.column_stack([at @ turn.T, own[:, 3]])
-            self.points.extend(self._first[id(shape)][1])
-        return self._first[id(shape)]
+            points = np.column_stack([at @ turn.T, own[:, 3]])
+            self._first[id(shape)] = shape, len(self.points), points
+            self.points.extend(points)
+        return self._first[id(shape)][1:]
+
+
+def _between(shape: CollisionShape, solid: Solid) -> int:
+    """What touches between the points of a shape and a solid; of two boxes' edges one pair of them tells."""
+    if shape.kind == "capsule" and solid.kind in (CAPSULE, BOX):
+        return AXIS
+    own = shape.body > 0 and (solid.body == 0 or shape.body < solid.body)
+    return CROSSING if shape.kind == "box" and solid.kind == BOX and own else 0
+
+
+def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
+    """How many places the contacts of a pair have."""
+    if solid.kind == CONVEX:
+        return PER_PAIR
+    more = {AXIS: 2, CROSSING: 1 + CROSSINGS}.get(_between(shape, solid), 0)
+    return RIM if shape.kind == "cylinder" else len(points) + more
 
 
 def points_of(shape: CollisionShape) -> np.ndarray:

@@ -7,8 +7,8 @@ normal; then limits that can be reached in the step, joints with friction, and r
 from __future__ import annotations
 
 from .constraints import constraint_rows
-from .contact_points import across, vector_of
 from .contact_rows import put_joint, put_pair
+from .contact_solids import across, vector_of
 from .linear import cross
 from .numbers import maximum, minimum, sqrt
 

@@ -2,7 +2,9 @@
 
 A sphere is one point with its radius, a capsule two, a box its vertices, a hull its extreme vertices; of a cylinder the
 lowest points of both rims are found anew. Solids tell of a point its signed distance and the outward normal there.
-Every point has a place of its own (its slot), by which a contact is known from step to step while it slides.
+Every point has a place of its own (its slot), by which a contact is known from step to step while it slides. Between
+the points a capsule's side and a box's edges touch too (`contact_edges`), and where static boxes lie flush, their seam
+is none (`contact_seams`). What pairs of other convex shapes find is told from outside (`treesim.contact.convex_pairs`).
 """
 
 from __future__ import annotations
@@ -11,21 +13,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .contact_edges import (
+    AXIS,
+    CROSSING,
+    CROSSINGS,
+    axis_span,
+    boxes,
+    crossing_edges,
+    crossing_in_faces,
+    facing_normal,
+)
+from .contact_seams import on_seam
+from .contact_solids import BOX, CONVEX, FAR, GRID, ROUND, across, box_excess, box_face, from_solid, vector_of
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import absolute, maximum, minimum, sqrt
 from .rotations import compose
 from .tables import motion_at, transform_at
 
-PLANE, SPHERE, CAPSULE, BOX, GRID = range(5)  # solids
-NUMBERS = 8  # of counts in front of the table of integers
-COLUMNS = 10  # integers of a pair
+NUMBERS = 11  # of counts in front of the table of integers
+COLUMNS = 14  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
+FOUND = 9  # numbers of a contact that is told from outside: pair, place in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
-EDGE = 1e-6  # m: a vertex so far beside a face still stands on it
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
-FAR = 1e30
-ROUND = 1e-9  # m: what has a radius is round, and meets edges and corners of a box too
 
 
 class Touch(NamedTuple):
@@ -37,7 +48,10 @@ class Touch(NamedTuple):
     limits: Any  # numbers of joint limits, and of joints with friction
     frictions: Any
     speeds: Any  # and of limits of speeds
-    pair: Any  # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start
+    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
+    # between the points (`contact_edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
+    # have seams here, 0 for none
+    pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
     law: Any  # (P, 4) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s]
@@ -52,6 +66,7 @@ class Touch(NamedTuple):
     braking: Any
     height: Any  # of the grids
     option: Any  # recovery, slop, speed of restitution, tolerance
+    tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
 
 
 OPTIONS = 4
@@ -72,6 +87,7 @@ def touch_tables(layout, geometry):
         pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
         speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
         geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
+        layout[10],
     )  # fmt: skip
 
 
@@ -101,130 +117,9 @@ def contacts_memory(touch, q):
     )  # fmt: skip
 
 
-def vector_of(x, k):
-    """Row k of three numbers as a vector."""
-    return Vector(x[k, 0], x[k, 1], x[k, 2])
-
-
 def put_row(x, k, a):
     """Write a vector to row k."""
     x[k, 0], x[k, 1], x[k, 2] = a.x, a.y, a.z
-
-
-def sign_of(x):
-    """1 or -1."""
-    found = x * 0 + 1
-    if x < 0:
-        found = -found
-    return found
-
-
-def from_center(d, radius):
-    """Distance and normal of what is at d from the centre of a sphere."""
-    length = sqrt(dot(d, d))
-    n = Vector(d.x * 0, d.x * 0, d.x * 0 + 1)
-    if length > 0:
-        n = scale(d, 1 / length)
-    return length - radius, n
-
-
-def box_face(d, p, face):
-    """Distance to one face (0 to 5) of a box, d = |p| - half lengths, and its normal."""
-    o = p.x * 0
-    side = o + 1
-    if face >= 3:
-        side = -side
-    gap, n = side * p.x - (absolute(p.x) - d.x), Vector(side, o, o)
-    if face % 3 == 1:
-        gap, n = side * p.y - (absolute(p.y) - d.y), Vector(o, side, o)
-    if face % 3 == 2:
-        gap, n = side * p.z - (absolute(p.z) - d.z), Vector(o, o, side)
-    return gap, n
-
-
-def box_excess(p, size, k):
-    """|p| less the half lengths of the box of pair k."""
-    return Vector(absolute(p.x) - size[k, 0], absolute(p.y) - size[k, 1], absolute(p.z) - size[k, 2])
-
-
-def from_box(d, p):
-    """Distance and normal of a sphere's centre p from a box: from the nearest point of its surface."""
-    out = Vector(maximum(d.x, 0), maximum(d.y, 0), maximum(d.z, 0))
-    gap, n = from_center(Vector(sign_of(p.x) * out.x, sign_of(p.y) * out.y, sign_of(p.z) * out.z), 0)
-    if gap <= 0:
-        gap, n = d.x, Vector(sign_of(p.x), p.x * 0, p.x * 0)
-        if d.y > gap:
-            gap, n = d.y, Vector(p.x * 0, sign_of(p.y), p.x * 0)
-        if d.z > gap:
-            gap, n = d.z, Vector(p.x * 0, p.x * 0, sign_of(p.z))
-    return gap, n
-
-
-def beside_face(d, face):
-    """How far p is beside a face of a box."""
-    found = maximum(d.y, d.z)
-    if face % 3 == 1:
-        found = maximum(d.x, d.z)
-    if face % 3 == 2:
-        found = maximum(d.x, d.y)
-    return found
-
-
-def from_grid(touch, k, p):
-    """Distance and normal of p above the triangle of a grid of heights that is below it; FAR beside the grid.
-
-    The grid's origin is its centre; each cell is cut along the diagonal from its corner of least x and y."""
-    nx, ny, start = touch.pair[k, 7], touch.pair[k, 8], touch.pair[k, 9]
-    dx, dy = touch.size[k, 0], touch.size[k, 1]
-    x, y = p.x / dx + (nx - 1) / 2, p.y / dy + (ny - 1) / 2
-    gap, n = p.x * 0 + FAR, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
-    if x >= 0 and y >= 0 and x <= nx - 1 and y <= ny - 1:
-        i, j = 0, 0
-        while i < nx - 2 and i + 1 <= x:
-            i += 1
-        while j < ny - 2 and j + 1 <= y:
-            j += 1
-        at = start + i * ny + j
-        u, w = x - i, y - j
-        low, high = touch.height[at], touch.height[at + ny + 1]
-        if u >= w:
-            east, north = touch.height[at + ny] - low, high - touch.height[at + ny]
-        else:
-            east, north = high - touch.height[at + 1], touch.height[at + 1] - low
-        sx, sy = east / dx, north / dy
-        up = 1 / sqrt(1 + sx * sx + sy * sy)
-        gap, n = (p.z - (low + u * east + w * north)) * up, Vector(-sx * up, -sy * up, up)
-    return gap, n
-
-
-def from_smooth(touch, k, p):
-    """Distance and normal of the point p from the plane, sphere or capsule of pair k."""
-    solid, size = touch.pair[k, 2], touch.size
-    gap, n = p.z, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
-    if solid == SPHERE:
-        gap, n = from_center(p, size[k, 0])
-    if solid == CAPSULE:
-        along = minimum(maximum(p.z, -size[k, 1]), size[k, 1])
-        gap, n = from_center(Vector(p.x, p.y, p.z - along), size[k, 0])
-    return gap, n
-
-
-def from_solid(touch, k, p, radius, face):
-    """Distance and normal, in the solid's axes, of the point p of a radius from the solid of pair k; face: of a box,
-    on which vertices are."""
-    solid, size = touch.pair[k, 2], touch.size
-    gap, n = from_smooth(touch, k, p)
-    if solid == BOX:
-        d = box_excess(p, size, k)
-        if radius > 0:
-            gap, n = from_box(d, p)
-        else:
-            gap, n = box_face(d, p, face)
-            if beside_face(d, face) > EDGE:
-                gap = gap * 0 + FAR
-    if solid == GRID:
-        gap, n = from_grid(touch, k, p)
-    return gap - radius, n
 
 
 def box_on_which(touch, k, S, W):
@@ -249,16 +144,6 @@ def world_point(touch, k, j, W):
 def local_point(touch, k, j, S, W):
     """Point j of pair k in the axes of the solid that is placed at S."""
     return rotate_back(S.R, sub(world_point(touch, k, j, W), S.p))
-
-
-def across(a):
-    """A unit vector across the unit vector a, the same for the same a."""
-    o = a.x * 0
-    other = Vector(o + 1, o, o)
-    if absolute(a.x) > 0.9:
-        other = Vector(o, o + 1, o)
-    t = sub(other, scale(a, dot(a, other)))
-    return scale(t, 1 / sqrt(dot(t, t)))
 
 
 def rim_point(touch, k, j, S, W):
@@ -325,28 +210,95 @@ def near_enough(touch, k, r, S, dt, margin):
     return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
 
 
+def offer(touch, k, r, dt, margin, m, count, j, x, gap, n):
+    """Add point j of pair k, at x with normal n, to what m holds, if it is within the margin, or closes in the step;
+    returns how many there are."""
+    a, b = touch.pair[k, 0], touch.pair[k, 1]
+    W, B = transform_at(r.W, a), transform_at(r.W, b)
+    closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
+    if gap < margin + dt * maximum(closing, 0) and not on_seam(touch, k, x, gap, n):
+        m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap
+        put_row(m.where, count, x)
+        put_row(m.outward, count, n)
+        count += 1
+    return count
+
+
+def middle_of(touch, k, p, rho, gap, n):
+    """Where contact acts, of a point p of radius rho: on its surface over the world, and midway between two bodies."""
+    x = sub(p, scale(n, rho))
+    if touch.pair[k, 1] > 0:
+        x = sub(p, scale(n, rho + gap / 2))
+    return x
+
+
+def meet_points(touch, k, r, dt, margin, m, S, W, reach):
+    """The points of pair k that are within reach; returns how many are added to m."""
+    cylinder, count = touch.pair[k, 6] == 1, 0
+    face = box_on_which(touch, k, S, W) if touch.pair[k, 2] == BOX else 0
+    for j in range(RIM if cylinder else touch.pair[k, 4]):
+        p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
+        rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
+        gap, n = from_solid(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
+        if gap < reach:
+            n = rotate(S.R, n)
+            count = offer(touch, k, r, dt, margin, m, count, j, middle_of(touch, k, p, rho, gap, n), gap, n)
+    return count
+
+
+def meet_axis(touch, k, r, dt, margin, m, count, S, W):
+    """The ends of what of a capsule's axis is nearest to the solid of pair k, between the axis's own ends."""
+    one, other = local_point(touch, k, 0, S, W), local_point(touch, k, 1, S, W)
+    first, last = axis_span(touch, k, one, other)
+    rho = touch.point[touch.pair[k, 3], 3]
+    for j in range(2):
+        along = first if j == 0 else last
+        if along > 0:
+            p = add(one, scale(sub(other, one), along))
+            gap, n = from_solid(touch, k, p, rho, 0)
+            p, n = add(S.p, rotate(S.R, p)), rotate(S.R, n)
+            count = offer(touch, k, r, dt, margin, m, count, 2 + j, middle_of(touch, k, p, rho, gap, n), gap, n)
+    return count
+
+
+def meet_edges(touch, k, r, dt, margin, m, count, S, W):
+    """Where edges of the box of points of pair k cross edges of the box that is its solid: where that separates the
+    two, else where the border of one face crosses that of the other."""
+    corner = local_point(touch, k, 0, S, W)
+    x, y, z = (sub(local_point(touch, k, 4, S, W), corner), sub(local_point(touch, k, 2, S, W), corner),
+               sub(local_point(touch, k, 1, S, W), corner))  # fmt: skip
+    c, a, b = boxes(corner, x, y, z, vector_of(touch.size, k))
+    most, normal = facing_normal(c, a, b)
+    gap, p, n = crossing_edges(c, a, b, most)
+    if gap < FAR:
+        count = offer_local(touch, k, r, dt, margin, m, count, 8, p, gap, n, S)
+    else:
+        for number in range(CROSSINGS):
+            gap, p = crossing_in_faces(c, a, b, normal, number)
+            if gap < FAR:
+                count = offer_local(touch, k, r, dt, margin, m, count, 9 + number, p, gap, normal, S)
+    return count
+
+
+def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
+    """The same as `offer`, of a point with no radius in the axes of the solid placed at S."""
+    n = rotate(S.R, n)
+    x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
+    return offer(touch, k, r, dt, margin, m, count, j, x, gap, n)
+
+
 def meet(touch, k, r, dt, margin, m):
     """What pair k finds within the margin, or closer than it moves in the step: how many points, in m."""
-    a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
-    W, B = transform_at(r.W, a), transform_at(r.W, b)
-    S = solid_in_world(touch, k, B)
+    W = transform_at(r.W, touch.pair[k, 0])
+    S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
     reach = near_enough(touch, k, r, S, dt, margin)
     count = 0
     if reach > 0:
-        face = box_on_which(touch, k, S, W) if touch.pair[k, 2] == BOX else 0
-        for j in range(RIM if cylinder else touch.pair[k, 4]):
-            p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
-            rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
-            gap, n = from_solid(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
-            if gap < reach:
-                n = rotate(S.R, n)
-                x = sub(p, scale(n, rho + gap / 2)) if b > 0 else sub(p, scale(n, rho))
-                closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-                if gap < margin + dt * maximum(closing, 0):
-                    m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap
-                    put_row(m.where, count, x)
-                    put_row(m.outward, count, n)
-                    count += 1
+        count = meet_points(touch, k, r, dt, margin, m, S, W, reach)
+        if touch.pair[k, 10] == AXIS:
+            count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
+        if touch.pair[k, 10] == CROSSING:
+            count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
     return count
 
 
@@ -401,12 +353,25 @@ def keep(touch, k, m, j, n):
     return n + 1
 
 
-def find_contacts(touch, r, dt, margin, m):
-    """The contacts of all pairs, four of a pair at most; returns how many were found, which may be more than there is
-    room for. r.W, r.V: placements and velocities of the bodies."""
+def keep_found(touch, found, m, n):
+    """Contacts that are told from outside, rows of FOUND numbers, are kept from number n on; returns how many there
+    are."""
+    for c in range(found.shape[0]):
+        if found[c, 0] >= 0:
+            k = int(found[c, 0])
+            m.place[0], m.distance[0] = touch.pair[k, 5] + int(found[c, 1]), found[c, 2]
+            for axis in range(3):
+                m.where[0, axis], m.outward[0, axis] = found[c, 3 + axis], found[c, 6 + axis]
+            n = keep(touch, k, m, 0, n)
+    return n
+
+
+def find_contacts(touch, r, dt, margin, found, m):
+    """The contacts of all pairs, four of a pair at most, and those `found` outside; returns how many there are, which
+    may be more than there is room for. r.W, r.V: placements and velocities of the bodies."""
     n = 0
     for k in range(touch.pair.shape[0]):
-        count = meet(touch, k, r, dt, margin, m)
+        count = meet(touch, k, r, dt, margin, m) if touch.pair[k, 2] != CONVEX else 0
         if count <= PER_PAIR:
             for j in range(count):
                 n = keep(touch, k, m, j, n)
@@ -415,4 +380,4 @@ def find_contacts(touch, r, dt, margin, m):
                 m.chosen[mode] = farthest_of(count, m, mode)
                 if not chosen_before(m, mode, m.chosen[mode]):
                     n = keep(touch, k, m, m.chosen[mode], n)
-    return n
+    return keep_found(touch, found, m, n)

@@ -8,21 +8,18 @@ there. What a lane finds does not depend on the others.
 from __future__ import annotations
 
 from .contact_points import (
-    FAR,
     PER_PAIR,
     RIM,
-    ROUND,
     ball_of,
-    from_smooth,
     put_row,
     reach_of,
     rim_point,
     solid_in_world,
-    vector_of,
     velocity_along,
     world_point,
     worth,
 )
+from .contact_solids import FAR, ROUND, from_smooth, vector_of
 from .linear import rotate, rotate_back, scale, sub
 from .numbers import maximum, select, some
 from .tables import motion_at, transform_at

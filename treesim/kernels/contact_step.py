@@ -36,7 +36,7 @@ from .contact_laws import (
     put_speeds,
     velocity_problem,
 )
-from .contact_points import Contacts, Touch, across, contacts_memory, find_contacts, touch_tables, vector_of
+from .contact_points import Contacts, Touch, contacts_memory, find_contacts, touch_tables
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
 from .contact_rows import (
     Rows,
@@ -49,13 +49,13 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
+from .contact_wrenches import put_wrenches
 from .entry import entry
 from .kinematics import energy_change
-from .linear import add, cross, scale, sub
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
 from .step import put_work, resist, settings_of, step_memory
-from .tables import transform_at, with_armature
+from .tables import with_armature
 from .tied_entry import tied_entry
 
 TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
@@ -120,13 +120,16 @@ def work_of(m, impulse, nc, n, dt):
     return total
 
 
-def clear(after, wrench, told, work):
+def clear(after, wrench, pairs, told, work):
     """Nothing has happened yet."""
     for r in range(after.size):
         after[r] = 0.0
     for i in range(wrench.shape[0]):
         for j in range(6):
             wrench[i, j] = 0.0
+    for i in range(pairs.shape[0]):
+        for j in range(12):
+            pairs[i, j] = 0.0
     for k in range(told.size):
         told[k] = 0.0
     work[0], work[1] = 0.0, 0.0
@@ -157,26 +160,6 @@ def recall(m, nc, n, share, before):
             m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
     for r in range(3 * nc, n):
         m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
-
-
-def put_wrenches(tree, m, nc, dt, wrench):
-    """wrench[i] = the mean force and moment of the step's contacts on body i, along the world's axes, at its origin."""
-    for c in range(nc):
-        k = law_of(m, c)
-        x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
-        t = across(n)
-        f = add(
-            scale(t, m.impulse[3 * c]), add(scale(cross(n, t), m.impulse[3 * c + 1]), scale(n, m.impulse[3 * c + 2]))
-        )
-        for side in range(2):
-            i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
-            moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
-            wrench[i, 0] += force.x
-            wrench[i, 1] += force.y
-            wrench[i, 2] += force.z
-            wrench[i, 3] += moment.x
-            wrench[i, 4] += moment.y
-            wrench[i, 5] += moment.z
 
 
 def stand_on_free_step(q_free, v_free, q_new, v_new):
@@ -225,7 +208,7 @@ def change_work(tree, s, v, force, m, work):
     work[0] -= free
 
 
-def find_rows(tree, q, dt, m):
+def find_rows(tree, q, dt, found_outside, m):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
     place(tree, q, m.rows)
@@ -233,7 +216,7 @@ def find_rows(tree, q, dt, m):
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
     if m.touch.pair.shape[0] > 0:
-        found = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts)
+        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts)
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
         put_contact(m, c)
@@ -281,20 +264,21 @@ def make_contact_step(solver, felt, hold):
         return taken
 
     def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work, m, memory,
-        tie,
+        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
+        told, work, m, memory, tie,
     ):  # fmt: skip
-        """(q, v) at the end of the step, the impulses of every row by its place, the bodies' contact wrenches, what is
-        told of the step, and by how much the work of the control, and what is lost, change [J]."""
+        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
+        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
+        [J]."""
         s = settings_of(tree, settings)
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         if moves_freely(m, q, q_free):
             stand_on_free_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, told, work)
+            clear(after, wrench, pairs, told, work)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, m)
-        clear(after, wrench, told, work)
+        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m)
+        clear(after, wrench, pairs, told, work)
         told[5] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
@@ -332,7 +316,7 @@ def make_contact_step(solver, felt, hold):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
-        put_wrenches(tree, m, nc, s.dt, wrench)
+        put_wrenches(m, nc, s.dt, wrench, pairs)
         if scheme[4] > 0:
             work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
         return FINE
@@ -369,7 +353,8 @@ def work_of_impulse(problem, m, impulse, n):
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, tied=False):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, before, q_new, v_new, after, wrench, told, work); tied: of robots with followers."""
+    v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
+    with followers."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)))
 
     def memory_for(tree, layout, geometry, rows, frames, q):
@@ -387,8 +372,11 @@ def contact_step_entry(solver, solver_memory, tied=False):
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        {"R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]"}, tells=True, expands=tied,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", before="R", q_new="-> nq", v_new="-> nv", after="-> R",
-        wrench="-> N + 1, 6", told="-> 6", work="-> 2",
+        {
+            "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
+            "P": "layout[8]", "F": "layout[9]",
+        }, tells=True, expands=tied,
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", before="R", found_outside="F, 9", q_new="-> nq",
+        v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, quoted
 from .given import checked_robot, told
 from .support import checked_plane, gaps
@@ -25,13 +26,23 @@ class Plane(Protocol):
         """How far the plane is from the origin along the normal [m]."""
 
 
-def standing(robot: Tree, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+class Surface(Protocol):
+    """What else a robot can be set down on, such as treesim.StaticBox and treesim.HeightField."""
+
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q (nq,) with the base moved until the first collision shape touches the surface from above."""
+
+
+def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
     """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
 
-    ground: anything with a `normal` (3,) and a `height` [m]; None is the plane z = 0. Joints and the base's attitude
-    stay; shapes of a link that q presses into another are not looked at. Each state's least gap is then 0 to rounding.
-    Raises ArgumentError for a robot without one floating base, or without collision shapes that can be used, and for a
-    q or a ground that does not fit; NonFiniteError. O(N + shapes) per state; mesh files are read at the first call.
+    ground: anything with a `normal` (3,) and a `height` [m]; None is the plane z = 0. On a treesim.StaticBox the base
+    moves across the face that is turned upward most, over a treesim.HeightField along z, until what is first above the
+    surface touches. Joints and the base's attitude stay; shapes of a link that q presses into another are not looked
+    at. Each state's least gap is then 0 to rounding, on other grounds than planes to 1e-12 m.
+    Raises ArgumentError for a robot without one floating base, or without collision shapes that can be used, for a
+    q or a ground that does not fit, and where nothing is above the surface; NonFiniteError. O(N + shapes) per state,
+    some ms for each shape on other grounds than planes; mesh files are read at the first call.
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
@@ -39,13 +50,22 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | None = None) -> np.ndarr
         >>> q[:3].round(3).tolist()
         [0.0, 0.0, 0.792]
     """
-    base = _floating_base(checked_robot(robot))
+    _floating_base(checked_robot(robot))
+    if ground is not None and hasattr(ground, "set_down"):
+        states = np.array(coerce(Argument("q", q, (robot.nq,))), float)
+        rows = [ground.set_down(robot, state) for state in states.reshape(-1, robot.nq)]
+        return np.array(rows).reshape(states.shape)
     normal, height = ((0.0, 0.0, 1.0), 0.0) if ground is None else _plane_of(ground)
     n, d = checked_plane(normal, height)
-    gap = gaps(robot, q, n, d)[0].min(axis=-1)
+    return moved(robot, q, n, -gaps(robot, q, n, d)[0].min(axis=-1))
+
+
+def moved(robot: Tree, q: ArrayLike, direction: np.ndarray, distance: ArrayLike) -> np.ndarray:
+    """Return q (..., nq) with the floating base moved by so much (...) [m] along a direction (3,) of the world."""
+    base = _floating_base(robot)
     start = robot.q_index[base.joint.name].start
     placed = np.array(q, float)
-    placed[..., start : start + 3] -= gap[..., None] * (n @ base.joint.placement.rotation)
+    placed[..., start : start + 3] += np.asarray(distance)[..., None] * (direction @ base.joint.placement.rotation)
     return placed
 
 
@@ -53,7 +73,8 @@ def _plane_of(ground: Any) -> tuple[Any, Any]:
     try:
         return ground.normal, ground.height
     except AttributeError:
-        raise ArgumentError(f"ground must have a normal (3,) and a height [m], got {told(ground)}") from None
+        what = "ground must have a normal (3,) and a height [m], or be a StaticBox or HeightField"
+        raise ArgumentError(f"{what}, got {told(ground)}") from None
 
 
 def _floating_base(robot: Tree) -> Body:

@@ -25,7 +25,7 @@ from .topology import Topology
 
 if TYPE_CHECKING:
     from .shapes import CollisionShape
-    from .standing import Plane
+    from .standing import Plane, Surface
 
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
@@ -345,7 +345,7 @@ class Tree(Immutable):
         """
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
-    def standing(self, q: ArrayLike, ground: Plane | None = None) -> np.ndarray:
+    def standing(self, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
         """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
 
         ground: see `treesim.standing`, which this is, and which tells the errors.

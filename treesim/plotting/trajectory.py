@@ -12,6 +12,7 @@ from ..errors import ArgumentError
 from .figures import require_matplotlib
 
 if TYPE_CHECKING:
+    from ..contact.history import ContactHistory
     from ..trajectory import Trajectory
 
 MOST_LINES = 8
@@ -41,9 +42,9 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
 
     Joints of one coordinate show it; a spherical joint shows its angle from where it started; at most eight joints
     are drawn, those whose position spans the widest range. What is not finite leaves a gap; what grows beyond all
-    measure is drawn on a logarithmic axis. Where something touches, contact forces of at most six bodies are drawn,
-    those that carry most; impacts leave the axis, whose label tells the largest. Raises ArgumentError if matplotlib is
-    not installed, or there is no state.
+    measure is drawn on a logarithmic axis. Where something touches, contact forces of at most six bodies are drawn, or
+    of pairs where bodies touch each other, those that carry most; impacts leave the axis, whose label tells the
+    largest. Raises ArgumentError if matplotlib is not installed, or there is no state.
     """
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -83,13 +84,23 @@ def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
 
 
 def _contact_forces(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
-    """The contact force's magnitude (K - 1,) [N] in every step, of the bodies that carry most; none if none does."""
+    """The contact force's magnitude (K - 1,) [N] in every step, of the bodies, or, where bodies touch each other, the
+    pairs of them, that carry most; none if none does."""
     if trajectory.contact is None:
         return []
-    force = np.linalg.norm(trajectory.contact.wrench[:-1, :, :3], axis=2)
+    names, wrench = _touching(trajectory.contact)
+    force = np.linalg.norm(wrench[:-1, :, :3], axis=2)
     carried = np.where(force < FARTHEST, force, 0.0).sum(axis=0)
     most = sorted(np.flatnonzero(carried), key=lambda b: -carried[b])[:MOST_BODIES]
-    return [(trajectory.contact.bodies[b], force[:, b]) for b in most]
+    return [(names[b], force[:, b]) for b in most]
+
+
+def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
+    """Names of what touches, and wrenches (K, n, 6 or more): of bodies that touch nothing but the world, each is told
+    as a whole; else of pairs."""
+    if all(other in contact.surfaces for _, other in contact.pairs):
+        return list(contact.bodies), contact.wrench
+    return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench
 
 
 def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:

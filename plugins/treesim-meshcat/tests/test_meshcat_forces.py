@@ -129,3 +129,19 @@ def test_recordings_hold_arrows_and_their_scale(touched, crate, scene_in):
 def test_recordings_without_contact_hold_none(robot, motion, scene_in):
     scene = scene_in(recording_html(robot, motion(robot)))
     assert "forces" not in scene["animation"] and "weight" not in scene["title"]
+
+
+def test_bodies_that_touch_each_other_have_an_arrow_each():
+    """A crate on another one: what each does to the other goes through the upper one's centre."""
+    lower, upper = (treesim.free_body(name, "box", (SIDE, SIDE, SIDE), MASS) for name in ("lower", "upper"))
+    world = treesim.World(lower, bodies=[upper], ground=Ground())
+    q = world.robot.configuration(
+        {"lower_joint": (0, 0, SIDE / 2, 0, 0, 0, 1), "upper_joint": (0.02, 0, 1.5 * SIDE, 0, 0, 0, 1)}
+    )
+    run = treesim.Simulation(world, gravity=(0, 0, -G)).run(0.01, q0=q)
+    names, rows = arrows(world.robot, run, [0, 4, 8])
+    assert names == ("lower from ground[0]", "lower from upper", "upper from lower")
+    up = Rotation.from_quat(rows[0, :, 3:7]).apply([0, 0, 1])[:, 2]
+    np.testing.assert_allclose(up, (1, -1, 1), atol=1e-6)
+    np.testing.assert_allclose(rows[0, :, 7], (0.5, 0.25, 0.25), rtol=1e-5)  # of the weight of both
+    np.testing.assert_allclose(rows[0, :, 0], (0.01, 0.02, 0.02), atol=1e-5)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from meshcat.geometry import MeshPhongMaterial
 
 from treesim import Ground, Tree
+from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.model.inertia import unit_vector
 from treesim.model.pack import axis_rotation
@@ -28,7 +30,8 @@ _NEAR = 1.05  # times the reach of a body's shapes
 
 
 class Arrows(NamedTuple):
-    """Arrows in K frames. names: the bodies that ever touch, n of them. rows (K, n, 8) float32: where an arrow begins
+    """Arrows in K frames. names: what ever touches, n of them: bodies, or "BODY from OTHER" where bodies touch each
+    other. rows (K, n, 8) float32: where an arrow begins
     [m], the quaternion x y z w that turns z to its direction, its length [m], 0 where the body does not touch."""
 
     names: tuple[str, ...]
@@ -50,17 +53,33 @@ def contact_arrows(
     unknown = sorted(set(contact.bodies) - set(robot.body_names))
     if unknown:
         raise ArgumentError(f"trajectory: its contact is that of body {unknown[0]!r}, which {robot.name!r} has not")
-    mean = frame_means(np.nan_to_num(contact.wrench, posinf=0.0, neginf=0.0), index)
-    touching = np.flatnonzero(mean[:, :, :3].any(axis=(0, 2)))
-    names = tuple(contact.bodies[b] for b in touching)
-    numbers = [robot.body_names.index(name) + 1 for name in names]
     planes = [surface for surface in trajectory.ground if isinstance(surface, Ground)]
     scale = weight_length / (robot.mass * G)
-    rows = np.zeros((len(index), len(names), 8), np.float32)
-    for b, body in enumerate(numbers):
-        rows[:, b] = _rows(mean[:, touching[b]], poses[:, body, :3, 3], planes, _reach(robot, body), scale)
+    names, arrows = [], []
+    for name, of, wrench, others in _acting(contact):
+        mean = frame_means(np.nan_to_num(wrench, posinf=0.0, neginf=0.0), index)
+        if mean[:, :3].any():
+            body = robot.body_names.index(of) + 1
+            met = None if others else planes
+            names.append(name)
+            arrows.append(_rows(mean, poses[:, body, :3, 3], met, _reach(robot, body), scale))
+    rows = np.array(arrows, np.float32).reshape(len(names), len(index), 8).swapaxes(0, 1).copy()
     rows[..., 7] = np.minimum(rows[..., 7], LONGEST * weight_length)
-    return Arrows(names, rows)
+    return Arrows(tuple(names), rows)
+
+
+def _acting(contact: ContactHistory) -> Iterator[tuple[str, str, np.ndarray, bool]]:
+    """What is drawn: name of the arrow, body, wrench (T, 6) at its origin, and whether another body exerts it: of
+    bodies, or, where bodies touch each other, of pairs of them."""
+    if all(other in contact.surfaces for _, other in contact.pairs):
+        for b, body in enumerate(contact.bodies):
+            yield body, body, contact.wrench[:, b], False
+        return
+    for p, (one, other) in enumerate(contact.pairs):
+        on_ground = other in contact.surfaces
+        yield f"{one} from {other}", one, contact.pair_wrench[:, p, :6], not on_ground
+        if not on_ground:
+            yield f"{other} from {one}", other, contact.pair_wrench[:, p, 6:], True
 
 
 def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -72,7 +91,9 @@ def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.concatenate([means, means[-1:]])
 
 
-def _rows(wrench: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: float, scale: float) -> np.ndarray:
+def _rows(
+    wrench: np.ndarray, origin: np.ndarray, planes: list[Ground] | None, reach: float, scale: float
+) -> np.ndarray:
     """The rows (K, 8) of a body with this wrench (K, 6) at its origin (K, 3); arrows of length 0 stay in place."""
     rows = np.zeros((len(wrench), 8))
     force, moment = wrench[:, :3], wrench[:, 3:]
@@ -89,10 +110,14 @@ def _rows(wrench: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: f
 
 
 def application(
-    force: np.ndarray, moment: np.ndarray, origin: np.ndarray, planes: list[Ground], reach: float
+    force: np.ndarray, moment: np.ndarray, origin: np.ndarray, planes: list[Ground] | None, reach: float
 ) -> np.ndarray:
     """Return where a force (3,) with this moment (3,) about a body's origin (3,) acts, from that origin [m]: the centre
-    of pressure on a plane, of those whose friction cone holds the force, within `reach` of the origin; else 0."""
+    of pressure on a plane, of those whose friction cone holds the force, or, where planes is None, the point of the
+    wrench's axis that is nearest to the origin; else, and farther than `reach` from the origin, 0."""
+    if planes is None:
+        found = np.cross(force, moment) / (force @ force)
+        return found if np.linalg.norm(found) <= reach else np.zeros(3)
     for plane in planes:
         n = np.asarray(plane.normal)
         if force @ n * np.hypot(1.0, plane.friction) < (1 - _INSIDE) * np.linalg.norm(force):

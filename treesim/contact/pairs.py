@@ -1,0 +1,39 @@
+"""Which wrenches of pairs of bodies are asked for: what one body, or surface of the world, does to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import unknown_name
+
+GROUND = "ground"  # all surfaces of the world together
+
+
+def between(
+    pairs: Sequence[tuple[str, str]],
+    wrench: np.ndarray,
+    bodies: Sequence[str],
+    surfaces: Sequence[str],
+    body: str,
+    other: str,
+) -> np.ndarray:
+    """Return the wrench (..., 6) that `other` exerts on `body`, at the origin of `body`, the world's for surfaces.
+
+    pairs: names of what may touch, P of them; wrench (..., P, 12): on the first of each, then on the second. bodies,
+    surfaces: all names; "ground" is all surfaces together. Nothing is exerted by what does not touch. Raises
+    UnknownNameError for other names.
+    """
+    known = (*bodies, *surfaces, *([GROUND] if surfaces else []))
+    for name in (body, other):
+        if name not in known:
+            raise unknown_name("body or surface that may touch", name, known)
+    one, two = (set(surfaces) if name == GROUND else {name} for name in (body, other))
+    total = np.zeros((*wrench.shape[:-2], 6))
+    for k, (first, second) in enumerate(pairs):
+        if first in one and second in two:
+            total += wrench[..., k, :6]
+        elif first in two and second in one:
+            total += wrench[..., k, 6:]
+    return total

@@ -1,0 +1,58 @@
+"""A robot set down on a static box or a height field: its base moved until the first of its shapes touches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ArgumentError, quoted
+from ..model.standing import moved, standing
+from ..model.support import gaps
+from ..model.tree import Tree
+from .ground import Ground, HeightField, StaticBox
+from .overlaps import contacts_of
+from .tables import touching
+
+TOUCHING = 1e-12  # m
+STEPS = 100
+NEARLY_ACROSS = 1e-6  # cosine between a normal and the way down below which nothing is met on it
+NOTHING_HELD = np.zeros(2, np.int64), np.zeros(0)
+
+
+def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField) -> np.ndarray:
+    """Return q (nq,) with the floating base moved along the way up (`way_up`) until the first shape touches.
+
+    From the plane on which nothing can touch the surface any more, downward by Newton's steps: the distance of convex
+    shapes is convex along a line, so that no step goes too far; between points and a height field it is linear. Raises
+    ArgumentError where nothing is above the surface.
+    """
+    up, top = way_up(surface)
+    q = standing(robot, q, Ground(normal=up, height=top))
+    tables = touching(robot, (surface,), False, False, NOTHING_HELD)
+    for _ in range(STEPS):
+        gap, normal = contacts_of(robot, tables, q, margin=1.0 + 2 * _extent(robot, q, up, top))
+        along = normal @ up
+        met = along > NEARLY_ACROSS
+        if not met.any():
+            where = f"{type(surface).__name__}{f' {surface.name!r}' if surface.name else ''}"
+            raise ArgumentError(f"nothing of {quoted(robot.name)} is above the {where}: move its base there first")
+        if np.abs(gap[met]).min() < TOUCHING and gap[met].min() > -TOUCHING:
+            break
+        q = moved(robot, q, up, -(gap[met] / along[met]).min())
+    return q
+
+
+def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float]:
+    """Return the normal (3,) of a static box's face that is turned upward most, or z over a height field, and how far
+    along it [m] the highest point of the surface is from the origin."""
+    if isinstance(surface, HeightField):
+        return np.array([0.0, 0.0, 1.0]), float(np.max(surface.heights))
+    R, half = surface.placement.rotation, np.asarray(surface.size) / 2
+    k = int(np.abs(R[2]).argmax())
+    up = R[:, k] * np.sign(R[2, k])
+    return up, float(up @ surface.placement.translation + half[k])
+
+
+def _extent(robot: Tree, q: np.ndarray, up: np.ndarray, top: float) -> float:
+    """How far the lowest and the highest candidate point of a robot are apart along `up` [m]."""
+    above = gaps(robot, q, up, top)[0]
+    return float(np.ptp(above) + np.abs(above).max())
