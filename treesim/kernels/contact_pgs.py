@@ -79,7 +79,8 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     taken = 0
     if problem.contacts > 1 and from_nothing(problem, impulse):
         taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    taken += run_pgs(problem, impulse, sigma, tolerance, patience)
-    if taken == patience and residual(problem, impulse, sigma) > tolerance:
+    swept = run_pgs(problem, impulse, sigma, tolerance, patience)
+    taken += swept
+    if swept == patience and residual(problem, impulse, sigma) > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory)
     return taken
