@@ -40,7 +40,8 @@ class _ContactSteps:
         self.lanes = copy(found)
         assert method.code.stage is not None
         self.touch = None if engine == "generic" else lanes_of(method.code.stage)
-        self.first, self.kept = -1, np.empty(0)  # impulses of the rollouts at work, from this one on
+        # impulses of the rollouts at work, from this one on, and memory for those of their next step
+        self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -48,6 +49,7 @@ class _ContactSteps:
         count = len(now[0])
         if steps.start == 0 or rows.start != self.first:
             self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
+            self.next = np.empty_like(self.kept)
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(self._control(rows, step, now), dtype=float, order="C")
@@ -81,7 +83,7 @@ class _ContactSteps:
     def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
         """The same on lanes, all the way; what is not finite stays as the free step has left it. Returns residuals."""
         q, v, control, q_new, v_new, force, work = arrays
-        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), np.empty_like(self.kept)
+        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), self.next
         status = self._free(q, v, control, *ends, force, work)
         inputs, results = (q, v, *ends, force, self.kept), (q_new, v_new, impulses, change)
         if status == FINE:
@@ -94,7 +96,7 @@ class _ContactSteps:
             for x, own in zip(results, part, strict=True):
                 x[good] = own
         work += change
-        self.kept = impulses
+        self.kept, self.next = impulses, self.kept
         return told
 
     def _free(self, *arrays: Any) -> int:

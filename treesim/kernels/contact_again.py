@@ -7,9 +7,9 @@ at again: with v_h, the mean velocity that the impulses have led to, and q_h = q
 
     a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 
-once, as the change of a second pass is of the next order. Worlds that hold frames, which have moved as they should in
-the free step, or are told of contacts from outside, known at its start, have none, nor have robots with followers. The gap of a contact at the start is that at q_h less
-h/2 J v_h. All is along the axes of q_h meanwhile.
+once, as the change of a second pass is of the next order. The gap of a contact at the start is that at q_h less
+h/2 J v_h. All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in the free
+step, or are told of contacts from outside, known at its start, have no second look, nor have robots with followers.
 """
 
 from __future__ import annotations
