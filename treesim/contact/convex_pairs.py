@@ -16,7 +16,7 @@ from ..model.tree import Tree
 from .convex_shapes import ConvexShape, convex_shape
 from .tables import CAPACITY
 
-HOW_TO_GET_IT = '`python -m pip install "treesim[collision]"` brings it'
+HOW_TO_GET_IT = "`python -m pip install coal` brings it"
 ALONG_FACE = 5e-7  # 1 - cosine: a normal so near that of a face, 1e-3 rad, is that of the face
 MOST_PAIRS = 3  # named in a message
 
