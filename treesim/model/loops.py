@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,6 +14,7 @@ from ..errors import ModelError, quoted
 from ..types import LoopType
 from .frozen import frozen, record
 from .inertia import unit_vector
+from .names import unique
 
 LOOP_TYPES = get_args(LoopType)
 
@@ -55,3 +57,13 @@ class Loop(Shown):
 
     def _facts(self) -> list[tuple[str, Any]]:
         return [("frames", (self.first, self.second)), ("type", self.type), ("axis", vector(self.axis))]
+
+
+def checked_loops(robot: str, loops: Sequence[Loop], frames: Container[str]) -> tuple[Loop, ...]:
+    """Return the loops of a tree with these frames; raises ModelError for a name used twice, or a frame unknown."""
+    unique("loop", [loop.name for loop in loops])
+    for loop in loops:
+        for end in (loop.first, loop.second):
+            if end not in frames:
+                raise ModelError(f"loop {loop.name!r} joins {quoted(end)}, which is no frame of {robot!r}")
+    return tuple(loops)

@@ -13,9 +13,10 @@ from ..display import html_table
 from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
-from .loops import Loop
+from .loops import Loop, checked_loops
 from .mimic import Coupling, Withheld, coupling_of, no_followers
 from .names import named, slices, unique
 from .pack import pack
@@ -92,7 +93,6 @@ class Tree(Immutable):
         self.visuals = tuple(visuals)
         self.notes = tuple(notes)
         self.shapes = tuple(shapes)
-        self.loops = tuple(loops)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = unique("body", [body.name for body in self.bodies])
@@ -108,11 +108,7 @@ class Tree(Immutable):
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
-        unique("loop", [loop.name for loop in self.loops])
-        for loop in self.loops:
-            for end in (loop.first, loop.second):
-                if end not in self.frames:
-                    raise ModelError(f"loop {loop.name!r} joins {quoted(end)}, which is no frame of {name!r}")
+        self.loops = checked_loops(name, loops, self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
@@ -273,11 +269,8 @@ class Tree(Immutable):
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """(n,) λe(1..n): non-zeros of the mass matrix, and of its factors, lie on the paths of this tree.
-
-        In a robot with followers it is the elimination tree of the mass matrix's pattern (`sparsity`), on whose paths
-        there may be zeros as well.
-        """
+        """(n,) λe(1..n): non-zeros of the mass matrix, and of its factors, lie on the paths of this tree. With
+        followers it is the elimination tree of its pattern (`sparsity`), on whose paths there may be zeros as well."""
         return self.dof_topology.dof_parent
 
     @property
@@ -344,7 +337,7 @@ class Tree(Immutable):
         q = self.neutral()
         for joint, position in positions.items():
             where = self.q_index[joint]
-            q[where] = _position(f"position of joint {joint!r}", position, where.stop - where.start)
+            q[where] = position_of(f"position of joint {joint!r}", position, where.stop - where.start)
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
@@ -404,13 +397,3 @@ class Tree(Immutable):
 
 def _dof_name(joint: str, where: slice, k: int) -> str:
     return joint if where.stop - where.start == 1 else f"{joint}[{k - where.start}]"
-
-
-def _position(label: str, value: Any, size: int) -> np.ndarray:
-    array = coerce(Argument(label, value, ()))
-    if array.shape != (size,) and not (size == 1 and array.shape == ()):
-        wanted = "one number" if size == 1 else f"{size} numbers"
-        raise ArgumentError(f"{label} must be {wanted}, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{label} is not finite: {array.tolist()}")
-    return array
