@@ -1,6 +1,6 @@
 """How soon a live page's controls take effect, how many poses it gets, and what that costs the program.
 
-`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` and is a page of it.
+`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view`, and is a page.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Page:
 
 def used(process: int) -> float:
     """Processor time of a process so far [s]."""
-    fields = open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
