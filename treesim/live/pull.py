@@ -37,7 +37,7 @@ class Pull:
     Example:
         >>> from treesim.live.pull import Pull
         >>> robot = treesim.load("ur5")
-        >>> pull = Pull(robot, "ee_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
+        >>> pull = Pull(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
         >>> tau = pull.generalised(robot.neutral(), np.zeros(6))
         >>> tau.shape, pull.force.shape
         ((6,), (3,))

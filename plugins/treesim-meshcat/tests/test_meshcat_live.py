@@ -217,6 +217,24 @@ def test_a_drag_with_control_moves_the_robot_and_not_the_camera(live):
     live.wait("!treesim.state().pull")
 
 
+def test_overlays_come_and_go_and_the_plot_is_drawn(live):
+    page = live.watched.page
+    page.set_viewport_size({"width": 1000, "height": 700})
+    for name in ("frames", "com"):
+        page.evaluate("(name) => element(`show_${name}`).click()", name)
+    live.wait("panel.overlays.axes && panel.overlays.axes.every((axes) => axes.visible)")
+    live.wait("panel.overlays.centre && panel.overlays.centre.visible")
+    centre = np.array(page.evaluate("panel.overlays.centre.position.toArray()"))
+    np.testing.assert_allclose(centre, treesim.center_of_mass(live.robot, live.session.physics.player.q), atol=1e-6)
+    assert page.evaluate("!element('show_contacts')"), "nothing is there to be touched"
+    drawn = "element('plot').getContext('2d').getImageData(0, 0, 200, 100).data.some((value) => value > 0)"
+    for quantity in page.evaluate("Object.keys(panel.plot.quantities)"):
+        page.select_option("#plotted", quantity)
+        live.wait(drawn)
+    page.evaluate("element('show_frames').click()")
+    live.wait("panel.overlays.axes.every((axes) => !axes.visible)")
+
+
 def test_programs_pull_and_are_told_what_cannot_be_done(live):
     page = live.watched.page
     page.evaluate("treesim.pull('lower', [0, 0, -0.5], [0.5, 0, -0.8])")
