@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import (
-    Constraint,
-    ConstraintTables,
-    FrameConstraint,
-    LoopConstraint,
-    constraint_tables,
-    loop_constraints,
-)
+from .constrained.constraints import Constraint, FrameConstraint, constraint_tables, loop_constraints
+from .constrained.held_rows import closure_table, held_constraint
 from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, Surface
 from .contact.overlaps import overlapping
@@ -35,14 +28,12 @@ from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
-from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
 ASIDE = (0.1, 0.3, 1.0)  # rad, m: how far aside a configuration is looked for, in turn
 BLOCK = 1024  # states looked at together: their shapes' points take memory
 DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
-PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 class World(Shown):
@@ -117,7 +108,7 @@ class World(Shown):
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
             raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
-        held = tuple(_held(robot, c, placed) for c in given)
+        held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):
             if isinstance(constraint, FrameConstraint):
@@ -126,7 +117,7 @@ class World(Shown):
         self._set("robot", robot)
         self._set("constraints", held)
         self._set("tables", tables)
-        self._set("constants", (tables.layout, geometry, _closure(held, tables)))
+        self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
         for array in self.constants:
             array.setflags(write=False)
         surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
@@ -362,56 +353,3 @@ def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
     if found.ndim != 1:
         raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {found.shape}")
     return unit_quaternions(robot, "q", found.astype(float))
-
-
-def _held(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
-    """The constraint with the pose that it holds."""
-    for name in ("target", "damping", "stiffness"):
-        value = getattr(constraint, name)
-        if value is not None and np.any(np.asarray(value)):
-            raise ArgumentError(
-                f"{name} of {constraint.label}: a World holds frames without it, since steps close gaps; "
-                f"constrained_dynamics takes it"
-            )
-    if isinstance(constraint, LoopConstraint):
-        return constraint
-    pose = frame_pose(robot, q, constraint.frame) if constraint.pose is None else constraint.pose
-    label = f"pose of {constraint.label}"
-    given = coerce(Argument(label, pose, (4, 4)))
-    R = given[..., :3, :3]
-    if given.shape != (4, 4) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
-        raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
-    U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
-    exact = np.array(given, float)
-    exact[:3, :3] = U @ V
-    return replace(constraint, pose=exact)
-
-
-def _closure(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:
-    """What `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free axes."""
-    closed, whole, axes = [np.empty(0)], np.zeros(len(constraints)), np.zeros((len(constraints), 3))
-    for c, constraint in enumerate(constraints):
-        R = tables.rows[tables.start[c] : tables.start[c + 1]]
-        size = np.abs(R).max(axis=1)
-        linear = np.abs(R[:, 3:]).max(axis=1) <= PLAIN * size
-        angular = np.abs(R[:, :3]).max(axis=1) <= PLAIN * size
-        local = constraint.reference != "world"
-        shifts = linear & (not local or _rank(R[linear, :3]) == 3)
-        turns, count = R[angular, 3:], _rank(R[angular, 3:])
-        if count == 2 and (local or isinstance(constraint, FrameConstraint)):
-            free = np.linalg.svd(turns)[2][2]
-            axes[c] = free if local else _rotation(constraint).T @ free
-        whole[c] = 0.5 * (count == 3)
-        rotations = angular & (count == 3 or axes[c].any())
-        closed.append((shifts | rotations).astype(float))
-    return np.concatenate([*closed, whole, axes.ravel()])
-
-
-def _rank(rows: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(rows)) if len(rows) else 0
-
-
-def _rotation(constraint: Constraint) -> np.ndarray:
-    """The rotation (3, 3) that a frame is held at."""
-    assert isinstance(constraint, FrameConstraint)
-    return np.asarray(constraint.pose, float)[:3, :3]

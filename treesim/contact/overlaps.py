@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.tables import constants_of
-from ..kernels.contact_points import SOLIDS, contacts_memory, meet, touch_tables
+from ..kernels.contact_points import SOLIDS, contacts_memory, meet
 from ..kernels.contact_rows import place, rows_memory
+from ..kernels.contact_tables import touch_tables
 from ..kernels.tables import tree_tables
 from ..model.tree import Tree
 from .tables import Touching

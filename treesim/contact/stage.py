@@ -9,8 +9,8 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_limits import near_limits_states
-from ..kernels.contact_points import FOUND
 from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
+from ..kernels.contact_tables import FOUND
 from ..model.states import tied_constants
 from ..model.tree import Tree
 from .base import ContactSolver, chosen_solver

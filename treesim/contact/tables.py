@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.contact_edges import AXIS, CROSSING, CROSSINGS
-from ..kernels.contact_points import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
 from ..kernels.contact_solids import BOX, CAPSULE, CONVEX, GRID, PLANE
+from ..kernels.contact_tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
 from ..kernels.limits import UNLIMITED
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape

@@ -13,7 +13,7 @@ from ..contact.stage import SHARE, ContactStage
 from ..engine.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
-from ..kernels.contact_points import FOUND
+from ..kernels.contact_tables import FOUND
 from ..kernels.step import COLUMNS
 from ..step_settings import StepSettings
 from ..world import World

@@ -16,11 +16,12 @@ from .contact_admm import admm_memory, solve_admm
 from .contact_again import needs_second_look
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
+from .contact_memory import contact_memory
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
-from .contact_step import acts, change_work, contact_memory, rates, work_of
+from .contact_step import acts, change_work, rates, work_of
 from .kinematics import energy_change
 from .numbers import maximum, minimum, select, some
 from .state_lanes import OnLanes, gathered, scattered

@@ -17,11 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .configuration import advance, retrace
-from .constraints import constraint_tables
-from .contact_again import again_memory, into_middle, needs_second_look, out_of_middle, start_gaps
+from .contact_again import into_middle, needs_second_look, out_of_middle, start_gaps
 from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
 from .contact_laws import (
     MARGIN,
@@ -38,16 +35,15 @@ from .contact_laws import (
     put_speeds,
     velocity_problem,
 )
-from .contact_points import PLANES, SOLIDS, Contacts, Touch, contacts_memory, find_contacts, touch_tables
+from .contact_memory import contact_memory
+from .contact_points import PLANES, SOLIDS, find_contacts
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
 from .contact_rows import (
-    Rows,
     articulate,
     gather_rows,
     move_bodies,
     place,
     response,
-    rows_memory,
     spread_rows,
     velocities_along,
 )
@@ -56,62 +52,11 @@ from .entry import entry
 from .kinematics import energy_change
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
-from .step import put_work, resist, settings_of, step_memory
+from .step import put_work, resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
 TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
-
-
-class ContactMemory(NamedTuple):
-    """Scratch memory of a step with contact."""
-
-    touch: Touch
-    held: Any  # frames and loops of the world: rows that contact must leave at rest
-    contacts: Contacts
-    rows: Rows
-    step: Any
-    # (nv,): the mean and end velocity along the axes at the start, and what impulses change of each
-    mean: Any
-    end: Any
-    mean_change: Any
-    end_change: Any
-    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
-    # restitution and what restitution adds; sigma; g; its bias; bounds
-    start_rate: Any
-    mean_rate: Any
-    end_rate: Any
-    push: Any
-    impulse: Any
-    inelastic: Any
-    bounce: Any
-    sigma: Any
-    g: Any
-    bias: Any
-    low: Any
-    high: Any
-    # by contact: friction of the solve, and bias of the velocities' law
-    mu: Any
-    rebound: Any
-    limit: Any  # which limit a scalar row is of; friction behind them
-    W: Any  # (2, N + 1, 12) and (2, N + 1, 6), of the free step's end, and of the end
-    V: Any
-    again: Any
-
-
-def contact_memory(tree, layout, geometry, rows, frames, q):
-    """The tables, and scratch memory, of the numbers in q."""
-    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
-    M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
-    dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
-    B = tree.n_bodies + 1
-    return ContactMemory(
-        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
-        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
-        by[0], by[1],
-        np.empty(M, np.int64), np.empty((2, B, 12), q.dtype), np.empty((2, B, 6), q.dtype),
-        again_memory(tree, q),
-    )  # fmt: skip
 
 
 def work_of(m, impulse, nc, n, dt):
