@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import Constraint, FrameConstraint, constraint_tables, loop_constraints
+from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, constraint_tables, loop_constraints
 from .constrained.held_rows import closure_table, held_constraint
 from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, Surface

@@ -17,8 +17,8 @@ PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
-    """Return a constraint with the pose that it holds, by default that of its frame at q (nq,). Raises ArgumentError for one
-    that no step holds."""
+    """Return a constraint with the pose that it holds, by default that of its frame at q (nq,). Raises ArgumentError for
+    one that no step holds."""
     for name in ("target", "damping", "stiffness"):
         value = getattr(constraint, name)
         if value is not None and np.any(np.asarray(value)):
@@ -41,7 +41,8 @@ def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Const
 
 
 def closure_table(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:
-    """Return what `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free axes."""
+    """Return what `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free
+    axes (C, 3)."""
     closed, whole, axes = [np.empty(0)], np.zeros(len(constraints)), np.zeros((len(constraints), 3))
     for c, constraint in enumerate(constraints):
         R = tables.rows[tables.start[c] : tables.start[c + 1]]
