@@ -17,8 +17,8 @@ PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
-    """Return a constraint with the pose that it holds, by default that of its frame at q (nq,). Raises ArgumentError for
-    one that no step holds."""
+    """Return a constraint with the pose that it holds, by default that of its frame at q (nq,). Raises ArgumentError
+    for one that no step holds."""
     for name in ("target", "damping", "stiffness"):
         value = getattr(constraint, name)
         if value is not None and np.any(np.asarray(value)):
