@@ -85,7 +85,7 @@ class Recording:
         ever = sorted({int(g) for _, met, _ in self._met for g in met})
         wrench = np.zeros((self.count, len(ever), 12))
         for numbers, met, given in self._met:
-            wrench[np.ix_(numbers, np.searchsorted(ever, met))] = given
+            wrench[np.array(numbers)[:, None], np.searchsorted(ever, met)] = given
         pairs = tuple(self._touching.groups[g] for g in ever)
         states = self.wrench[: self.count], self.told[: self.count]
         return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)
