@@ -23,6 +23,10 @@ def test_joints_are_those_with_one_coordinate_of_their_own(robot):
     assert len(facts["bodies"]) == len(facts["masses"]) == robot.n_bodies + 1
     assert sum(facts["masses"]) == pytest.approx(robot.mass)
     np.testing.assert_array_equal(facts["lightest"], lightest(robot))
+    poses = treesim.body_poses(robot, robot.neutral())
+    places = poses[:, :3, 3] + np.einsum("bij,bj->bi", poses[:, :3, :3], facts["centres"])
+    centre = facts["masses"] @ places / robot.mass
+    np.testing.assert_allclose(centre, treesim.center_of_mass(robot, robot.neutral()), atol=1e-12)
 
 
 def test_limits_are_numbers_or_none():

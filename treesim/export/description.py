@@ -17,7 +17,8 @@ UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 def description(robot: Tree) -> dict[str, Any]:
     """Return what a program needs to make a robot's settings (`StepSettings`) and to name what it moves, for JSON.
 
-    name, nq, nv, mass [kg], gravity (3,) [m/s^2]; bodies, the base first, and masses [kg] of each; joints that have one
+    name, nq, nv, mass [kg], gravity (3,) [m/s^2]; bodies, the base first, and masses [kg] and
+    centres (3,) of mass [m], in its own axes, of each; joints that have one
     coordinate: name, kind, unit, lower, upper (None where there is no limit), and the places q and v of their
     coordinate and velocity; for each degree of freedom: damping, effort, lightest (the least inertia that it moves);
     and longest, the longest substep [s] by rule that has one.
@@ -32,6 +33,7 @@ def description(robot: Tree) -> dict[str, Any]:
     return {
         "name": robot.name, "nq": robot.nq, "nv": robot.nv, "mass": robot.mass, "gravity": robot.gravity.tolist(),
         "bodies": ["base", *robot.body_names], "masses": [0.0, *(body.inertia.mass for body in robot.bodies)],
+        "centres": [[0.0] * 3, *(np.asarray(body.inertia.com, float).tolist() for body in robot.bodies)],
         "joints": joints(robot), "damping": robot.damping.tolist(),
         "effort": np.minimum(robot.effort_limit, UNLIMITED).tolist(), "lightest": lightest(robot).tolist(),
         "longest": {name: span for name, span in spans.items() if np.isfinite(span)},

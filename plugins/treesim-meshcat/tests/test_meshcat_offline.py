@@ -148,6 +148,10 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
         np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=1e-11)  # velocities of order ten
         assert (found["contactForce"] is not None) == touching
         assert (most > 0) == touching
+        np.testing.assert_allclose(found["com"], treesim.center_of_mass(robot, state.q), rtol=0, atol=1e-9)
+        forces = {name: np.array(told["force"]) for name, told in found["contacts"].items()}
+        assert set(forces) <= set(robot.body_names)
+        assert np.linalg.norm(sum(forces.values(), np.zeros(3))) == pytest.approx(found["contactForce"] or 0.0)
         assert found["energy"] == pytest.approx(float(report.energy), abs=1e-9)
     page.watched.wait("!session.waiting")
     poses = page.watched.poses()

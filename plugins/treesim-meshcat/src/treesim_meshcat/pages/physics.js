@@ -182,7 +182,12 @@ class Physics {
 
     // Where the point that is pulled is in the world [m], as looked at last.
     grabbed() {
-        const {poses} = this.module.arrays, start = 16 * this.pulled.index, [x, y, z] = this.pulled.point;
+        return this.placed(this.pulled.index, this.pulled.point);
+    }
+
+    // Where a point of a body is in the world [m], as looked at last.
+    placed(index, [x, y, z]) {
+        const {poses} = this.module.arrays, start = 16 * index;
         return [0, 4, 8].map((row) => {
             const [a, b, c, d] = poses.subarray(start + row, start + row + 4);
             return a * x + b * y + c * z + d;
@@ -251,6 +256,26 @@ class Physics {
     }
 
     // ---- what is shown
+
+    // The centre of mass [m], null of a robot without mass.
+    get centre() {
+        const {mass, masses, centres} = this.facts;
+        if (!(mass > 0)) return null;
+        const places = centres.map((centre, i) => this.placed(i, centre));
+        return [0, 1, 2].map((axis) => places.reduce((sum, place, i) => sum + masses[i] * place[axis], 0) / mass);
+    }
+
+    // The bodies that something touches: where they are [m], and the force on each [N].
+    get contacts() {
+        const found = {};
+        if (!this.contact) return found;
+        const {wrench} = this.contact.arrays;
+        this.facts.bodies.forEach((name, i) => {
+            const force = Array.from(wrench.subarray(6 * i, 6 * i + 3));
+            if (i > 0 && force.some((f) => f !== 0)) found[name] = {at: this.placed(i, [0, 0, 0]), force};
+        });
+        return found;
+    }
 
     // Poses of all bodies, the base first: x y z [m] and the quaternion x y z w.
     rows() {

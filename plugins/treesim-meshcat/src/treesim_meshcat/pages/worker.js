@@ -37,7 +37,7 @@ class Player {
         const {facts, backends} = this.physics;
         return {
             robot: facts.name, bodies: facts.bodies, backends, integrators: this.integrators, solvers: [],
-            controllers: CONTROLLERS, can: ["pull", "seek", ...(this.ground ? ["contact"] : [])], note: this.note,
+            controllers: CONTROLLERS, can: ["pull", "seek", "com", ...(this.ground ? ["contact"] : [])], note: this.note,
             joints: facts.joints.map(({name, unit, lower, upper, kind}) => ({name, unit, lower, upper, kind})),
         };
     }
@@ -53,6 +53,7 @@ class Player {
         return {
             t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
             kd, gravity, energy, contactForce: physics.contact ? physics.contact.force : null,
+            contacts: physics.contacts, com: physics.centre, weight: physics.facts.mass * G,
             realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
