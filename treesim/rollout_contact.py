@@ -16,9 +16,10 @@ from .kernels.status import FINE
 from .rollout_arguments import Method, Start
 
 
-def under_contact(method: Method, start: Start, policy: Policy | None, engine: str) -> Piece:
-    """Return what carries rollouts through steps with contact, under controls, or under a policy."""
-    return _ContactSteps(method, start, policy, engine).carry
+def under_contact(method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray) -> Piece:
+    """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
+    by how much each misses the laws of contact at most."""
+    return _ContactSteps(method, start, policy, engine, residual).carry
 
 
 class _ContactSteps:
@@ -26,10 +27,11 @@ class _ContactSteps:
 
     A rollout's bits depend on no other, and not on how many are carried at once."""
 
-    def __init__(self, method: Method, start: Start, policy: Policy | None, engine: str) -> None:
+    def __init__(self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray) -> None:
         assert method.code is not None
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        self.residual = residual
         bound = method.code.bound
         sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
         found = None
@@ -38,7 +40,8 @@ class _ContactSteps:
         self.lanes = copy(found)
         assert method.code.stage is not None
         self.touch = None if engine == "generic" else lanes_of(method.code.stage)
-        self.first, self.kept = -1, np.empty(0)  # impulses of the rollouts at work, from this one on
+        # impulses of the rollouts at work, from this one on, and memory for those of their next step
+        self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -46,12 +49,13 @@ class _ContactSteps:
         count = len(now[0])
         if steps.start == 0 or rows.start != self.first:
             self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
+            self.next = np.empty_like(self.kept)
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(self._control(rows, step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
             for _ in range(self.method.substeps):
-                now = self._substep(control, now)
+                now = self._substep(control, now, self.residual[rows])
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
                 for result, x in zip(results, now, strict=True):
@@ -63,34 +67,37 @@ class _ContactSteps:
             return self.start.u[rows, step]
         return self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
 
-    def _substep(self, control: np.ndarray, now: Arrays) -> list[np.ndarray]:
+    def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
         if self.touch is not None:
-            self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            told = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            np.maximum(worst, told, out=worst)
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
         self.kept = rows[-4]
+        np.maximum(worst, rows[-1][:, 1], out=worst)
         return [q_new, v_new, *(x + work for x in total)]
 
-    def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> None:
-        """The same on lanes, all the way; what is not finite stays as the free step has left it."""
+    def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
+        """The same on lanes, all the way; what is not finite stays as the free step has left it. Returns residuals."""
         q, v, control, q_new, v_new, force, work = arrays
-        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), np.empty_like(self.kept)
+        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), self.next
         status = self._free(q, v, control, *ends, force, work)
         inputs, results = (q, v, *ends, force, self.kept), (q_new, v_new, impulses, change)
         if status == FINE:
-            touch.run(inputs, results)
+            told = touch.run(inputs, results)
         else:
             good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
             q_new[...], v_new[...], impulses[...], change[...] = *ends, 0.0, 0.0
-            part = [x[good] for x in results]
-            touch.run([x[good] for x in inputs], part)
+            part, told = [x[good] for x in results], np.zeros(len(q))
+            told[good] = touch.run([x[good] for x in inputs], part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
         work += change
-        self.kept = impulses
+        self.kept, self.next = impulses, self.kept
+        return told
 
     def _free(self, *arrays: Any) -> int:
         """The free step of a batch, by the same code for any number of states."""

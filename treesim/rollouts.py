@@ -52,6 +52,8 @@ class Rollouts(Shown):
     done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
     early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
     the last of them lack is NaN.
+    residual (B,): by how much contacts, limits and joint friction miss their laws at most, in any step [m/s, rad/s];
+    None where there are none of these. Solvers stop near 1e-9; above 1e-5 a step is not solved.
     work (B, K, 2): that of the controls, and of damping and friction, from the start to each recorded state [J]; None
     if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None without work. robot: whose
     states these are, None if they were read from files.
@@ -75,6 +77,7 @@ class Rollouts(Shown):
     work: np.ndarray | None = None
     robot: Tree | None = None
     energy_at_start: np.ndarray | None = None
+    residual: np.ndarray | None = None
 
     @property
     def energy(self) -> np.ndarray:
@@ -107,8 +110,8 @@ class Rollouts(Shown):
         diverged = np.flatnonzero(self.diverged >= 0)
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
-        work = [] if self.work is None else ["work"]
-        return [*arrays(self, "t", "q", "v", *work), *endings]
+        known = [name for name in ("work", "residual") if getattr(self, name) is not None]
+        return [*arrays(self, "t", "q", "v", *known), *endings]
 
 
 def rollout(
@@ -183,33 +186,34 @@ def rollout(
     )
     start = start_of(method, q0, v0, controls, parameters, steps)
     every = whole_number("every", every, 1, max(start.steps, 1))
-    piece = _piece(method, start, every, engine)
     count, records = len(start.q), start.steps // every
+    residual = None if method.code is None else np.zeros(count)
+    piece = _piece(method, start, every, engine, residual)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
         out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
     )
     with use_threads(threads):
-        return _run(method, piece, start, results, progress)
+        return _run(method, piece, start, results, progress, residual)
 
 
-def _piece(method: Method, start: Start, every: int, engine: str) -> Piece | None:
-    """What carries rollouts through steps; None where nothing moves."""
+def _piece(method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None) -> Piece | None:
+    """What carries rollouts through steps, and tells of contact in `residual`; None where nothing moves."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
         if not moves:
             return None
-        if method.code is not None:
-            return under_contact(method, start, None, engine)
+        if residual is not None:
+            return under_contact(method, start, None, engine, residual)
         return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
-    if method.code is not None:
-        return under_contact(method, start, policy, engine)
+    if residual is not None:
+        return under_contact(method, start, policy, engine, residual)
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps
@@ -242,6 +246,7 @@ def _run(
     start: Start,
     results: Results,
     progress: Callable[[int, int], None] | None,
+    residual: np.ndarray | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
@@ -259,15 +264,16 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), stopped="interrupted")
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped="interrupted")
         _warn_of_stop(outcome, done, count, ending)
         return outcome
     except Exception as error:
         ending = results.leave(done)
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), stopped=f"{type(error).__name__}: {error}")
+        why = f"{type(error).__name__}: {error}"
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped=why)
         keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return _outcome(method, start, t, results.arrays, np.full(count, records), finite=finite)
+    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, finite=finite)
 
 
 def _slices(piece: Piece | None, start: Start, results: Results) -> Iterator[Slice]:
@@ -312,6 +318,7 @@ def _outcome(
     t: np.ndarray,
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
+    residual: np.ndarray | None,
     stopped: str | None = None,
     finite: bool = False,
 ) -> Rollouts:
@@ -321,12 +328,13 @@ def _outcome(
     diverged = np.full(len(q), -1) if finite else _diverged(q, v, done)
     if (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
+    residual = None if residual is None else residual[: len(q)]
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, residual)
 
 
 def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .constrained.constraints import (
+    Constraint,
+    ConstraintTables,
+    FrameConstraint,
+    LoopConstraint,
+    constraint_tables,
+    loop_constraints,
+)
 from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, Surface
 from .contact.overlaps import overlapping
@@ -22,7 +29,7 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot, refuse_followers, told
+from .model.given import checked_robot, told
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
@@ -32,6 +39,7 @@ from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
+ASIDE = (0.1, 0.3, 1.0)  # rad, m: how far aside a configuration is looked for, in turn
 BLOCK = 1024  # states looked at together: their shapes' points take memory
 DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
 PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
@@ -45,6 +53,7 @@ class World(Shown):
     of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
     not given, at the one that it has in the configuration q (nq,), the neutral one by default. The first frame of a
     loop is held to the second.
+    loops: whether the robot's own loops (`Tree.loops`) are closed, too; their constraints are the last ones.
     Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
@@ -52,11 +61,10 @@ class World(Shown):
     bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
     of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
     meet these. collision: "coal", with which hulls and cylinders meet each other and all other bodies, too, by the
-    package coal; without it those that pass through each other are warned of (ShapeWarning).
-    self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how
-    all bodies feel to each other. limits: whether joints stop at their position limits; friction: whether their Coulomb
-    friction acts; speed_limits: whether motors brake, with their effort limit, a joint that would be faster than its
-    velocity limit.
+    package coal; without it those that pass through each other are warned of (ShapeWarning). self_collision: whether
+    bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how all bodies feel to each other.
+    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
+    whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
     UnknownNameError (frames), NonFiniteError.
 
@@ -75,6 +83,7 @@ class World(Shown):
     bodies: tuple[Tree, ...]
     surface: Surface
     self_collision: bool
+    loops: bool
     limits: bool
     friction: bool
     speed_limits: bool
@@ -92,6 +101,7 @@ class World(Shown):
         bodies: Sequence[Tree] = (),
         surface: Surface | None = None,
         self_collision: bool = False,
+        loops: bool = True,
         limits: bool = True,
         friction: bool = True,
         speed_limits: bool = False,
@@ -102,8 +112,7 @@ class World(Shown):
         alone, free = checked_robot(robot), tuple(checked_robot(body) for body in bodies)
         robot = joined((robot, *free)) if free else robot
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
-        if given:
-            refuse_followers(robot, "a World with constraints")
+        given += loop_constraints(robot) if loops else ()
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
@@ -126,7 +135,7 @@ class World(Shown):
             raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
-        flags["speed_limits"] = bool(speed_limits)
+        flags |= {"speed_limits": bool(speed_limits), "loops": bool(loops)}
         for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
@@ -145,8 +154,22 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits", "collision")
-        return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
+        return _world, (self.alone, self._given(), self._options())
+
+    def _given(self) -> tuple[Constraint, ...]:
+        """The constraints without the loops of the robot's own."""
+        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
+
+    def _options(self) -> dict[str, Any]:
+        names = (
+            "ground", "bodies", "surface", "self_collision", "loops", "limits", "friction", "speed_limits", "collision",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    def with_robot(self, robot: Tree) -> World:
+        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
+        UnknownNameError where what is held, or met, does not fit it."""
+        return World(robot, self._given(), **self._options())
 
     def __repr__(self) -> str:
         count = len(self.constraints)
@@ -188,11 +211,32 @@ class World(Shown):
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
-        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps.
+        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps; where these
+        get stuck, as between bars that lie in one line, by steps from other places near it, the same each time.
 
         Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
         """
         q = _configuration(self.robot, q)
+        stuck = self._closed_from(q)
+        rng, found = np.random.default_rng(0), stuck
+        for reach in ASIDE:
+            if not self._is_open(*found[1:]):
+                break
+            found = self._closed_from(self.robot.integrate(q, reach * rng.uniform(-1, 1, self.robot.nv)))
+        if self._is_open(*found[1:]):
+            q, gap, cosine = stuck
+            raise ConvergenceError(
+                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
+                f"the robot reaches it",
+                q, None, gap,
+            )  # fmt: skip
+        return found[0]
+
+    def _is_open(self, gap: np.ndarray, cosine: np.ndarray) -> bool:
+        return bool(np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any())
+
+    def _closed_from(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where damped Gauss-Newton steps from q end, the gaps there, and the frames' cosines."""
         gap, J, cosine = self._look(q)
         for _ in range(CLOSE_STEPS):
             if np.abs(gap).max(initial=0.0) < 1e-14:
@@ -202,13 +246,7 @@ class World(Shown):
             if nearer is None:
                 break
             q, (gap, J, cosine) = nearer
-        if np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any():
-            raise ConvergenceError(
-                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
-                f"the robot reaches it",
-                q, None, gap,
-            )  # fmt: skip
-        return q
+        return q, gap, cosine
 
     def _nearer(self, q: np.ndarray, step: np.ndarray, largest: float) -> tuple[np.ndarray, Any] | None:
         """The first of q (+) step, q (+) step / 2, ... whose gaps are smaller, and how it looks there."""
@@ -274,9 +312,10 @@ class World(Shown):
         depths = overlapping(self.robot, self.touching, q)
         depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
         for k, depth in depths.items():
-            link, met = self.touching.links[k]
+            link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
             if depth > DEEPEST:
-                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met}: start from another q0")
+                hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
+                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""

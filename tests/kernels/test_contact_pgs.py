@@ -106,6 +106,14 @@ def test_stacks_with_the_heaviest_on_top_are_handed_over(count):
     assert found.impulse[2:12:3].sum() == pytest.approx(weight, rel=1e-5)
 
 
+def test_what_stalls_after_a_start_from_nothing_is_handed_over_again():
+    """Iterations that end before the tolerance, sweeps that stall, and iterations from there on."""
+    problem = stack([1.0, 1.0, 1.0, 1000.0])
+    found = solved(solve_pgs, problem, admm_memory, 1e-9, 60)
+    found = solved(solve_pgs, problem, admm_memory, 1e-9, SWEEPS)
+    assert found.taken > 2 * SWEEPS and found.residual < 1e-6
+
+
 def test_pushed_stack_slides_at_its_top_alone():
     problem = stack([1.0, 1.0, 1.0], mu=0.5, push=1.0)
     found = solved(solve_pgs, problem, pgs_memory, 1e-9, 3000)

@@ -43,8 +43,8 @@ def time_contact(
     friction: float = 0.8,
     duration: float = 10.0,
     rounds: int = 50,
-    count: int = 16,
-    steps: int = 20,
+    count: int = 64,
+    steps: int = 40,
     engines: Sequence[EngineAdapter] | None = None,
 ) -> Benchmark:
     """Time steps of 1 ms of a robot that stands on a plane under gains, treesim's and other engines', in turns.

@@ -13,6 +13,7 @@ import numpy as np
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import advance, retrace
 from .contact_admm import admm_memory, solve_admm
+from .contact_again import needs_second_look
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
 from .contact_pgs import SWEEPS, from_nothing, sweeps
@@ -136,6 +137,8 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         remember(m, nc, n, after, R, first, last)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        if scheme[5] > 0:
+            told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)

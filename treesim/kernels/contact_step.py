@@ -34,10 +34,11 @@ from .contact_laws import (
     put_frictions,
     put_held,
     put_limits,
+    put_none_held,
     put_speeds,
     velocity_problem,
 )
-from .contact_points import Contacts, Touch, contacts_memory, find_contacts, touch_tables
+from .contact_points import PLANES, SOLIDS, Contacts, Touch, contacts_memory, find_contacts, touch_tables
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
 from .contact_rows import (
     Rows,
@@ -216,27 +217,27 @@ def change_work(tree, s, v, force, m, work):
     work[0] -= free
 
 
-def find_rows(tree, q, dt, found_outside, m):
+def find_rows(tree, q, dt, found_outside, m, parts):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
     place(tree, q, m.rows)
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
-    return put_rows(tree, q, dt, found_outside, m)
+    return put_rows(tree, q, dt, found_outside, m, parts)
 
 
-def put_rows(tree, q, dt, found_outside, m):
+def put_rows(tree, q, dt, found_outside, m, parts):
     """The rows that may act, of bodies that are placed and move as m.rows says; returns what `find_rows` does."""
     found = 0
     if m.touch.pair.shape[0] > 0:
-        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts)
+        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts, parts.solids)
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
         put_contact(m, c)
     n = put_limits(m, q, dt, 3 * nc)
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
-        n = put_held(tree, m, n)
+        n = parts.put_held(tree, m, n)
     return nc, n, found - nc
 
 
@@ -254,10 +255,23 @@ def rates(tree, v, m, nc, n):
         velocities_along(m.rows, n, v, m.start_rate)
 
 
-def make_contact_step(solver, felt, hold):
+class Parts(NamedTuple):
+    """What is compiled of a step: the solids (`contact_points`), the rows of held frames, and whether there may be a
+    second look (`contact_again`), which neither feels followers nor what is told from outside."""
+
+    solids: Any
+    put_held: Any
+    again: bool
+
+
+def parts_of(on_planes, held, again):
+    """What is compiled of steps over planes alone or other solids, with held frames or without."""
+    return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
+
+
+def make_contact_step(solver, felt, hold, parts):
     """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
     are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
-    again = 1 if felt is any_tree else 0  # followers are not felt by the forward dynamics of a second look
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
@@ -318,7 +332,7 @@ def make_contact_step(solver, felt, hold):
             clear(after, wrench, pairs, told, work)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m)
+        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
         clear(after, wrench, pairs, told, work)
         told[5] = left_out
         if n == 0:
@@ -331,9 +345,9 @@ def make_contact_step(solver, felt, hold):
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        if scheme[0] < 1 and again > 0 and needs_second_look(tree, m, found_outside, s.dt):
+        if parts.again and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, m)
-            nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m)
+            nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             start_gaps(tree, s.dt, m, nc)
             resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)
@@ -378,11 +392,11 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, tied=False):
+def contact_step_entry(solver, solver_memory, tied, parts):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
     v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
     with followers."""
-    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)))
+    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
@@ -392,7 +406,10 @@ def contact_step_entry(solver, solver_memory, tied=False):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q), tie_memory(tree, followers, ratios, q)
 
-    step.__name__ = f"contact_step_by_{solver.__name__}" + "_tied" * tied
+    flags = {
+        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "tied": tied,
+    }  # fmt: skip
+    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
         step, tied_memory_for if tied else memory_for,
         {
