@@ -161,6 +161,4 @@ def test_a_frame_ends_when_its_time_is_over():
     simulation.step = slow
     with pytest.warns(SlowWarning):
         player(wall, frames, simulation, fps=50.0).run(0.2)
-    assert np.diff([f.t for f in frames]).max() <= 5.5e-3, (
-        "four steps of 5 ms, or by rounding five, make a frame of 20 ms"
-    )
+    assert np.diff([f.t for f in frames]).max() <= 5.5e-3, "four steps of 5 ms, or by rounding five, are 20 ms"
