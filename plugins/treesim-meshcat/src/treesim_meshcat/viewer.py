@@ -17,6 +17,7 @@ from treesim.trajectory import Trajectory
 
 from .encoding import pose_frame, to_json
 from .offline import write_page
+from .overlays import add_overlays
 from .recording import write_recording
 from .scene import Part, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
@@ -67,6 +68,7 @@ class MeshcatViewer:
     def _send_scene(self, ground: Sequence[Surface]) -> None:
         assert self._server is not None and self._robot is not None
         message = scene_message(self._robot, self._parts, self._poses[None], self._robot.name, ground)
+        add_overlays(message, self._robot)
         message["view"]["follow"] = any(body.joint.type == "floating" for body in self._robot.bodies[:1])
         self._server.show(to_json(message), self._frame(self._poses))
 
