@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import json
 import socket
@@ -70,6 +71,20 @@ def rows(frame: bytes) -> np.ndarray:
 def test_the_page_is_served(viewer):
     assert status(viewer.url) == 200
     assert status(viewer.url, host=f"localhost:{urlsplit(viewer.url).port}") == 200
+
+
+def test_the_page_travels_compressed_to_who_can_read_that(viewer):
+    parts = urlsplit(viewer.url)
+    bodies = {}
+    for encoding in ("identity", "gzip"):
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
+        connection.request("GET", parts.path, headers={"Accept-Encoding": encoding})
+        answer = connection.getresponse()
+        assert answer.getheader("Content-Encoding", "identity") == encoding
+        bodies[encoding] = answer.read()
+        connection.close()
+    assert gzip.decompress(bodies["gzip"]) == bodies["identity"]
+    assert len(bodies["gzip"]) < 0.3 * len(bodies["identity"])
 
 
 @pytest.mark.parametrize("path", ["/", "/wrong-token/", "/wrong-token/socket", "/static/main.min.js"])

@@ -121,6 +121,7 @@ class LiveServer:
             "default_handler_class": Forbidden,
             "log_function": lambda handler: None,
             "websocket_max_message_size": MAX_MESSAGE,
+            "compress_response": True,  # of the page, to a quarter; scenes, of numbers, would hardly become smaller
         }
         application = Application(**settings)
         application.add_handlers(

@@ -24,6 +24,7 @@ class Overlays {
         this.layers = {};  // objects of the scene, by the name of what shows them
         this.arrows = {};  // of contact forces, by body
         this.torques = {};  // arrows, by joint
+        this.links = [];  // what is told of each body
         session.on("scene", (scene) => this.begin(scene));
         session.on("overlay", () => this.draw());
     }
