@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..model.joints import Joint
 from ..model.tree import Tree
 
@@ -45,7 +47,7 @@ def joint_facts(robot: Tree, joint: Joint) -> dict[str, Any]:
     velocities; of those with one coordinate, its unit and that of its force, and lower, upper, effort, velocity, its
     limits, None where there are none."""
     facts: dict[str, Any] = {"name": joint.name, "type": joint.type}
-    facts["axis"] = [float(x) for x in joint.axis] if joint.kind.has_axis else None
+    facts["axis"] = np.asarray(joint.axis, float).tolist() if joint.kind.has_axis else None
     facts["follows"] = joint.mimic.joint if joint.mimic is not None else None
     if joint.mimic is not None:
         return facts

@@ -275,7 +275,7 @@ def test_joint_torques_are_arrows_along_their_axes(live):
     tau, weight, radius = page.evaluate("[treesim.state().tau[0], treesim.state().weight, stage.radius]")
     along = np.array(page.evaluate(f"new MeshCat.THREE.Vector3(0, 1, 0).applyQuaternion({arrow}.quaternion).toArray()"))
     np.testing.assert_allclose(along, [0, np.sign(tau), 0], atol=1e-6)
-    tip = "children[1].position.y + {0}.children[1].scale.y".format(arrow)
+    tip = f"children[1].position.y + {arrow}.children[1].scale.y"
     length = page.evaluate("stage.weight") * abs(tau) / (0.1 * radius * weight)
     assert page.evaluate(f"{arrow}.{tip}") == pytest.approx(length)
 
@@ -374,6 +374,15 @@ def test_a_page_finds_its_program_again_after_a_restart(watch, monkeypatch, tmp_
     second.watched = first.watched
     second.pause()
     second.close()
+
+
+def test_a_session_ends_with_its_last_page(watch):
+    live = Live(watch)
+    live.viewer.when_left(live.session.end)
+    live.watched.page.close()
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+    live.viewer.close()
 
 
 def free_port() -> int:

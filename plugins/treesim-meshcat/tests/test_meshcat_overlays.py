@@ -42,7 +42,10 @@ def test_an_arrow_leads_along_the_joints_axis():
 
 def test_all_that_a_robot_has_is_in_its_scene():
     at, inertia = Placement.from_xyz_rpy((0, 0, 0.5)), Inertia(1.0, rotational=np.eye(3))
-    bodies = [Body("trunk", 0, Joint("root_joint", "floating"), inertia), Body("tip", 1, Joint("hinge", "revolute", at))]
+    bodies = [
+        Body("trunk", 0, Joint("root_joint", "floating"), inertia),
+        Body("tip", 1, Joint("hinge", "revolute", at)),
+    ]
     shapes = [
         CollisionShape(1, at, "sphere", (0.1,)),
         CollisionShape(2, at, "hull", vertices=CORNERS),
@@ -51,7 +54,9 @@ def test_all_that_a_robot_has_is_in_its_scene():
     ]
     robot = Tree("pair", bodies, shapes=shapes)
     kinds = [(overlay.kind, overlay.body) for overlay in overlays_of(robot, 1.0) if overlay.kind != "skeleton"]
-    assert kinds == [("collision", 1), ("collision", 2), ("inertia", 1), ("axes", 2)], "no axis, no mass, no hull: nothing"
+    assert kinds == [("collision", 1), ("collision", 2), ("inertia", 1), ("axes", 2)], (
+        "no axis, no mass, no hull: nothing"
+    )
     parts = robot_parts(robot)
     message = scene_message(robot, parts, treesim.body_poses(robot, robot.neutral())[None], "pair")
     add_overlays(message, robot)

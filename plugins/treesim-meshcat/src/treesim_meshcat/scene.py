@@ -118,9 +118,9 @@ def _translation(z: float) -> np.ndarray:
 
 
 def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
-    """Return what the camera shows: `center` (3,), `radius` of a ball and `half` the sides (3,) of a box, the `floor` height and its squares' side
-    `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor` (3,) of the first body at
-    first (all in metres), and whether to `follow` that body.
+    """Return what the camera shows: `center` (3,), `radius` of a ball and `half` the sides (3,) of a box, the `floor`
+    height and its squares' side `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor`
+    (3,) of the first body at first (all in metres), and whether to `follow` that body.
 
     Ball and box hold the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
     the camera follows if the first body does. The floor is at 0, or below the robot's lowest first point.
