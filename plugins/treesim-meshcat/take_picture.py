@@ -14,12 +14,20 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-ROBOT, LINK, TARGET = "g1_29dof_rev_1_0", "left_wrist_yaw_link", [0.55, 0.35, 1.05]
+ROBOT, LINK = "g1_29dof_rev_1_0", "right_wrist_yaw_link"
+AWAY = [0.10, -0.20, 0.16]  # m, from the link to where it is pulled
+STEPS = 150
 SHOWN = ("com", "contacts")
-SIZE = {"width": 1120, "height": 680}
+SIZE = {"width": 1280, "height": 720}
 QUALITY = 82  # percent
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-SETTLED = "window.treesim && treesim.state() && treesim.state().t > 1"
+THERE = "window.treesim && treesim.state() && treesim.state().t > 0 && stage.frames > 2"
+MOTION = """([link, away, steps]) => {
+    treesim.set({running: false});
+    treesim.reset();
+    treesim.pull(link, [0, 0, 0], treesim.bodyPose(link).slice(0, 3).map((x, i) => x + away[i]));
+    for (let k = 0; k < steps; k++) treesim.step();
+}"""
 
 
 def main(path: str) -> None:
@@ -39,14 +47,12 @@ def _take(url: str, path: str) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
         page.goto(url)
-        _wait(page, SETTLED)
+        _wait(page, THERE)
         page.evaluate("(names) => names.forEach((name) => element(`show_${name}`).click())", list(SHOWN))
-        page.evaluate("([link, target]) => treesim.pull(link, [0, 0, 0], target)", [LINK, TARGET])
-        _wait(page, "treesim.state().pull && treesim.state().contactForce > 0")
-        page.wait_for_timeout(1500)
-        page.evaluate("treesim.set({running: false})")
+        page.evaluate(MOTION, [LINK, AWAY, STEPS])
+        _wait(page, f"Math.round(treesim.state().t / treesim.state().dt) === {STEPS} && !treesim.state().message")
         page.evaluate("(link) => inspector.open(treesim.panel().bodies.indexOf(link))", LINK)
-        _wait(page, "!treesim.state().running && !treesim.state().message")
+        page.wait_for_timeout(500)
         page.screenshot(path=path, type="jpeg", quality=QUALITY)
         browser.close()
 

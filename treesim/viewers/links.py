@@ -25,8 +25,8 @@ def link_facts(robot: Tree) -> list[dict[str, Any]]:
         >>> facts["name"], facts["joint"]["name"], facts["joint"]["upper"]
         ('forearm_link', 'elbow_joint', 3.14159265359)
     """
-    base = {"name": "base", "mass": 0.0, "line": None}
-    bodies = [
+    base: dict[str, Any] = {"name": "base", "mass": 0.0, "line": None}
+    bodies: list[dict[str, Any]] = [
         {"name": body.name, "mass": body.inertia.mass, "line": body.line, "joint": joint_facts(robot, body.joint)}
         for body in robot.bodies
     ]
