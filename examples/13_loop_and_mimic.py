@@ -1,7 +1,7 @@
 """A four-bar linkage whose loop stays closed, a gripper whose second finger follows the first: by how much they err.
 
-The linkage is a tree in its URDF, cut open at one pin; the world closes it. The gripper's URDF has a <mimic>, which
-leaves one coordinate for two fingers.
+The linkage's URDF has a <loop_joint>: it is read as a tree, cut open at one pin, which the world closes. The gripper's
+URDF has a <mimic>, which leaves one coordinate for two fingers.
 """
 
 from pathlib import Path
@@ -13,17 +13,16 @@ import treesim
 ASSETS = Path(__file__).parents[1] / "assets"
 
 linkage = treesim.load(ASSETS / "four_bar.urdf")
-pin = treesim.LoopConstraint("coupler_tip", "rocker_tip", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
-world = treesim.World(linkage, pin)
+world = treesim.World(linkage)
 q = world.close([0.0, -0.9, -1.9])  # of the two ways to close it, the one near these angles
 J = world.jacobian(q)
 crank = 20.0  # rad/s
-v = np.r_[crank, np.linalg.solve(J[:, 1:], -J[:, 0] * crank)]  # what the other joints do when the crank turns
+v = np.r_[crank, np.linalg.lstsq(J[:, 1:], -J[:, 0] * crank)[0]]  # what the other joints do when the crank turns
 coarse, run = (treesim.Simulation(world, substeps=n).run(2.0, q, v) for n in (1, 2))  # steps of 1 and 0.5 ms
 gap = np.abs(world.gaps(run.q)).max()
 slip = np.abs(np.einsum("kij,kj->ki", world.jacobian(run.q), run.v)).max()
 changes = [np.ptp(each.energy) / each.energy[0] for each in (coarse, run)]
-print(world)
+print(world, linkage.loops[0])
 print(f"crank {run.q[-1, 0] / (2 * np.pi):.1f} turns in 2 s at {run.v[:, 0].min():.1f} to {run.v[:, 0].max():.1f} rad/s"
       f", rocker over {np.ptp(run.q[:, 2]):.2f} rad")  # fmt: skip
 print(f"the pin's ends are {gap:.0e} m apart at most, and move apart at {slip:.0e} m/s")

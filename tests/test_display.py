@@ -79,6 +79,7 @@ LINES = {
     "<Body 'arm': 1.5 kg, on body 0 by the revolute joint 'elbow'>": BODY,
     "<Joint 'elbow': revolute, axis (0, 1, 0), -1 ... 2>": JOINT,
     "<Joint 'ball': spherical>": Joint("ball", "spherical"),
+    "<Loop 'pin': revolute about (0, 1, 0), joins 'a' and 'b'>": treesim.Loop("pin", "a", "b", "revolute", (0, 2, 0)),
     "<Mimic: -2 times joint 'elbow' + 0.5>": treesim.Mimic("elbow", -2, 0.5),
     "<Inertia of 1.5 kg at (0.1, 0, 0)>": BODY.inertia,
     "<Placement at (0, 0, 1), turned by 0.5 rad>": Placement.from_xyz_rpy((0, 0, 1), (0, 0.5, 0)),

@@ -11,6 +11,7 @@ from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
 from treesim.dynamics import armstrong, conjugate_gradient
+from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.operational import zero_testing
 
@@ -22,6 +23,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         control.PD,
         control.Zero,
         control.make_controller,
+        Pull,
         rollouts.read_unfinished,
         conjugate_gradient.solve,
         schedules.scheduled_methods,

@@ -134,3 +134,31 @@ def test_a_state_that_is_lost_stays_out():
     with pytest.raises(treesim.NonFiniteError):
         played.run(5.0)
     assert np.isfinite(played.q).all() and 0 < played.t < 5
+
+
+def test_another_simulation_goes_on_from_the_same_state_and_time():
+    played = player(Wall())
+    played.run(0.1)
+    q = played.q.copy()
+    played.change(treesim.Simulation(ROBOT, dt=2e-3))
+    assert played.t == pytest.approx(0.1) and np.array_equal(played.q, q)
+    played.step(5)
+    assert played.t == pytest.approx(0.11)
+    assert pickle.loads(pickle.dumps(played)).t == played.t
+    played.reset(q, t=3.0)
+    assert played.t == 3.0 and np.array_equal(played.q, q)
+
+
+def test_a_frame_ends_when_its_time_is_over():
+    wall, frames = Wall(), []
+    simulation = treesim.Simulation(ROBOT)
+    step = simulation.step
+
+    def slow(*state):
+        wall.now += 5e-3
+        return step(*state)
+
+    simulation.step = slow
+    with pytest.warns(SlowWarning):
+        player(wall, frames, simulation, fps=50.0).run(0.2)
+    assert np.diff([f.t for f in frames]).max() <= 5.5e-3, "four steps of 5 ms, or by rounding five, are 20 ms"

@@ -291,3 +291,17 @@ def test_what_a_world_cannot_hold_is_refused_by_name():
         treesim.World(world)
     with pytest.raises(AttributeError, match="does not change"):
         world.robot = robot
+
+
+def test_the_same_world_about_another_robot():
+    robot = treesim.load("ur5")
+    world = treesim.World(
+        robot,
+        treesim.FrameConstraint("ee_link", "linear"),
+        ground=treesim.Ground(friction=0.3, height=-2.0),
+        limits=False,
+    )
+    other = world.with_robot(robot.with_name("other"))
+    assert other.robot.name == "other" and other.m == world.m == 3
+    assert other.ground == world.ground and other.limits is False
+    np.testing.assert_allclose(other.constants[1], world.constants[1], atol=1e-15)  # rotations, to rounding

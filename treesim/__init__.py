@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import starting as starting  # isort: skip  # before all that takes time
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
-from .constrained.constraints import FrameConstraint, LoopConstraint
+from .constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
 from .constrained.functions import constrained_dynamics
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
@@ -35,6 +35,7 @@ from .errors import (
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
+from .model.loops import Loop
 from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.standing import standing
@@ -80,6 +81,7 @@ __all__ = [
     "Hold",
     "Inertia",
     "Joint",
+    "Loop",
     "LoopConstraint",
     "Mimic",
     "ModelError",
@@ -127,6 +129,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "load",
+    "loop_constraints",
     "lowest_point",
     "ltdl",
     "ltl",

@@ -39,6 +39,10 @@ class Controller(Protocol):
         ...
 
 
+class Pure:
+    """What a controller derives from that changes no state it is given, and may be asked at any time within a step."""
+
+
 class Function(Shown):
     """A plain function of (t, q, v) that returns the torque, as a controller."""
 
@@ -299,10 +303,10 @@ def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
 
 
 def is_own(controller: Controller) -> bool:
-    """Return whether a controller is of this module: it changes no state that it is given, and its torque may be asked
-    for at any time within a step."""
+    """Return whether a controller is of this module, or pure: it changes no state that it is given, and its torque may
+    be asked for at any time within a step."""
     inner = controller.controller if type(controller) is Pushed else controller
-    return type(inner) in (Zero, PD, Hold)
+    return type(inner) in (Zero, PD, Hold) or isinstance(inner, Pure)
 
 
 def _floating_root(robot: Tree) -> Body:

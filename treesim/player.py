@@ -47,7 +47,7 @@ class Player(Shown):
 
     simulation: what is stepped. q0 (nq,), v0 (nv,): where it starts, neutral and at rest by default. show(frame) is
     called after every frame. fps: frames a second of real time. speed: times real time, which may be changed on the
-    way. A frame that takes longer than its time slows the motion down, instead of letting a backlog grow; the first
+    way. A frame ends when its time is over, and the motion is then slower, instead of a backlog that grows; the first
     time that more than LATE s are missing a SlowWarning tells the pace that is reached. clock and sleep: those of the
     `time` module, or a test's.
     `post(event)` hands over a function of the player from any thread; it is called before the next frame, or while the
@@ -80,7 +80,7 @@ class Player(Shown):
         self._show, self._clock, self._sleep = show, clock, sleep
         self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
         self.paused = self._told = False
-        self.steps = 0
+        self.steps, self._since = 0, (0.0, 0)
         self.speed = speed
         self.reset(q0, v0)
 
@@ -93,18 +93,18 @@ class Player(Shown):
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The simulation and where it is; what belongs to this process, show, the clock and waiting events, stays."""
-        return self.simulation, self.q, self.v, self.fps, self.speed, self.steps, self.paused
+        return self.simulation, self.q, self.v, self.fps, self.speed, self.steps, self.paused, self._since
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        simulation, q, v, fps, speed, steps, paused = state
+        simulation, q, v, fps, speed, steps, paused, since = state
         Player.__init__(self, simulation, q, v, fps=fps, speed=speed)
-        self.q, self.v, self.steps, self.paused = q, v, steps, paused
+        self.q, self.v, self.steps, self.paused, self._since = q, v, steps, paused, since
         self._set_pace()
 
     @property
     def t(self) -> float:
-        """The simulation's time [s]: the number of steps, times dt."""
-        return self.steps * self.simulation.dt
+        """The simulation's time [s]: where it was set to, and the number of steps since then, times dt."""
+        return self._since[0] + (self.steps - self._since[1]) * self.simulation.dt
 
     @property
     def speed(self) -> float:
@@ -127,10 +127,17 @@ class Player(Shown):
     def _steps_a_frame(self, speed: float) -> float:
         return speed / self.fps / self.simulation.dt
 
-    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> None:
-        """Start again at time 0 from q0 (nq,) and v0 (nv,), neutral and at rest by default; raises ArgumentError."""
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
+        """Start again at time t [s] from q0 (nq,) and v0 (nv,), neutral and at rest by default.
+
+        Raises ArgumentError."""
         self.q, self.v = self.simulation.initial_state(q0, v0)
-        self.steps = 0
+        self.steps, self._since = 0, (t, 0)
+        self._set_pace()
+
+    def change(self, simulation: Simulation) -> None:
+        """Go on from the same state and time with another simulation: of another step, backend, controller."""
+        self._since, self.simulation = (self.t, self.steps), simulation
         self._set_pace()
 
     def pause(self) -> None:
@@ -149,12 +156,18 @@ class Player(Shown):
     def step(self, count: int = 1) -> Frame:
         """Take so many steps at once, paused or not, and show the frame. Raises what the simulation's step raises, and
         NonFiniteError for a state that is no longer finite, which is then kept out of the player."""
-        for _ in range(whole_number("count", count)):
+        return self._step(whole_number("count", count), math.inf)
+
+    def _step(self, count: int, end: float) -> Frame:
+        """Take so many steps, or as many as are done by `end` on the clock, one at least, and show the frame."""
+        for _ in range(count):
             q, v = self.simulation.step(self.t, self.q, self.v)
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
                 raise NonFiniteError(f"the state is no longer finite after t = {self.t:.6g} s")
             self.q, self.v = q, v
             self.steps += 1
+            if self._clock() >= end:
+                break
         shown = self._frame()
         if self._show is not None:
             self._show(shown)
@@ -171,7 +184,7 @@ class Player(Shown):
             if self.paused:
                 self._sleep(1 / self.fps)
                 continue
-            self.step(int(min(self._due_steps(), wanted - (self.steps - first))))
+            self._step(int(min(self._due_steps(), wanted - (self.steps - first))), self._clock() + 1 / self.fps)
             self._wait()
         return (self.steps - first) * dt
 

@@ -13,6 +13,8 @@ from .energy_balance import energies, work_of
 from .model.tree import Tree
 from .trajectory import Trajectory
 
+BLOCK = 256  # states whose pairs of bodies are looked through at once
+
 
 class Recording:
     """States as they come, in arrays laid out beforehand."""
@@ -28,7 +30,8 @@ class Recording:
         self._bodies = [] if touching is None else list(touching.bodies)
         kept = 0 if touching is None else capacity
         self.wrench, self.told = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
-        self._met: list[tuple[int, np.ndarray, np.ndarray]] = []  # state, pairs that touch, and their wrenches
+        self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
+        self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
 
     def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
         """Keep a copy of one state, its torque if one is known, and the work up to there."""
@@ -43,9 +46,18 @@ class Recording:
         if self._touching is not None:
             k = self.count - 1
             self.wrench[k], self.told[k] = contact.wrench[self._bodies], contact.told
-            met = np.flatnonzero(contact.pairs.any(axis=1))
-            if met.size:
-                self._met.append((k, met, contact.pairs[met]))
+            self._latest.append((k, contact.pairs))
+            if len(self._latest) == BLOCK:
+                self._keep_what_touched()
+
+    def _keep_what_touched(self) -> None:
+        """Of the latest states' wrenches keep those of pairs that touched at some time, many states at once: there may
+        be hundreds of pairs."""
+        if self._latest:
+            wrench = np.stack([pairs for _, pairs in self._latest])
+            met = np.flatnonzero(wrench.any(axis=(0, 2)))
+            self._met.append(([k for k, _ in self._latest], met, wrench[:, met]))
+            self._latest = []
 
     def fastest_joint(self) -> str:
         """Return the degree of freedom with the highest speed in the last state."""
@@ -68,12 +80,12 @@ class Recording:
         """What contact did in the states so far, of all pairs that ever touched."""
         if self._touching is None:
             return None
+        self._keep_what_touched()
         names = tuple(self.robot.body_names[i - 1] for i in self._bodies)
         ever = sorted({int(g) for _, met, _ in self._met for g in met})
-        place = {g: p for p, g in enumerate(ever)}
         wrench = np.zeros((self.count, len(ever), 12))
-        for k, met, given in self._met:
-            wrench[k, [place[int(g)] for g in met]] = given
+        for numbers, met, given in self._met:
+            wrench[np.array(numbers)[:, None], np.searchsorted(ever, met)] = given
         pairs = tuple(self._touching.groups[g] for g in ever)
         states = self.wrench[: self.count], self.told[: self.count]
         return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)

@@ -20,7 +20,7 @@ from .engine.call.evaluate import run_states
 from .engine.fastcall import BAD_LAYOUT
 from .errors import NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
-from .kernels.rows import held_tables, row_memory
+from .kernels.rows import plain_held_tables, row_memory, tied_held_tables
 from .kernels.status import FINE, NOT_FINITE
 from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
 from .kernels.tables import tree_tables
@@ -195,7 +195,7 @@ class StepCode:
         if tied is not None:
             ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
             state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
-            status = self._on_spanning_tree(*state, *ends, work)
+            status = self._on_spanning_tree(*state, *ends, work, *rows)
             q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
             return status
         return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
@@ -215,13 +215,20 @@ class StepCode:
         actuate(tree, s, q, v, control, force)
         moved = q, v, force, q_new, v_new, work
         if rows:
-            held = held_tables(*self.world.constants)
+            held = self._held(tree, q)
             rule = RULES_WITH_ROWS[self.rule]
             status = rule(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
         else:
             status = RULES[self.rule](tree, s, *moved, m, forward, None)
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
+
+    def _held(self, tree: Any, q: np.ndarray) -> Any:
+        """The world's tables, with memory for the robot's followers."""
+        if self.robot.coupling is None:
+            return plain_held_tables(*self.world.constants)
+        followers, ratios = self.robot.tied_tables()[2:]
+        return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """What the backend says, of the spanning tree's coordinates."""
@@ -230,7 +237,7 @@ class StepCode:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
         state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
         solver = held_backend(self.solver, robot)
-        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, tied.gathered(armature, 2))
+        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, np.maximum(tied.gathered(armature, 2), 0.0))
         return robot.expand_velocity(qdd)
 
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:

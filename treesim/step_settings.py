@@ -78,15 +78,18 @@ def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
     """
     if substeps is not None:
         return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
-    if rule not in LONGEST:
-        return 1
-    longest = min(LONGEST[rule], TURN / max(fastest_rate(robot), TURN))
+    longest = longest_substep(robot, rule)
     needed = math.ceil(dt / longest - 1e-9)
     if needed > MOST_SUBSTEPS:
         raise ArgumentError(
             f"dt {dt:g} s would be {needed} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
         )
     return max(1, needed)
+
+
+def longest_substep(robot: Tree, rule: str) -> float:
+    """Return the longest substep [s] that a rule should take with a robot; infinity for rules that know none."""
+    return min(LONGEST[rule], TURN / max(fastest_rate(robot), TURN)) if rule in LONGEST else math.inf
 
 
 @lru_cache(maxsize=64)
@@ -101,7 +104,7 @@ def fastest_rate(robot: Tree) -> float:
         return 0.0
     joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
     driven = [joint.type != "floating" for joint in joints for _ in range(joint.nv)]
-    least = _lightest(robot)[np.array(driven, bool)].min(initial=np.inf)
+    least = lightest(robot)[np.array(driven, bool)].min(initial=np.inf)
     return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
 
 
@@ -145,17 +148,16 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
     if not (resisting.any() or gains[0].any()):
         return middle
     stiffness = h * resisting + h * h * gains[0]
-    lightest = _lightest(robot)
     with np.errstate(all="ignore"):
-        theta = np.clip(1 - lightest / stiffness, 0.5, 1.0)
+        theta = np.clip(1 - lightest(robot) / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
     return theta
 
 
 @lru_cache(maxsize=64)
-def _lightest(robot: Tree) -> np.ndarray:
-    """The least inertia (nv,) that each degree of freedom moves when the others are free, over a few configurations:
-    1 / (M^-1)_kk; 0 where M cannot be inverted."""
+def lightest(robot: Tree) -> np.ndarray:
+    """Return the least inertia (nv,) that each degree of freedom moves when the others are free, over a few
+    configurations: 1 / (M^-1)_kk; 0 where M cannot be inverted."""
     rng, entry = np.random.default_rng(0), mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.coupling is not None:

@@ -14,6 +14,7 @@ TaskRows: TypeAlias = Literal["position", "orientation"]
 ConstraintRows: TypeAlias = Literal["linear", "angular"]
 ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull"]
+LoopType: TypeAlias = Literal["spherical", "revolute", "fixed"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines"

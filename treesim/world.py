@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint, constraint_tables
+from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, constraint_tables, loop_constraints
+from .constrained.held_rows import closure_table, held_constraint
 from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, Surface
 from .contact.overlaps import overlapping
@@ -22,19 +22,18 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot, refuse_followers, told
+from .model.given import checked_robot, told
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
-from .operational.frames import frame_pose
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
+ASIDE = (0.1, 0.3, 1.0)  # rad, m: how far aside a configuration is looked for, in turn
 BLOCK = 1024  # states looked at together: their shapes' points take memory
 DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
-PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 class World(Shown):
@@ -45,6 +44,7 @@ class World(Shown):
     of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
     not given, at the one that it has in the configuration q (nq,), the neutral one by default. The first frame of a
     loop is held to the second.
+    loops: whether the robot's own loops (`Tree.loops`) are closed, too; their constraints are the last ones.
     Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
@@ -74,6 +74,7 @@ class World(Shown):
     bodies: tuple[Tree, ...]
     surface: Surface
     self_collision: bool
+    loops: bool
     limits: bool
     friction: bool
     speed_limits: bool
@@ -91,6 +92,7 @@ class World(Shown):
         bodies: Sequence[Tree] = (),
         surface: Surface | None = None,
         self_collision: bool = False,
+        loops: bool = True,
         limits: bool = True,
         friction: bool = True,
         speed_limits: bool = False,
@@ -101,13 +103,12 @@ class World(Shown):
         alone, free = checked_robot(robot), tuple(checked_robot(body) for body in bodies)
         robot = joined((robot, *free)) if free else robot
         given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
-        if given:
-            refuse_followers(robot, "a World with constraints")
+        given += loop_constraints(robot) if loops else ()
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
             raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
-        held = tuple(_held(robot, c, placed) for c in given)
+        held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):
             if isinstance(constraint, FrameConstraint):
@@ -116,7 +117,7 @@ class World(Shown):
         self._set("robot", robot)
         self._set("constraints", held)
         self._set("tables", tables)
-        self._set("constants", (tables.layout, geometry, _closure(held, tables)))
+        self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
         for array in self.constants:
             array.setflags(write=False)
         surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
@@ -125,7 +126,7 @@ class World(Shown):
             raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
-        flags["speed_limits"] = bool(speed_limits)
+        flags |= {"speed_limits": bool(speed_limits), "loops": bool(loops)}
         for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
@@ -144,8 +145,22 @@ class World(Shown):
         raise AttributeError(f"a World does not change: make another one with other {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("ground", "bodies", "surface", "self_collision", "limits", "friction", "speed_limits", "collision")
-        return _world, (self.alone, self.constraints, {name: getattr(self, name) for name in names})
+        return _world, (self.alone, self._given(), self._options())
+
+    def _given(self) -> tuple[Constraint, ...]:
+        """The constraints without the loops of the robot's own."""
+        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
+
+    def _options(self) -> dict[str, Any]:
+        names = (
+            "ground", "bodies", "surface", "self_collision", "loops", "limits", "friction", "speed_limits", "collision",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    def with_robot(self, robot: Tree) -> World:
+        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
+        UnknownNameError where what is held, or met, does not fit it."""
+        return World(robot, self._given(), **self._options())
 
     def __repr__(self) -> str:
         count = len(self.constraints)
@@ -187,11 +202,32 @@ class World(Shown):
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
-        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps.
+        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps; where these
+        get stuck, as between bars that lie in one line, by steps from other places near it, the same each time.
 
         Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
         """
         q = _configuration(self.robot, q)
+        stuck = self._closed_from(q)
+        rng, found = np.random.default_rng(0), stuck
+        for reach in ASIDE:
+            if not self._is_open(*found[1:]):
+                break
+            found = self._closed_from(self.robot.integrate(q, reach * rng.uniform(-1, 1, self.robot.nv)))
+        if self._is_open(*found[1:]):
+            q, gap, cosine = stuck
+            raise ConvergenceError(
+                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
+                f"the robot reaches it",
+                q, None, gap,
+            )  # fmt: skip
+        return found[0]
+
+    def _is_open(self, gap: np.ndarray, cosine: np.ndarray) -> bool:
+        return bool(np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any())
+
+    def _closed_from(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where damped Gauss-Newton steps from q end, the gaps there, and the frames' cosines."""
         gap, J, cosine = self._look(q)
         for _ in range(CLOSE_STEPS):
             if np.abs(gap).max(initial=0.0) < 1e-14:
@@ -201,13 +237,7 @@ class World(Shown):
             if nearer is None:
                 break
             q, (gap, J, cosine) = nearer
-        if np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any():
-            raise ConvergenceError(
-                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
-                f"the robot reaches it",
-                q, None, gap,
-            )  # fmt: skip
-        return q
+        return q, gap, cosine
 
     def _nearer(self, q: np.ndarray, step: np.ndarray, largest: float) -> tuple[np.ndarray, Any] | None:
         """The first of q (+) step, q (+) step / 2, ... whose gaps are smaller, and how it looks there."""
@@ -323,56 +353,3 @@ def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
     if found.ndim != 1:
         raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {found.shape}")
     return unit_quaternions(robot, "q", found.astype(float))
-
-
-def _held(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
-    """The constraint with the pose that it holds."""
-    for name in ("target", "damping", "stiffness"):
-        value = getattr(constraint, name)
-        if value is not None and np.any(np.asarray(value)):
-            raise ArgumentError(
-                f"{name} of {constraint.label}: a World holds frames without it, since steps close gaps; "
-                f"constrained_dynamics takes it"
-            )
-    if isinstance(constraint, LoopConstraint):
-        return constraint
-    pose = frame_pose(robot, q, constraint.frame) if constraint.pose is None else constraint.pose
-    label = f"pose of {constraint.label}"
-    given = coerce(Argument(label, pose, (4, 4)))
-    R = given[..., :3, :3]
-    if given.shape != (4, 4) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
-        raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
-    U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
-    exact = np.array(given, float)
-    exact[:3, :3] = U @ V
-    return replace(constraint, pose=exact)
-
-
-def _closure(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:
-    """What `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free axes."""
-    closed, whole, axes = [np.empty(0)], np.zeros(len(constraints)), np.zeros((len(constraints), 3))
-    for c, constraint in enumerate(constraints):
-        R = tables.rows[tables.start[c] : tables.start[c + 1]]
-        size = np.abs(R).max(axis=1)
-        linear = np.abs(R[:, 3:]).max(axis=1) <= PLAIN * size
-        angular = np.abs(R[:, :3]).max(axis=1) <= PLAIN * size
-        local = constraint.reference != "world"
-        shifts = linear & (not local or _rank(R[linear, :3]) == 3)
-        turns, count = R[angular, 3:], _rank(R[angular, 3:])
-        if count == 2 and (local or isinstance(constraint, FrameConstraint)):
-            free = np.linalg.svd(turns)[2][2]
-            axes[c] = free if local else _rotation(constraint).T @ free
-        whole[c] = 0.5 * (count == 3)
-        rotations = angular & (count == 3 or axes[c].any())
-        closed.append((shifts | rotations).astype(float))
-    return np.concatenate([*closed, whole, axes.ravel()])
-
-
-def _rank(rows: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(rows)) if len(rows) else 0
-
-
-def _rotation(constraint: Constraint) -> np.ndarray:
-    """The rotation (3, 3) that a frame is held at."""
-    assert isinstance(constraint, FrameConstraint)
-    return np.asarray(constraint.pose, float)[:3, :3]

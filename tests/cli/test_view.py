@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import webbrowser
 from collections.abc import Callable
@@ -44,13 +45,26 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     return stand_in
 
 
-def test_plays_at_the_pace_of_real_time(answer: Callable[..., Any], robot: str, screen: Screen) -> None:
-    answer("view", robot, "--no-browser", "--duration", 0.1)  # kernels are ready now
+@pytest.fixture
+def watch(treesim: Callable[..., Any]) -> Callable[..., tuple[dict[str, Any], dict[str, Any]]]:
+    """Run `treesim view` with --json, and return what its first and its last line say."""
+
+    def run(*arguments: object) -> tuple[dict[str, Any], dict[str, Any]]:
+        result = treesim("view", *arguments, "--no-browser", "--json")
+        assert result.exit_code == 0, result.stderr
+        first, last = map(json.loads, result.stdout.splitlines())
+        return first, last
+
+    return run
+
+
+def test_plays_at_the_pace_of_real_time(watch: Callable[..., Any], robot: str, screen: Screen) -> None:
+    watch(robot, "--duration", 0.1)  # kernels are ready now
     screen.shown.clear()
     began = time.perf_counter()
-    result = answer("view", robot, "--no-browser", "--duration", 0.5, "--q0", "hip=1", "--base", "fixed")
+    first, last = watch(robot, "--duration", 0.5, "--q0", "hip=1", "--base", "fixed")
     assert time.perf_counter() - began >= 0.5
-    assert result["simulated_s"] == pytest.approx(0.5, abs=2e-3) and result["url"] == screen.url
+    assert first == {"url": screen.url} and last["simulated_s"] == pytest.approx(0.5, abs=2e-3)
     assert 15 <= len(screen.shown) <= 17
     assert screen.shown[0][0] == 1 and screen.shown[-1][0] < 1, "it falls"
     assert screen.closed
@@ -80,10 +94,47 @@ class GroundScreen(Screen):
 
 
 def test_the_ground_is_shown_to_viewers_that_draw_it(
-    answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    watch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for window in (GroundScreen(), Screen()):
         monkeypatch.setattr(common, "get_viewer", lambda name, window=window: window)
         floor = ("--base", "floating", "--ground", "--friction", 0.3)
-        answer("view", "simple_humanoid", *floor, "--no-browser", "--duration", 0.01)
+        watch("simple_humanoid", *floor, "--duration", 0.01)
         assert window.closed and getattr(window, "ground", (Ground(friction=0.3),)) == (Ground(friction=0.3),)
+
+
+class Steered(GroundScreen):
+    """A viewer whose user presses pause, step, and then gives up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.port, self.panels, self.states = -1, [], []
+
+    def listen(self, receive: Any) -> None:
+        receive({"set": {"running": False}}, pytest.fail)
+        receive({"do": "step"}, pytest.fail)
+
+    def show_panel(self, panel: Any) -> None:
+        self.panels.append(panel)
+
+    def show_state(self, state: Any) -> None:
+        self.states.append(state)
+        if state["t"] > 0:
+            raise KeyboardInterrupt
+
+
+def test_users_steer_what_an_interactive_viewer_shows(
+    watch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Steered()
+    monkeypatch.setattr(common, "get_viewer", lambda name: window)
+    first, last = watch("simple_humanoid", "--base", "floating", "--port", 7000)
+    assert first == {"url": window.url} and last["simulated_s"] == 1e-3
+    assert window.port == 7000 and window.closed and len(window.ground) == 1
+    assert window.states[-1]["controller"] == "hold" and not window.states[-1]["running"]
+    assert "simple_humanoid" in window.panels[0]["robots"] and window.panels[0]["bases"] == ["fixed", "floating"]
+
+
+def test_a_port_needs_a_viewer_with_pages(treesim: Callable[..., Any], robot: str, screen: Screen) -> None:
+    result = treesim("view", robot, "--port", 7000, "--no-browser")
+    assert result.exit_code == 2 and "serves no page" in result.stderr

@@ -64,9 +64,12 @@ def test_sticks_lie_crosswise():
 
 @pytest.mark.slow
 def test_a_tower_with_the_heavy_on_top_stands_two_seconds():
+    """C8."""
     world, q = tower((1.0, 1.0, 1.0, 1.0, 1.0, 1000.0))
     run = treesim.Simulation(world).run(2.0, q0=q)
     assert np.abs(run.q[-1] - q).max() < 1e-6 and run.penetration.max() < 1e-6
+    weight = 9.81 * 1005.0
+    np.testing.assert_allclose(run.contact.wrench[-2].sum(axis=0)[:3], (0, 0, weight), rtol=0, atol=1e-5 * weight)
 
 
 def test_a_box_pushed_beyond_its_edge_falls_off():

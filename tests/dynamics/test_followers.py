@@ -11,12 +11,13 @@ import treesim
 from tests import trees
 from tests.coupled import coupled, dense, in_the_interpreter, residual, state, with_mimics
 from tests.trees import relative_error
-from treesim import Body, Inertia, Joint, Mimic, Placement, Tree, plugins
+from treesim import Body, Inertia, Joint, Mimic, Placement, Tree, UnsupportedError, plugins
 from treesim.compare.source import without_losses
 from treesim.dynamics.base import Capabilities, CompiledBackend
 
 BACKENDS = treesim.available("dynamics")
 COMPILED = [name for name in BACKENDS if isinstance(plugins.get("dynamics", name), CompiledBackend)]
+LENT_TO = [name for name in COMPILED if plugins.get("dynamics", name).negative_rotors]
 EXACT = 1e-10
 REAL = ("panda", "baxter", "tiago_pro", "talos_full_v2", "pr2", "xarm6_with_gripper", "romeo")
 
@@ -123,10 +124,77 @@ def test_rotors_move_followers_without_inertia(backend):
     np.testing.assert_allclose(treesim.forward_dynamics(robot, [0], [0], [0.7], backend=backend), 1.0, rtol=1e-14)
 
 
-def test_joints_without_inertia_are_named():
-    robot = gripper(2.0, (0.3, 0.0), (0.0, 0.0))
-    with pytest.raises(treesim.SingularInertiaError, match="joint 'right' moves no inertia"):
+@pytest.mark.parametrize("masses", [(0.3, 0.0), (0.0, 0.3)])
+@pytest.mark.parametrize("backend", [*LENT_TO, "reference", "auto"])
+def test_joints_without_inertia_move_with_those_that_have_some(backend, masses):
+    """M = m_a + k^2 m_b, of which one is zero: the spanning tree's own mass matrix is singular, the robot's is not."""
+    robot = gripper(2.0, masses, (0.0, 0.0))
+    wrench = np.array([[0.2, 0, 0, 0, 0, 0], [0.1, 0, 0, 0, 0, 0]])  # that on a link without mass counts, too
+    qdd = treesim.forward_dynamics(robot, [0], [0], [0.7], wrench, backend)
+    np.testing.assert_allclose(qdd, (0.7 + 0.2 + 2 * 0.1) / (masses[0] + 4 * masses[1]), rtol=1e-12)
+
+
+def idle(seed):
+    """A tree with followers on a floating base, some of which, with what they carry, have no inertia."""
+    robot = coupled(2 * seed + 1)
+    tips = {"tip": "body_9", "second tip": "body_4"}
+    bodies = [*robot.bodies]
+    for name, on in tips.items():
+        place = Placement.from_xyz_rpy((0.1, 0.2, -0.3), (0.4, 0.5, 0.6))
+        line = Mimic(robot.coupling.leaders[0], -1.7, 0.2)
+        bodies.append(Body(name, 1 + robot.body_names.index(on), Joint(name, "revolute", place, (0, 0, 1), mimic=line)))
+    return Tree("idle", [replace(b, joint=replace(b.joint, armature=0.0)) for b in bodies])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", LENT_TO)
+def test_every_backend_moves_followers_without_inertia(name, seed):
+    robot = idle(seed)
+    q, v, tau, _ = state(robot, seed)
+    qdd = in_the_interpreter(plugins.get("dynamics", name), robot, q, v, tau)
+    assert residual(robot, qdd, q, v, tau) < 1e-2 * bound_of(name)
+
+
+def test_worlds_and_operational_space_of_followers_without_inertia():
+    robot = idle(0)
+    q, v, _, _ = state(robot)
+    M, _ = dense(robot, q, v)
+    J = np.vstack([treesim.frame_jacobian(robot, q, frame) for frame in ("tip", "body_7")])
+    expected = J @ np.linalg.solve(M, J.T)
+    found = treesim.inverse_operational_inertia(robot, q, ["tip", "body_7"])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    space = treesim.operational_space(robot, q, v, ["body_7"])
+    np.testing.assert_allclose(space.inverse_inertia, expected[6:, 6:], rtol=0, atol=1e-10 * np.abs(expected).max())
+    held = treesim.constrained_dynamics(
+        robot, q, v, 0 * v, treesim.FrameConstraint("tip", "linear"), armature=robot.armature + 0.1
+    )
+    assert np.abs(held.residual).max() < 1e-8
+    world = treesim.World(robot, treesim.FrameConstraint("tip", "linear"), q=q, limits=False)
+    stepper = treesim.Stepper(world)
+    now = stepper.reset(q)
+    for _ in range(5):
+        now, report = stepper.step(now)
+    assert np.abs(report.residual).max() < 1e-12
+
+
+def test_joints_whose_leaders_and_followers_all_lack_inertia_are_named():
+    robot = gripper(2.0, (0.0, 0.0), (0.0, 0.0))
+    with pytest.raises(treesim.SingularInertiaError, match=r"joint '(left|right)' moves no inertia"):
         treesim.forward_dynamics(robot, [0], [0], [0.7])
+
+
+@pytest.mark.parametrize("backend", [name for name in COMPILED if name not in LENT_TO])
+def test_methods_that_need_inertia_of_every_body_say_so(backend):
+    robot = gripper(2.0, (0.3, 0.0), (0.0, 0.0))
+    with pytest.raises(UnsupportedError, match=f"backend '{backend}' does not serve .* as 'right' of .*take 'aba'"):
+        treesim.forward_dynamics(robot, [0], [0], [0.7], backend=backend)
+    with pytest.raises(UnsupportedError, match="does not serve"):
+        treesim.Stepper(robot, backend=backend)
+
+
+def test_backends_of_others_cannot_move_followers_without_inertia():
+    with pytest.raises(UnsupportedError, match="backend 'foreign' knows no joints that follow others"):
+        treesim.forward_dynamics(gripper(2.0, (0.3, 0.0), (0.0, 0.0)), [0], [0], [0.7], backend=Foreign())
 
 
 def test_states_of_the_spanning_tree_are_refused():

@@ -140,6 +140,14 @@ def test_projection_on_the_cone_is_the_nearest_point():
             assert np.linalg.norm(x - y) >= np.linalg.norm(x - p) - 1e-12
 
 
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+def test_what_pulls_is_projected_on_the_tip(mu):
+    """Also along the axis without friction, where |x_t| = mu x_n = 0 does not mean that x is in the cone."""
+    for x in ((0.0, 0.0, -1.0), (0.1, 0.0, -2.0)):
+        assert tuple(cone_projection(Vector(*x), mu)) == (0, 0, 0)
+    assert violation(block(np.eye(3)), Vector(0.0, 0.0, 4.0), Vector(0.0, 0.0, 0.0), mu, 1) == 0
+
+
 def test_violation_tells_of_every_broken_law():
     A = np.diag([2.0, 3.0, 1.0])
     law = [

@@ -5,7 +5,7 @@ import pytest
 
 from tests.contact.problems import broken_laws, energy_of, random_problem, solved, stack
 from treesim.kernels.contact_admm import admm_memory, solve_admm
-from treesim.kernels.contact_pgs import SWEEPS, run_pgs, solve_pgs, sweep
+from treesim.kernels.contact_pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep
 from treesim.kernels.contact_problem import relative_velocities, scale_along_ray
 
 pytestmark = pytest.mark.nojit
@@ -16,7 +16,7 @@ def test_every_law_is_obeyed(kinds):
     contacts, limits, frictions, held = kinds
     for seed in range(6):
         problem = random_problem(seed, contacts, 1, limits, frictions, held, freedom=16)
-        found = solved(solve_pgs, problem, admm_memory, 1e-10)
+        found = solved(solve_pgs, problem, pgs_memory, 1e-10)
         assert found.residual < 1e-9 and broken_laws(problem, found) < 1e-8
 
 
@@ -24,14 +24,15 @@ def test_every_law_is_obeyed(kinds):
 def test_pgs_and_admm_find_the_same_velocities(friction):
     for seed in range(5):
         problem = random_problem(seed, friction=friction, freedom=16)
-        by_pgs, by_admm = (solved(s, problem, admm_memory, 1e-11, 20_000) for s in (solve_pgs, solve_admm))
+        by_pgs = solved(solve_pgs, problem, pgs_memory, 1e-11, 20_000)
+        by_admm = solved(solve_admm, problem, admm_memory, 1e-11, 20_000)
         np.testing.assert_allclose(by_pgs.sigma, by_admm.sigma, rtol=0, atol=1e-7)
 
 
 def test_scalar_rows_are_the_box_constrained_least_energy():
     """Without contacts the problem is convex: no change of one impulse within its bounds has less energy."""
     problem = random_problem(3, 0, 1, 3, 3, 2, freedom=12)
-    found = solved(solve_pgs, problem, admm_memory, 1e-12)
+    found = solved(solve_pgs, problem, pgs_memory, 1e-12)
     least = energy_of(problem, found.impulse)
     for r in range(problem.rows):
         for step in (-1e-3, 1e-3):
@@ -98,7 +99,7 @@ def test_stacks_with_the_heaviest_on_top_are_handed_over(count):
     """A thousand times heavier on top: sweeps alone stall, and the ground must carry the weight of all."""
     problem = stack([*np.ones(count - 1), 1000.0])
     alone = solved(run_pgs, problem, tolerance=1e-9, most=SWEEPS)
-    found = solved(solve_pgs, problem, admm_memory, 1e-9, 1000)
+    found = solved(solve_pgs, problem, pgs_memory, 1e-9, 1000)
     assert alone.residual > 1e-6 > found.residual
     assert SWEEPS < found.taken < 600
     weight = 9.81e-3 * (count - 1 + 1000)
@@ -115,7 +116,7 @@ def test_what_stalls_after_a_start_from_nothing_is_handed_over_again():
 
 def test_pushed_stack_slides_at_its_top_alone():
     problem = stack([1.0, 1.0, 1.0], mu=0.5, push=1.0)
-    found = solved(solve_pgs, problem, admm_memory, 1e-9, 3000)
+    found = solved(solve_pgs, problem, pgs_memory, 1e-9, 3000)
     slide = found.sigma.reshape(-1, 4, 3)[:, :, 0]
     assert found.residual < 1e-8
     np.testing.assert_allclose(slide[-1], 1.0 - 0.5 * 9.81e-3 * 1, rtol=0, atol=1e-6)

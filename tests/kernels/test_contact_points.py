@@ -7,8 +7,9 @@ import pytest
 
 import treesim
 from tests.contact.scenes import at, free_body, shape, turned
-from treesim.kernels.contact_points import contacts_memory, find_contacts, touch_tables
+from treesim.kernels.contact_points import contacts_memory, find_contacts
 from treesim.kernels.contact_rows import move_bodies, place, rows_memory
+from treesim.kernels.contact_tables import touch_tables
 from treesim.kernels.tables import tree_tables
 
 pytestmark = pytest.mark.nojit

@@ -123,8 +123,17 @@ def test_tables_are_withheld_from_what_does_not_know_of_followers():
         for read in (lambda x: x[0], np.sum, list, lambda x: x + 1, lambda x: x.copy()):
             with pytest.raises(UnsupportedError, match=r"'b', 'c' of 'hand'.*mimic='free'"):
                 read(table)
-    with pytest.raises(UnsupportedError, match="dof_parent"):
-        _ = HAND.dof_parent
+
+
+def test_the_reduced_matrix_has_a_tree_of_its_own():
+    """Two fingers on a palm: the first one's tip follows the palm, so that all it couples with is the palm's."""
+    assert HAND.dof_parent.tolist() == [0, 0, 2, 3] and HAND.parent.tolist() == [0, 1, 2, 0]
+    parents = {"palm": 0, "first": 1, "first tip": 2, "second": 1, "second tip": 4}
+    bodies = [Body(name, parent, Joint(name, "revolute"), Inertia(1)) for name, parent in parents.items()]
+    assert Tree("hand", bodies).dof_parent.tolist() == [0, 1, 2, 1, 4]
+    tied = with_mimics(Tree("hand", bodies), {"second": Mimic("first")})
+    assert tied.dof_parent.tolist() == [0, 1, 2, 2]  # the tips meet in what was two fingers
+    assert with_mimics(tied.spanning, {"first tip": Mimic("palm")}).dof_parent.tolist() == [0, 1, 1, 3]
 
 
 WRONG = {

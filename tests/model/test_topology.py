@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests import golden
 from treesim import Topology
 from treesim.errors import ModelError
+from treesim.model.topology import elimination_tree
 
 pytestmark = pytest.mark.nojit
 
@@ -148,3 +149,18 @@ def test_dofs_must_fit():
         Topology((0, 1), (1,))
     with pytest.raises(ModelError, match="negative"):
         Topology((0, 1), (1, -1))
+
+
+@given(topologies())
+def test_the_elimination_tree_of_a_trees_pattern_is_the_expanded_tree(tree):
+    assert elimination_tree(tree.sparsity()).tolist() == tree.dof_parent.tolist()
+
+
+@given(st.integers(1, 9), st.integers(0, 1000))
+def test_factors_of_any_pattern_stay_on_paths_of_its_elimination_tree(n, seed):
+    rng = np.random.default_rng(seed)
+    M = np.where(rng.random((n, n)) < 0.2, 0.1, 0)
+    M = M + M.T + 3 * np.eye(n)
+    paths = Topology(elimination_tree(M != 0)).sparsity()
+    L = np.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1].T  # M = L' L
+    assert not L[~paths].any() and not M[~paths].any()

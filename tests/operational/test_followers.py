@@ -5,9 +5,12 @@ import pytest
 
 import treesim
 from tests.coupled import coupled, dense, state
-from treesim import CenterOfMassTask, FrameConstraint, FrameTask, UnsupportedError
+from treesim import CenterOfMassTask, FrameTask, UnsupportedError, plugins
 from treesim.compare.engines import EngineModel
 from treesim.compare.source import read
+from treesim.cost import counting
+from treesim.operational.base import Method
+from treesim.operational.followers import inverse_inertia_by
 
 ROBOT = coupled(1)
 FRAMES = ("body_9", "body_7")
@@ -35,15 +38,48 @@ def test_jacobians_are_those_of_the_spanning_tree(reference):
     np.testing.assert_allclose(momentum, treesim.momentum(ROBOT, q, v)[:3], atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["ltl", "ltdl", "pv_osim", "rjk", "efpa"])
-def test_inverse_inertia_by_any_method(method):
+class Foreign(Method):
+    """Somebody's method, which knows nothing of followers."""
+
+    name = "foreign"
+
+    def inverse_inertia(self, robot, q, frames, reference):
+        assert robot.coupling is None
+        return treesim.inverse_operational_inertia(robot, q, frames, "pv_osim", reference)
+
+
+@pytest.mark.parametrize("reference", ["world", "local"])
+@pytest.mark.parametrize("method", ["pv_osim", "rjk", "bound", "foreign"])
+def test_inverse_inertia_is_the_reduced_one(method, reference):
     q = np.array([ROBOT.random(seed) for seed in range(3)])
-    found = treesim.inverse_operational_inertia(ROBOT, q, FRAMES, method)
+    if method == "bound":
+        found = treesim.Dynamics(ROBOT, engine="generic").inverse_operational_inertia(q, FRAMES, "pv_osim", reference)
+    elif method == "foreign":
+        found = inverse_inertia_by(Foreign(), ROBOT, q, FRAMES, reference)
+    else:
+        found = treesim.inverse_operational_inertia(ROBOT, q, FRAMES, method, reference)
     for k in range(3):
         M, _ = dense(ROBOT, q[k], np.zeros(ROBOT.nv))
-        J = np.vstack([jacobian(ROBOT, q[k], frame) for frame in FRAMES])
+        J = np.vstack([jacobian(ROBOT, q[k], frame, reference) for frame in FRAMES])
         expected = J @ np.linalg.solve(M, J.T)
         np.testing.assert_allclose(found[k], expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("factors", [treesim.ltdl, treesim.ltl])
+def test_sparse_rows_lie_on_paths_of_the_reduced_matrix(seed, factors):
+    robot = coupled(seed)
+    q, v, _, _ = state(robot, seed)
+    M, _ = dense(robot, q, v)
+    frames = ["body_9", "body_2", "body_5"]
+    J = treesim.sparse_jacobian(robot, q, frames)
+    full = np.vstack([jacobian(robot, q, frame) for frame in frames])
+    np.testing.assert_allclose(J.dense(), full, atol=1e-13)
+    F = factors(robot.dof_parent, M)
+    np.testing.assert_allclose(M @ F.solve(np.ones(robot.nv)), 1, rtol=0, atol=1e-11)
+    Y_D, Y_d = J.divide(F)
+    expected = full @ np.linalg.solve(M, full.T)
+    np.testing.assert_allclose(Y_D.multiply_rows(Y_d), expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("method", ["ltdl", "rjk"])
@@ -64,36 +100,19 @@ def test_operational_space_predicts_accelerations(method):
     assert space.nullspace.shape == (ROBOT.nv, ROBOT.nv)
 
 
-@pytest.mark.parametrize("method", ["direct", "proximal"])
-def test_constraints_are_held_by_the_forces_told(method):
-    q, v, tau, f_ext = state(ROBOT)
-    armature = ROBOT.armature + 0.1
-    held = treesim.constrained_dynamics(
-        ROBOT, q, v, tau, FrameConstraint("body_9", "linear"), f_ext, method=method, armature=armature
-    )
-    M, C = dense(ROBOT, q, v, f_ext, armature)
-    J = jacobian(ROBOT, q, "body_9")[:3]
-    scale = np.abs(C).max() + np.abs(J.T @ held.force).max()
-    np.testing.assert_allclose(M @ held.acceleration + C, tau + J.T @ held.force, atol=1e-9 * scale)
-    found = treesim.frame_acceleration(ROBOT, q, v, held.acceleration, "body_9")[:3]
-    np.testing.assert_allclose(found, 0, atol=1e-7)
+def test_schedules_end_with_the_rows_of_the_followers():
+    for found, count in (
+        (treesim.schedule(ROBOT, "aba"), counting.forward_dynamics(ROBOT, plugins.get("dynamics", "aba"))),
+        (treesim.schedule(ROBOT, "constraint_force", FRAMES),
+         counting.inverse_inertia(ROBOT, plugins.get("operational", "constraint_force"), FRAMES, "world")),
+    ):  # fmt: skip
+        assert found.operations == count.operations.total and found.depth == count.depth
+        assert found.stages[-1].name == "rows of the followers" and found.stages[-1].width == 1
 
 
 REFUSED = {
-    "sparse_jacobian": lambda q: treesim.sparse_jacobian(ROBOT, q, "body_9"),
-    "schedule": lambda q: treesim.schedule(ROBOT, "aba"),
-    "a World with constraints": lambda q: treesim.World(ROBOT, FrameConstraint("body_9")),
-    "entry inverse_inertia_pv_osim": lambda q: treesim.Dynamics(ROBOT).inverse_operational_inertia(q, "body_9"),
     "a model in another engine": lambda q: EngineModel(ROBOT),
-    "method 'caba'": lambda q: constrained(q, "caba"),
-    "method 'pv'": lambda q: constrained(q, "pv"),
 }
-
-
-def constrained(q, method):
-    return treesim.constrained_dynamics(
-        ROBOT, q, np.zeros(ROBOT.nv), np.zeros(ROBOT.nv), FrameConstraint("body_9", "linear"), method=method
-    )
 
 
 @pytest.mark.parametrize("what", REFUSED)

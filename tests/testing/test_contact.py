@@ -5,8 +5,7 @@ import pytest
 import treesim
 from treesim import testing
 from treesim.contact.base import ContactSolver
-from treesim.kernels.contact_admm import admm_memory
-from treesim.kernels.contact_pgs import solve_pgs
+from treesim.kernels.contact_pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact_problem import relative_velocities
 
 
@@ -17,7 +16,7 @@ def test_every_solver_keeps_its_promises(solver):
 
 def broken(kernel=solve_pgs, **members):
     """A solver that changes what block Gauss-Seidel finds."""
-    known = {"name": "mine", "kernel": staticmethod(kernel), "memory": staticmethod(admm_memory)}
+    known = {"name": "mine", "kernel": staticmethod(kernel), "memory": staticmethod(pgs_memory)}
     return type("Broken", (ContactSolver,), known | members)()
 
 
@@ -64,7 +63,7 @@ def untrue(problem, impulse, sigma, tolerance, most, memory):
 
 def two_sweeps(problem, impulse, sigma, tolerance, most, memory):
     impulse[:] = 0.0
-    return solve_pgs(problem, impulse, sigma, tolerance, 2, memory)
+    return run_pgs(problem, impulse, sigma, tolerance, 2)
 
 
 def settling(problem, impulse, sigma, tolerance, most, memory):
@@ -80,7 +79,7 @@ def remembering(problem, impulse, sigma, tolerance, most, memory, last=[0.0]):  
 
 
 def short_memory(rows, q):
-    return admm_memory(3, q)
+    return pgs_memory(3, q)
 
 
 def uncompilable(problem, impulse, sigma, tolerance, most, memory):

@@ -114,10 +114,16 @@ def test_what_cannot_be_followed_may_be_left_free(with_followers, refusal, what)
     assert load_quietly(with_followers(**lines)).nv >= 2
 
 
-def test_followers_without_inertia_are_noted_unless_rotors_move_them(arm, noted):
+def test_followers_without_inertia_are_noted_where_their_leader_has_none_either(arm, noted):
     line = '<link name="x"/>' + joint("b", "x", mimic(multiplier=2))
-    tree, message = noted(arm(END, line + END))
-    assert tree.followers == ("b",) and "U310" in message and "joint 'b' moves nothing that has inertia" in message
-    rotor = '<dynamics armature="0.1"/></joint>'
-    tree = load(arm(END, line + END).replace("</joint>", rotor, 1))
+    text = arm(END, line + END)
+    tree = load(text)  # the follower is on the rod, whose inertia its leader moves
+    alone = load(arm())
+    assert tree.followers == ("b",) and "U310" not in [note.code for note in tree.notes]
+    found, expected = (treesim.forward_dynamics(one, [0.1], [0.2], [0.3]) for one in (tree, alone))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    weightless = text.replace('<mass value="2"/>', '<mass value="0"/>').replace('"0.2"', '"0"').replace('"0.01"', '"0"')
+    tree, message = noted(weightless)
+    assert "U310" in message and "joint 'b' moves nothing that has inertia" in message
+    tree = load(weightless.replace("</joint>", '<dynamics armature="0.1"/></joint>', 1))
     assert np.isfinite(treesim.forward_dynamics(tree, [0.1], [0.2], [0.3])).all()

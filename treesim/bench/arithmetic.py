@@ -15,8 +15,9 @@ from ..engine.llvm.elementary import sincos_arithmetic
 from ..engine.threads import thread_count, use_threads
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_packed_states
+from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
 from ..kernels.rnea import inverse_dynamics_states
+from ..model.states import serving
 from ..model.tree import Tree
 from .batches import KINDS, PAUSE, TURN
 from .fma_peak import peak
@@ -41,7 +42,7 @@ def arithmetic(
     operations in every instruction; a multiplication shares one with the addition that alone uses it. Raises
     UnsupportedError if there is no such code.
     """
-    traced = trace(entry, (tree.ints, tree.reals), sizes, results)
+    traced = trace(*serving(entry, tree, (tree.ints, tree.reals)), sizes, results)
     counted, angles, pair = counts(traced), turned(traced), sincos_arithmetic(single)
     del counted["trig"]
     counted.update(add=angles * pair.additions, mul=angles * pair.multiplications)
@@ -97,10 +98,12 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
 def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
     """By quantity: the kernel's name, and its arithmetic by number type; a note without specialized code."""
     nq, nv = tree.nq, tree.nv
+    packs = tree.coupling is None  # else the numbers of the full matrix are taken
+    mass = (mass_matrix_packed_states, [nq], [tree.nnz]) if packs else (mass_matrix_full_states, [nq], [nv * nv])
     entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
         FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),
         INVERSE: ("RNEA", inverse_dynamics_states, [nq, nv, nv, 0], [nv]),
-        MASS: ("CRBA", mass_matrix_packed_states, [nq], [tree.nnz]),
+        MASS: ("CRBA", *mass),
     }
     found = {}
     for quantity, (name, entry, sizes, results) in entries.items():

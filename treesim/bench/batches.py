@@ -128,7 +128,9 @@ def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[B
     import treesim
 
     number, count = KINDS[kind], len(q)
-    served = engine_of_batch(tree, count, number, mass_matrix_packed_states, [tree.nq], [tree.nnz])
+    packs = tree.coupling is None  # else the numbers of the full matrix are taken
+    entry, size = (mass_matrix_packed_states, tree.nnz) if packs else (mass_matrix_full_states, tree.nv**2)
+    served = engine_of_batch(tree, count, number, entry, [tree.nq], [size])
     plain = partial(treesim.mass_matrix, tree, q, packed=True)
     into = partial(bound.packed_mass_matrix, q, out=np.empty((count, tree.nnz), number))
 

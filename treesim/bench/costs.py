@@ -23,8 +23,8 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
     from ..dynamics import advice as dynamics_advice
     from ..operational import advice as operational_advice
 
-    tree = robot.topology
-    chosen = [robot.body_names[i - 1] for i in costs.limb_tips(tree)] if frames is None else list(frames)
+    tree = robot.dof_topology
+    chosen = [robot.body_names[i - 1] for i in costs.limb_tips(robot.topology)] if frames is None else list(frames)
     parts, dynamics = costs.parts(robot), costs.dynamics(robot)
     operational, space = costs.operational(robot, chosen), costs.space(robot, chosen)
     timings, failures = _timings(robot, (*parts, *dynamics, *operational, *space), chosen, repeats)
@@ -37,19 +37,24 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
     return {
         "robot": robot.name,
         "base": base,
-        "n_bodies": tree.n_bodies,
-        "nv": tree.n_dofs,
+        "n_bodies": robot.n_bodies,
+        "nv": robot.nv,
         "D1": tree.D1,
         "D2": tree.D2,
-        "nonzeros": int(tree.sparsity().sum()),
-        "limits": costs.limits(tree),
+        "nonzeros": int(robot.sparsity().sum()),
+        "limits": costs.limits(robot),
         "frames": chosen,
         "parts": [_row(entry, timings, "") for entry in parts],
         "dynamics": [_row(entry, timings, dynamics_name) for entry in dynamics],
         "operational": [_row(entry, timings, operational_name) for entry in operational],
         "space": [_row(entry, timings, "") for entry in space],
         "advice": {purpose: _advice(advice) for purpose, advice in advised.items()},
-        "notes": [*failures, *costs.differences([*parts, *dynamics]), *costs.assumptions(tree)],
+        "notes": [
+            *failures,
+            *costs.differences(robot, [*parts, *dynamics]),
+            *costs.assumptions(robot.topology),
+            *costs.followed(robot),
+        ],
     }
 
 

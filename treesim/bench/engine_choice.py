@@ -10,6 +10,7 @@ import numpy as np
 from ..engine.call import specialized
 from ..errors import UnsupportedError
 from ..kernels.aba import forward_dynamics_states
+from ..model.states import serving
 from ..model.tree import Tree
 
 GENERIC, SPECIALIZED = "generic", "specialized"
@@ -33,7 +34,7 @@ def engine_of_batch(
     results = [tree.nv] if results is None else results
     single = np.dtype(number) == np.float32
     try:
-        specialized.batch_code(entry, (tree.ints, tree.reals), sizes, results, single)
+        specialized.batch_code(*serving(entry, tree, (tree.ints, tree.reals)), sizes, results, single)
     except UnsupportedError:
         return GENERIC
     return SPECIALIZED

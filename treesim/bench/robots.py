@@ -14,7 +14,6 @@ from ..compare.engines import RAW
 from ..compare.source import canonical, without_losses
 from ..errors import ArgumentError
 from ..model import generators
-from ..model.given import refuse_followers
 from ..model.tree import Tree
 from ..types import Base, Mimic
 from ..urdf import to_urdf
@@ -24,6 +23,7 @@ from ..urdf.resolve import is_robot_name, open_source
 CHAIN = re.compile(r"chain([1-9]\d{0,3})")
 STANDARD = ("g1_29dof_rev_1_0", "simple_humanoid", "talos_full_v2", "chain30", "chain100")
 LOSSES = "joint damping, friction and armature are set to zero: engines treat them differently"
+OPEN = "loops are left open: engines are timed on the tree that is cut open at them"
 
 
 class BenchRobot(NamedTuple):
@@ -54,12 +54,13 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
     else:
         source = xml = to_urdf(generators.chain(int(chain[1])))
     tree = treesim.load(source, base=cast(Base, base), mimic=cast(Mimic | None, mimic))
-    refuse_followers(tree, "timing beside exact digits and other engines")
     tree = tree.with_name(name) if chain is not None or is_robot_name(source) else tree
     if tree.nv == 0:
         raise ArgumentError(f"{tree.name!r} has no degrees of freedom: there is nothing to time")
     if tree.damping.any() or tree.friction.any() or tree.armature.any():
         notes.append(LOSSES)
+    if tree.loops:
+        notes.append(OPEN)
     return BenchRobot(source, base, mimic, xml, without_losses(tree))
 
 

@@ -16,6 +16,7 @@ from ..kernels.aba import forward_dynamics_states
 from ..kernels.crba import mass_matrix_full_states
 from ..kernels.inverse_mass import solve_mass_matrix_states
 from ..kernels.rnea import inverse_dynamics_states
+from ..model.states import serving
 from ..model.tree import Tree
 from .engine_choice import GENERIC, engine_of_bound
 from .measure import measured
@@ -44,13 +45,17 @@ def call_rows(
 def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, np.ndarray]:
     """Return what the dynamics of one state are, to double precision; nothing, and a note, without mpmath."""
     q, v, a, tau = state
-    tables, nv = (tree.ints, tree.reals), tree.nv
+    nv = tree.nv
+    asked: dict[str, tuple[Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
+        FORWARD: (forward_dynamics_states, (q, v, tau, NO_FORCES), (nv,)),
+        INVERSE: (inverse_dynamics_states, (q, v, a, NO_FORCES), (nv,)),
+        MASS: (mass_matrix_full_states, (q,), (nv, nv)),
+        SOLVE: (solve_mass_matrix_states, (q, tau), (nv,)),
+    }
     try:
         return {
-            FORWARD: exact_results(forward_dynamics_states, tables, (q, v, tau, NO_FORCES), (nv,)),
-            INVERSE: exact_results(inverse_dynamics_states, tables, (q, v, a, NO_FORCES), (nv,)),
-            MASS: exact_results(mass_matrix_full_states, tables, (q,), (nv, nv)),
-            SOLVE: exact_results(solve_mass_matrix_states, tables, (q, tau), (nv,)),
+            quantity: exact_results(*serving(entry, tree, (tree.ints, tree.reals)), arguments, shape)
+            for quantity, (entry, arguments, shape) in asked.items()
         }
     except ArgumentError as error:
         notes.append(f"errors are differences from treesim's first row: {error}")

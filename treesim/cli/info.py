@@ -13,6 +13,7 @@ from .sparsity import picture
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..model.loops import Loop
     from ..model.tree import Tree
 
 
@@ -47,8 +48,8 @@ def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float 
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
-    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n), None where joints
-    follow others; depth, D1 and D2 are of the tree in which all joints move."""
+    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n); where joints
+    follow others, parent, depth, D1 and D2 are of the tree in which all joints move."""
     topology = robot.topology
     return {
         "name": robot.name,
@@ -59,7 +60,7 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "mass": robot.mass,
         "gravity": robot.gravity,
         "parent": robot.parent,
-        "dof_parent": None if robot.coupling else robot.dof_parent,
+        "dof_parent": robot.dof_parent,
         "D1": topology.D1,
         "D2": topology.D2,
         "mass_matrix_nonzeros": int(robot.sparsity().sum()),
@@ -69,6 +70,7 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "shape_links": shape_links(robot),
         "joints": [_joint_facts(robot, name) for name in robot.q_index],
         "followers": [_follower_facts(robot, name) for name in robot.followers],
+        "loops": [_loop_facts(loop) for loop in robot.loops],
         "notes": [str(note) for note in robot.notes],
     }
 
@@ -97,6 +99,11 @@ def _follower_facts(robot: Tree, name: str) -> dict[str, Any]:
     return {"name": name, "type": kind, "leader": leader, "multiplier": multiplier, "offset": offset}
 
 
+def _loop_facts(loop: Loop) -> dict[str, Any]:
+    axis = loop.axis if loop.type == "revolute" else None
+    return {"name": loop.name, "type": loop.type, "frames": [loop.first, loop.second], "axis": axis}
+
+
 def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
     from rich.table import Table
 
@@ -114,8 +121,9 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
-        ("λe", " ".join(map(str, robot.topology.dof_parent.tolist()))),
+        ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
         *_followers(robot),
+        *_loops(robot),
     ):
         table.add_row(label, value)
     return table
@@ -128,6 +136,15 @@ def _followers(robot: Tree) -> list[tuple[str, str]]:
     lines = robot.coupling.lines().items()
     told = [f"{name} = {k:g} {leader}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
     return [("followers", "\n".join(told))]
+
+
+def _loops(robot: Tree) -> list[tuple[str, str]]:
+    """A row with one line for each loop that worlds close, if there is any."""
+    told = []
+    for loop in robot.loops:
+        about = f" about {' '.join(f'{x:g}' for x in loop.axis)}" if loop.type == "revolute" else ""
+        told.append(f"{loop.name}: {loop.type}{about}, {loop.first} to {loop.second}")
+    return [("loops", "\n".join(told))] if told else []
 
 
 def _mass_text(mass: float, fixed_mass: float | None) -> str:

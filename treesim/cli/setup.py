@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
+CARRYING = 5.0  # times the stiffness that gravity takes from an upright robot
+KD_PART = 0.05  # s: kd over kp of a robot that stands
 PUSH_AT, PUSH_FOR = 1.0, 0.2
 
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]
@@ -62,12 +67,17 @@ PushForOption = Annotated[float | None, typer.Option(help="How long it lasts (s)
 
 
 class Setup(NamedTuple):
-    """A simulation ready to run: the robot, its initial state q (nq,), v (nv,), and the simulation."""
+    """A simulation ready to run: the robot, its initial state q (nq,), v (nv,), the simulation, its controller's name
+    and gains, and what is put around the controller, if anything."""
 
     robot: Tree
     q: np.ndarray
     v: np.ndarray
     simulation: Simulation
+    controller: ControllerName
+    kp: float
+    kd: float
+    push: Callable[[Controller], Controller] | None
 
 
 def checked_steps(duration: float, dt: float) -> int:
@@ -92,21 +102,25 @@ def set_up(
     backend: str,
     integrator: str,
     substeps: int | None,
-    controller: str,
+    controller: str | None,
     kp: float | None,
     kd: float | None,
-    ground: bool,
+    ground: bool | None,
     friction: float | None,
     contact_solver: str,
     push: str | None,
     push_at: float | None,
     push_for: float | None,
 ) -> Setup:
-    """Return what the options ask for. Raises a TreesimError that names the option, or what it names, if wrong."""
+    """Return what the options ask for. ground: None is one where a floating base has something to stand with;
+    controller: None is hold on a ground, with gains that carry the robot, else none. Raises a TreesimError that names
+    the option, or what it names, if wrong."""
     import treesim
 
+    from ..model.support import candidates
+
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
-    if friction is not None and not ground:
+    if friction is not None and ground is False:
         raise ArgumentError("--friction is that of the floor: give --ground too, or leave it out")
     if push is None and not (push_at is None and push_for is None):
         raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
@@ -114,15 +128,37 @@ def set_up(
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)
+    if ground is None:
+        ground = friction is not None or (base == "floating" and bool(candidates(robot).shapes))
     world = _world(robot, FRICTION if friction is None else friction) if ground else treesim.World(robot)
+    if q0 is None:
+        q = world.close(q)
     if ground and q0 is None and base == "floating":
         q = treesim.standing(robot, q)
-    drive = _drive(robot, q, controller, kp, kd)
+    stiffness, damping = KP, KD
+    if controller is None:
+        drivable = bool(robot.effort_limit.any())
+        controller = "hold" if drivable and ((ground and base == "floating") or (kp, kd) != (None, None)) else "none"
+        if ground and base == "floating":
+            stiffness, damping = _carrying(robot, q)
+    stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
+    drive = _drive(robot, q, controller, stiffness, damping)
+    around = None
     if push is not None:
-        drive = _pushed(drive, robot, push, push_at, push_for)
+        around = partial(_pushed, robot=robot, push=push, push_at=push_at, push_for=push_for)
+        drive = around(drive)
     how = {"substeps": substeps, "contact_solver": contact_solver}
     simulation = treesim.Simulation(world, backend, integrator, dt, drive, field, **how)  # type: ignore[arg-type]
-    return Setup(robot, q, v, simulation)
+    return Setup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
+
+
+def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
+    """Gains (kp, kd) at which joints carry a robot on its feet: many times what gravity takes from an upright one,
+    m g h, with its base at the height h in q, to two digits."""
+    g, floating = math.hypot(*robot.gravity), robot.q_index[robot.bodies[0].joint.name].start
+    kp = max(CARRYING * robot.mass * g * abs(float(q[floating + 2])), 1.0)
+    kp = float(f"{kp:.1e}")
+    return kp, kp * KD_PART
 
 
 def _world(robot: Tree, friction: float) -> World:
@@ -139,12 +175,12 @@ def _world(robot: Tree, friction: float) -> World:
         raise ArgumentError(f"--ground: {error}") from None
 
 
-def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float | None, kd: float | None) -> Controller:
+def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
     """The controller of a name; raises ArgumentError for bad gains, and a robot that nothing can drive."""
     from ..control import make_controller
 
     name = cast("ControllerName", controller)
-    made = make_controller(name, robot, q, KP if kp is None else kp, KD if kd is None else kd)
+    made = make_controller(name, robot, q, kp, kd)
     if controller != "none" and not robot.effort_limit.any():
         raise ArgumentError(
             f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
@@ -168,7 +204,7 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
 
 
 def _check_names(
-    backend: str, integrator: str, controller: str, gains: dict[str, float | None], contact_solver: str
+    backend: str, integrator: str, controller: str | None, gains: dict[str, float | None], contact_solver: str
 ) -> None:
     """Refuse what is known to be wrong without the robot, which may take seconds to read."""
     from .. import plugins
@@ -177,7 +213,8 @@ def _check_names(
     plugins.get("dynamics", backend)
     plugins.get("integrators", integrator)
     plugins.get("contact_solvers", contact_solver)
-    checked_name("controller", controller, CONTROLLERS)
+    if controller is not None:
+        checked_name("controller", controller, CONTROLLERS)
     for option, gain in gains.items():
         if controller == "none" and gain is not None:
             raise ArgumentError(f"{option} is a gain of --controller hold or pd: take one of them, or leave it out")

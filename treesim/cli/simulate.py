@@ -135,7 +135,7 @@ def simulate(
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, viewer)
-    tree, q, v, simulation = set_up(
+    setup = set_up(
         robot,
         base=base,
         mimic=mimic,
@@ -157,6 +157,7 @@ def simulate(
         push_at=push_at,
         push_for=push_for,
     )
+    tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
     made = {"base": base, "seed": seed, "controller": controller, "source": robot}

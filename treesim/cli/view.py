@@ -1,14 +1,18 @@
-"""`treesim view`: a robot moving live in a viewer, at the pace of real time."""
+"""`treesim view`: a robot moving live in a viewer, at the pace of real time, in its user's hands."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .page import HtmlOption, checked_page, write_page
+from .scenes import InstalledRobots, scene_of
 from .setup import (
     BACKEND,
     DT,
@@ -16,11 +20,9 @@ from .setup import (
     SOLVER,
     BackendOption,
     ContactSolverOption,
-    ControllerOption,
     DtOption,
     FrictionOption,
     GravityOption,
-    GroundOption,
     IntegratorOption,
     KdOption,
     KpOption,
@@ -29,6 +31,7 @@ from .setup import (
     PushOption,
     Q0Option,
     SeedOption,
+    Setup,
     SubstepsOption,
     V0Option,
     checked_steps,
@@ -56,11 +59,24 @@ def view(
     seed: SeedOption = None,
     q0: Q0Option = None,
     v0: V0Option = None,
-    controller: ControllerOption = "none",
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="none; hold (PD about the start); pd (PD towards neutral, within limits).",
+            show_default="hold on a ground, else none",
+        ),
+    ] = None,
     kp: KpOption = None,
     kd: KdOption = None,
     gravity: GravityOption = None,
-    ground: GroundOption = False,
+    ground: Annotated[
+        bool | None,
+        typer.Option(
+            "--ground/--no-ground",
+            help="A floor at z = 0, on which a robot with a floating base is put down.",
+            show_default="where a floating base has collision shapes to stand on",
+        ),
+    ] = None,
     friction: FrictionOption = None,
     contact_solver: ContactSolverOption = SOLVER,
     push: PushOption = None,
@@ -71,64 +87,132 @@ def view(
     ] = None,
     speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
     viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            show_default="any",
+            help="Port of the page; at one that is given, pages connect again after a restart.",
+        ),
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    html: HtmlOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Open a viewer and play ROBOT's motion live until Ctrl-C."""
-    from ..viewers.base import GroundViewer
+    """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
+
+    The page plays, pauses, steps and goes back, sets joints, gains, gravity, the time step, and switches backend,
+    integrator and contact solver while the motion goes on; Ctrl and drag pulls a link. With --json the first line is
+    {"url": ...}, and the last tells what was simulated.
+    """
+    from ..viewers.base import InteractiveViewer
 
     if duration is not None:
         checked_steps(duration, dt)
     common.checked_positive("--speed", speed)
+    _check_frames(speed, dt)
+    window = common.get_viewer(viewer)
+    options = {
+        "mimic": mimic,
+        "gravity": gravity,
+        "seed": seed,
+        "q0": q0,
+        "v0": v0,
+        "dt": dt,
+        "backend": backend,
+        "integrator": integrator,
+        "substeps": substeps,
+        "controller": controller,
+        "kp": kp,
+        "kd": kd,
+        "ground": ground,
+        "friction": friction,
+        "contact_solver": contact_solver,
+        "push": push,
+        "push_at": push_at,
+        "push_for": push_for,
+    }
+    if html is not None:
+        checked_page(html, window, viewer, options, duration)
+        write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
+        return
+    interactive = isinstance(window, InteractiveViewer)
+    if not interactive:
+        if port is not None:
+            raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
+        options["ground"], options["controller"] = bool(ground), controller or "none"
+    setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
+    try:
+        if interactive:
+            window.port = port or 0
+            shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, json)
+        else:
+            shown = _show(window, setup, speed, duration, no_browser, json)
+    finally:
+        window.close()
+    if json:
+        _print_line({"robot": setup.robot.name, "simulated_s": shown})
+
+
+def _check_frames(speed: float, dt: float) -> None:
+    """Refuse what takes minutes for each picture."""
     steps_a_frame = speed / FPS / common.checked_seconds("--dt", dt)
     if steps_a_frame > MOST_A_FRAME:
         raise ArgumentError(
             f"--dt {dt:g} would be {steps_a_frame:.3g} steps for each picture of 1/30 s: "
             f"take one of {speed / FPS / MOST_A_FRAME:.1e} s or more"
         )
-    window = common.get_viewer(viewer)
-    tree, q, v, simulation = set_up(
-        robot,
-        base=base,
-        mimic=mimic,
-        gravity=gravity,
-        seed=seed,
-        q0=q0,
-        v0=v0,
-        dt=dt,
-        backend=backend,
-        integrator=integrator,
-        substeps=substeps,
-        controller=controller,
-        kp=kp,
-        kd=kd,
-        ground=ground,
-        friction=friction,
-        contact_solver=contact_solver,
-        push=push,
-        push_at=push_at,
-        push_for=push_for,
-    )
-    try:
-        window.show(tree, q)
-        if ground and isinstance(window, GroundViewer):
-            window.show_ground(simulation.world.ground)
-        url = getattr(window, "url", None)
-        _announce(url, no_browser, json)
-        shown = _play(simulation, window, q, v, duration, speed)
-    finally:
-        window.close()
-    if json:
-        common.print_json({"robot": tree.name, "url": url, "simulated_s": shown})
+
+
+def _interact(
+    window: Any,
+    setup: Setup,
+    source: str,
+    base: str,
+    options: dict[str, Any],
+    speed: float,
+    duration: float | None,
+    no_browser: bool,
+    json: bool,
+) -> float:
+    """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
+    from ..live import LiveSession
+
+    scene, settings = scene_of(setup, base, options, speed)
+    session = LiveSession(scene, window, settings, InstalledRobots(setup.robot.name, source, options))
+    _announce(window.url, no_browser, json)
+    with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
+        session.run(duration)
+    return session.physics.player.t
+
+
+def _show(window: Any, setup: Setup, speed: float, duration: float | None, no_browser: bool, json: bool) -> float:
+    """Show the simulation in a viewer that nobody steers."""
+    from ..viewers.base import GroundViewer
+
+    ground = setup.simulation.world.ground
+    window.show(setup.robot, setup.q)
+    if ground and isinstance(window, GroundViewer):
+        window.show_ground(ground)
+    _announce(getattr(window, "url", None), no_browser, json)
+    return _play(setup.simulation, window, setup.q, setup.v, duration, speed)
 
 
 def _announce(url: str | None, no_browser: bool, json: bool) -> None:
-    console = common.messages() if json else common.output()
-    console.print(f"watch at {url}  (Ctrl-C ends)" if url else "running (Ctrl-C ends)", soft_wrap=True)
+    if json:
+        _print_line({"url": url})
+    else:
+        common.output().print(f"watch at {url}  (Ctrl-C ends)" if url else "running (Ctrl-C ends)", soft_wrap=True)
     if url and not no_browser:
         import webbrowser
 
         webbrowser.open(url)
+
+
+def _print_line(value: dict[str, Any]) -> None:
+    """Print JSON on one line, at once."""
+    typer.echo(dumps(common.plain(value)))
 
 
 def _play(

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ..display import Shown, Sourced, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
-from ..errors import ConvergenceError, UnsupportedError
-from ..model.states import on_states
+from ..errors import ConvergenceError
+from ..model.states import on_states, tied_constants
 from ..model.tree import Tree
 from .constraints import ConstraintTables
 
@@ -95,25 +95,23 @@ class Method(Sourced):
 class CompiledConstrained(Method):
     """A method whose mathematics is one kernel entry.
 
-    `kernels.constrained.constrained_dynamics_entry` declares it. settings: mu, tolerance, iterations allowed; a
+    `kernels.constrained.constrained_dynamics_entry` declares it, and `tied_constrained_dynamics_entry` its twin for
+    robots with followers, `tied_entry`. settings: mu, tolerance, iterations allowed; a
     negative number of iterations says that the method failed.
     """
 
     name: ClassVar[str]
     source: ClassVar[str]
     entry: ClassVar[Callable[..., int]]
+    tied_entry: ClassVar[Callable[..., int]]
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot = problem.robot
-        if robot.coupling is not None:
-            raise UnsupportedError(
-                f"method {self.name!r} does not serve joints that follow others, as {robot.followers[0]!r} of "
-                f"{robot.name!r}: use 'direct' or 'proximal', or load the robot with mimic='free'"
-            )
+        entry = type(self).entry if robot.coupling is None else type(self).tied_entry
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
-            *constants_of(robot, problem.gravity, problem.armature),
+            *tied_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
             problem.tables.layout,
             problem.tables.geometry,
             settings,
@@ -121,7 +119,7 @@ class CompiledConstrained(Method):
         f_ext = kernel_wrenches(robot, problem.f_ext)
         values = {"q": problem.q, "v": problem.v, "tau": problem.tau, "f_ext": f_ext, "target": problem.wanted}
         qdd, force, residual, steps = on_states(
-            type(self).entry, robot, constants, values, lambda named: self.explain(problem, named)
+            entry, robot, constants, values, lambda named: self.explain(problem, named)
         )
         iterations = steps[..., 0]
         found = ConstrainedAcceleration(qdd, force, residual, np.abs(iterations).astype(int), robot.name)

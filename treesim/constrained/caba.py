@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UnsupportedError
-from ..kernels.caba import constrained_dynamics_caba_states
+from ..kernels.caba import constrained_dynamics_caba_states, tied_constrained_dynamics_caba_states
 from .base import CompiledConstrained, ConstrainedAcceleration, Problem
 from .constraints import LoopConstraint
 
@@ -14,6 +14,7 @@ class Caba(CompiledConstrained):
     name = "caba"
     source = "Sathya, Carpentier 2024"
     entry = constrained_dynamics_caba_states
+    tied_entry = tied_constrained_dynamics_caba_states
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; raises UnsupportedError for a loop."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..display import Shown, selection
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
+from ..model.loops import Loop
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
 from ..types import ConstraintRows, Reference
@@ -83,7 +84,8 @@ class LoopConstraint(_Shown):
 
     first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
     that of the second; reference: "world", or "local", the first frame's own axes. stiffness pulls the first frame onto
-    the second. Forces are those on the first frame; the second feels the opposite.
+    the second. name: what messages call it, beside its frames. Forces are those on the first frame; the second feels
+    the opposite.
 
     Example:
         >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
@@ -97,6 +99,7 @@ class LoopConstraint(_Shown):
     reference: Reference = "world"
     damping: float = 0.0
     stiffness: float = 0.0
+    name: str = ""
 
     def __repr__(self) -> str:
         return f"<LoopConstraint between {self.first!r} and {self.second!r}: {self._what()}>"
@@ -104,7 +107,7 @@ class LoopConstraint(_Shown):
     @property
     def label(self) -> str:
         """What messages call the constraint."""
-        return f"the loop between frames {self.first!r} and {self.second!r}"
+        return f"the loop {f'{self.name!r} ' if self.name else ''}between frames {self.first!r} and {self.second!r}"
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -113,6 +116,29 @@ class LoopConstraint(_Shown):
 
 
 Constraint = FrameConstraint | LoopConstraint
+
+
+def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
+    """Return what holds the robot's own loops closed (`Tree.loops`), as `treesim.World` does by itself.
+
+    Example:
+        >>> ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
+        >>> bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute")) for i in (1, 2)]
+        >>> robot = treesim.Tree("scissors", bodies=bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
+        >>> treesim.loop_constraints(robot)
+        (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
+    """
+    return tuple(_closing(loop) for loop in robot.loops)
+
+
+def _closing(loop: Loop) -> LoopConstraint:
+    if loop.type == "spherical":
+        return LoopConstraint(loop.first, loop.second, "linear", name=loop.name)
+    if loop.type == "fixed":
+        return LoopConstraint(loop.first, loop.second, name=loop.name)
+    across = np.linalg.svd(loop.axis[None])[2][1:]  # two directions that the axis may not turn in
+    rows = np.vstack([SHORTHAND["linear"], across @ SHORTHAND["angular"]])
+    return LoopConstraint(loop.first, loop.second, rows, reference="local", name=loop.name)
 
 
 class ConstraintTables(NamedTuple):

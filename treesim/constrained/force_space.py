@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
-from ..dynamics.tables import constants_of
+from ..dynamics.tables import constants_of, on_leaders
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.cholesky import factor
@@ -98,7 +98,7 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """The robot with other rotor inertias; frames besides the bodies' own are left out."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
-    rotors = robot.coupling.shared(values) if robot.coupling is not None else values
+    rotors = on_leaders(robot, values)
     bodies = [
         replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))
         for body in robot.bodies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import SingularInertiaError
-from ..kernels.pv_solver import constrained_dynamics_pv_states
+from ..kernels.pv_solver import constrained_dynamics_pv_states, tied_constrained_dynamics_pv_states
 from .base import CompiledConstrained, ConstrainedAcceleration, Problem
 from .force_space import constraint_terms, dependence, inverse_inertia
 
@@ -16,6 +16,7 @@ class PopovVereshchagin(CompiledConstrained):
     name = "pv"
     source = "Popov 1974, Vereshchagin 1989; Sathya, Bruyninckx, Decre, Pipeleers 2024"
     entry = constrained_dynamics_pv_states
+    tied_entry = tied_constrained_dynamics_pv_states
 
     def explain(self, problem: Problem, named: dict[str, np.ndarray]) -> Exception:
         """Return the error for finite arguments whose results are not finite."""

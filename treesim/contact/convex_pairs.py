@@ -9,14 +9,14 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted
 from ..kernels.contact_laws import MARGIN
-from ..kernels.contact_points import FOUND, PER_PAIR
+from ..kernels.contact_tables import FOUND, PER_PAIR
 from ..model.shapes import CollisionShape
 from ..model.support import POSES
 from ..model.tree import Tree
 from .convex_shapes import ConvexShape, convex_shape
 from .tables import CAPACITY
 
-HOW_TO_GET_IT = '`python -m pip install "treesim[collision]"` brings it'
+HOW_TO_GET_IT = "`python -m pip install coal` brings it"
 ALONG_FACE = 5e-7  # 1 - cosine: a normal so near that of a face, 1e-3 rad, is that of the face
 MOST_PAIRS = 3  # named in a message
 

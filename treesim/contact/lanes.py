@@ -10,9 +10,9 @@ from ..engine.generic import compiled, runs_compiled
 from ..engine.threads import over_threads
 from ..kernels.contact_lanes import FOR_ONE, ITERATIONS, TOLD, UNSOLVED, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
-from ..kernels.contact_points import COLUMNS, NUMBERS
 from ..kernels.contact_points_lanes import MOST
 from ..kernels.contact_solids import CAPSULE, PLANE, SPHERE
+from ..kernels.contact_tables import COLUMNS, NUMBERS
 from ..kernels.status import FINE
 from .convex_pairs import nothing_found
 from .stage import ContactStage

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.tables import constants_of
-from ..kernels.contact_points import contacts_memory, meet, touch_tables
+from ..kernels.contact_points import SOLIDS, contacts_memory, meet
 from ..kernels.contact_rows import place, rows_memory
+from ..kernels.contact_tables import touch_tables
 from ..kernels.tables import tree_tables
 from ..model.tree import Tree
 from .tables import Touching
@@ -25,7 +26,7 @@ def overlapping(robot: Tree, tables: Touching, q: np.ndarray) -> dict[int, float
     place(tree, own, rows)
     rows.V[:] = 0.0
     looked_at = [k for k in range(len(tables.links)) if not tables.convex[0] <= k < tables.convex[1]]
-    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found) for k in looked_at}
+    counts = {k: meet(touch, k, rows, 0.0, MARGIN, found, SOLIDS) for k in looked_at}
     return {k: -_least_gap(touch, k, rows, found) for k, count in counts.items() if count}
 
 
@@ -39,7 +40,7 @@ def contacts_of(robot: Tree, tables: Touching, q: np.ndarray, margin: float) -> 
     rows.V[:] = 0.0
     gap, normal = [], []
     for k in range(len(tables.links)):
-        count = meet(touch, k, rows, 0.0, margin, found)
+        count = meet(touch, k, rows, 0.0, margin, found, SOLIDS)
         gap.append(found.distance[:count].copy())
         normal.append(
             found.outward[:count] * (1.0 if touch.pair[k, 0] else -1.0)
@@ -49,4 +50,4 @@ def contacts_of(robot: Tree, tables: Touching, q: np.ndarray, margin: float) -> 
 
 def _least_gap(touch: Any, k: int, rows: Any, found: Any) -> float:
     """The gap of the deepest point of pair k [m]."""
-    return float(found.distance[: meet(touch, k, rows, 0.0, MARGIN, found)].min())
+    return float(found.distance[: meet(touch, k, rows, 0.0, MARGIN, found, SOLIDS)].min())

@@ -1,9 +1,8 @@
-"""Block Gauss-Seidel with the exact solve of each contact, and ADMM where it stalls."""
+"""Block Gauss-Seidel with the exact solve of each contact, active sets where it is slow, and ADMM where both stall."""
 
 from __future__ import annotations
 
-from ..kernels.contact_admm import admm_memory
-from ..kernels.contact_pgs import solve_pgs
+from ..kernels.contact_pgs import pgs_memory, solve_pgs
 from .base import ContactSolver
 
 
@@ -11,6 +10,6 @@ class Pgs(ContactSolver):
     """See `treesim.kernels.contact_pgs`."""
 
     name = "pgs"
-    about = "block Gauss-Seidel, then ADMM"
+    about = "block Gauss-Seidel, active sets, and ADMM"
     kernel = staticmethod(solve_pgs)
-    memory = staticmethod(admm_memory)
+    memory = staticmethod(pgs_memory)

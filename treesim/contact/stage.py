@@ -9,8 +9,8 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
 from ..kernels.contact_limits import near_limits_states
-from ..kernels.contact_points import FOUND
-from ..kernels.contact_step import TOLD, contact_step_entry
+from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
+from ..kernels.contact_tables import FOUND
 from ..model.states import tied_constants
 from ..model.tree import Tree
 from .base import ContactSolver, chosen_solver
@@ -36,8 +36,12 @@ class ContactStage:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
-        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, robot.coupling is not None)
-        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work)])
+        tied, held = robot.coupling is not None, bool(touching.held[0][0])
+        plain = not (tied or held or touching.convex[1] > touching.convex[0])
+        again = plain and SHARE[rule] < 1 and touching.limits > 0
+        parts = parts_of(touching.on_planes, held, again)
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, tied, parts)
+        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
         self.constants = (
             *tied_constants(robot, constants_of(robot, gravity)),
             touching.layout if work else touching.without_groups(),

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.contact_edges import AXIS, CROSSING, CROSSINGS
-from ..kernels.contact_points import COLUMNS, PER_PAIR, REALS, RIM
 from ..kernels.contact_solids import BOX, CAPSULE, CONVEX, GRID, PLANE
+from ..kernels.contact_tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
 from ..kernels.limits import UNLIMITED
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
@@ -54,6 +54,12 @@ class Touching:
     def told(self) -> int:
         """Number of contacts of one state, at most, that are told from outside."""
         return int(self.layout[9])
+
+    @property
+    def on_planes(self) -> bool:
+        """Whether nothing but planes of the world is met."""
+        pairs = self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)
+        return bool((pairs[:, 2] == PLANE).all())
 
     @property
     def only_limits(self) -> bool:

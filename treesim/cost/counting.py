@@ -18,7 +18,7 @@ from ..engine.python import Tally, run
 from ..kernels.crba import mass_matrix_full_states
 from ..kernels.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..kernels.rnea import inverse_dynamics_states
-from ..kernels.tables import tree_tables
+from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
 from ..types import Reference
@@ -55,11 +55,11 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     """
     if not isinstance(backend, CompiledBackend):
         return None
-    constants = backend.constants(robot)
+    entry, constants = serving(type(backend).entry, robot, backend.constants(robot))
 
     def count(rng: np.random.Generator) -> Count:
         q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
-        return _counted(type(backend).entry, constants, (q, v, inverse_dynamics(robot, q, v, a)), NO_FORCES, robot.nv)
+        return _counted(entry, constants, (q, v, inverse_dynamics(robot, q, v, a)), NO_FORCES, robot.nv)
 
     iterates = "iteration" in backend.capabilities.cost  # two states may happen to take equally many
     counted = _on_two_states(count)
@@ -72,15 +72,15 @@ def inverse_inertia(
     """Return the count of Λ⁻¹ of `frames` by a method; None for one that is not a single kernel of ours."""
     if not isinstance(method, CompiledMethod):
         return None
-    constants = method.constants(robot, frames, reference)
+    entry, constants = serving(type(method).entry, robot, method.constants(robot, frames, reference))
     size = (6 * len(frames)) ** 2
-    return _on_two_states(lambda rng: _counted(type(method).entry, constants, (robot.random(rng),), None, size))
+    return _on_two_states(lambda rng: _counted(entry, constants, (robot.random(rng),), None, size))
 
 
 def inertia_matrix(robot: Tree) -> Count:
     """Return the count of the mass matrix (CRBA)."""
     q = robot.random(SEEDS[0])
-    return _counted(mass_matrix_full_states, (robot.ints, robot.reals), (q,), None, robot.nv**2)
+    return _counted(*serving(mass_matrix_full_states, robot, (robot.ints, robot.reals)), (q,), None, robot.nv**2)
 
 
 def bias(robot: Tree) -> Count:
@@ -89,7 +89,8 @@ def bias(robot: Tree) -> Count:
     tally = Tally()
     state = (tally.variables(robot.random(rng)), tally.variables(rng.normal(size=robot.nv)))
     at_rest = np.zeros(robot.nv)  # known beforehand, so what it multiplies is free
-    run(inverse_dynamics_states, (robot.ints, robot.reals), (*state, at_rest, NO_FORCES), [(robot.nv,)], tally.number)
+    entry, constants = serving(inverse_dynamics_states, robot, (robot.ints, robot.reals))
+    run(entry, constants, (*state, at_rest, NO_FORCES), [(robot.nv,)], tally.number)
     return _count(tally)
 
 
@@ -111,10 +112,11 @@ def ltl(robot: Tree) -> FactorCounts:
 
 
 def _factor_counts(robot: Tree, factorize: Callable[..., int], apply: Callable[..., int]) -> FactorCounts:
-    tree: Any = tree_tables(robot.ints, robot.reals)  # type: ignore[no-untyped-call]
-    pattern = (tree.dof_parent, tree.dof_depth, tree.row_start)
-    entries = np.full(tree.nnz, 1e-3)  # any positive definite matrix costs the same
-    entries[tree.row_start + tree.dof_depth] = 1.0 + robot.nv
+    tree = robot.dof_topology
+    last = np.cumsum(tree.dof_depth) - 1  # of each row
+    pattern = (tree.dof_parent - 1, tree.dof_depth - 1, last + 1 - tree.dof_depth)
+    entries = np.full(int(tree.dof_depth.sum()), 1e-3)  # any positive definite matrix costs the same
+    entries[last] = 1.0 + robot.nv
     tally = Tally()
     factorize(*pattern, tally.variables(entries))
     factored = _count(tally)

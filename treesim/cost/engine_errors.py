@@ -29,6 +29,7 @@ from ..kernels.rjk import forward_dynamics_rjk_states
 from ..kernels.rnea import inverse_dynamics_states
 from ..kernels.status import FINE
 from ..kernels.step import carried_step_entry
+from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
 from .error_growth import exact_arrays
@@ -77,26 +78,35 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     jacobian = (*tree, *frame_codes(robot, tuple(frames[:1]), REFERENCE))
     method = plugins.get("operational", "pv_osim")
     space, tasks = type(method).entry, method.constants(robot, frames, REFERENCE)
-    # no gains, damping, friction, effort limits; forces, at the end of the step
-    step = np.concatenate([[DT], np.zeros(4 * n), np.full(n, UNLIMITED), np.zeros(n), np.ones(n)])
-    step_states = carried_step_entry("semi_implicit_euler", forward_dynamics_states)
+    # no gains, damping, effort limits; forces, at the end of the step
+    all_n = robot.spanning.nv
+    step = np.concatenate([[DT], np.zeros(3 * all_n), np.full(all_n, UNLIMITED), np.zeros(all_n), np.ones(all_n)])
+    forward_states, tables = serving(forward_dynamics_states, robot, tree)
+    step_states = carried_step_entry("semi_implicit_euler", forward_states)
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
     direct, solved = np.zeros(count), sensitivity(M, np.abs(tau) + np.abs(bias), a)
     stepped = DT * solved * np.abs(a).max(axis=1) / np.abs(v + DT * a).max(axis=1)  # of v + DT qdd
     forward = (q, v, tau, nothing)
     acted, turns = np.abs(np.einsum("sij,sj->si", M, a)), (*tree, robot.body_rotations.reshape(-1))
-    return [
+    found = [
         Problem("body poses", body_poses_states, turns, (q,), (16 * (robot.n_bodies + 1),), direct),
         Problem("Jacobian", jacobian_states, jacobian, (q,), (6 * n,), direct),
         Problem("inverse dynamics", inverse_dynamics_states, tree, (q, v, a, nothing), (n,), direct),
         Problem("mass matrix", mass_matrix_full_states, tree, (q,), (n * n,), direct),
         Problem("Λ⁻¹", space, tasks, (q,), ((6 * len(frames)) ** 2,), direct),
-        Problem("rollout step", step_states, (*tree, step), (q, v, tau), (robot.nq, n), stepped),
+        Problem("rollout step", step_states, (*tables, step), (q, v, tau), (robot.nq, n), stepped),
         Problem("M⁻¹x", solve_mass_matrix_states, tree, (q, tau - bias), (n,), sensitivity(M, acted, a)),
         Problem("aba", forward_dynamics_states, tree, forward, (n,), solved),
         Problem("rjk", forward_dynamics_rjk_states, tree, forward, (n,), solved),
         Problem("crba_ltdl", forward_dynamics_ltdl_states, tree, forward, (n,), solved),
     ]
+    return [_served(problem, robot) for problem in found]
+
+
+def _served(problem: Problem, robot: Tree) -> Problem:
+    """The problem with the entry and the constants that serve the robot."""
+    entry, constants = serving(problem.entry, robot, problem.constants)
+    return problem._replace(entry=entry, constants=constants)
 
 
 def sensitivity(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.ndarray:

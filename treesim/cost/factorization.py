@@ -11,7 +11,6 @@ from ..dynamics.functions import mass_matrix
 from ..engine.generic import bound_call
 from ..errors import unknown_name
 from ..kernels.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
-from ..kernels.tables import tree_tables
 from ..model.tree import Tree
 
 KERNELS = {"ltdl": (factorize_ltdl, apply_ltdl), "ltl": (factorize_ltl, apply_ltl)}
@@ -33,9 +32,10 @@ def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
     if name not in KERNELS:
         raise unknown_name("factorization", name, KERNELS)
     factorize, apply = KERNELS[name]
-    tree: Any = tree_tables(robot.ints, robot.reals)  # type: ignore[no-untyped-call]
-    pattern = [np.array(table) for table in (tree.dof_parent, tree.dof_depth, tree.row_start)]
-    H = mass_matrix(robot, q, packed=True)
+    tree = robot.dof_topology
+    depth = tree.dof_depth
+    pattern = [np.array(table) for table in (tree.dof_parent - 1, depth - 1, np.cumsum(depth) - depth)]
+    H = mass_matrix(robot, q)[tree.packed_pattern()]
     L, x, right = H.copy(), np.empty(robot.nv), np.ones(robot.nv)
     factorize_L, solve_x = bound_call(factorize, *pattern, L), bound_call(apply, *pattern, L, SOLVE, x)
 

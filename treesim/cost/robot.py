@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import plugins
-from ..errors import ConvergenceError, PluginError, TreesimError
+from ..errors import ConvergenceError, PluginError, TreesimError, UnsupportedError
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import PluginKind, Reference
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
 def parts(robot: Tree) -> list[Entry]:
     """Return the algorithms that others are made of: mass matrix, bias, sparse factorization, solve."""
-    tree = robot.topology
+    tree, factored = robot.topology, robot.dof_topology
     if robot.nv == 0:
         return []
     ltdl, ltl = counting.ltdl(robot), counting.ltl(robot)
@@ -72,10 +72,10 @@ def parts(robot: Tree) -> list[Entry]:
     listed = [
         ("mass_matrix", f05.crba(tree), "F05 eq. 20, 21", counting.inertia_matrix(robot), ""),
         ("bias_forces", f05.rnea(tree), "F05 section 6", counting.bias(robot), ""),
-        ("ltdl", f05.ltdl_factorization(tree), "F05 Table 1", ltdl.factorize, reciprocals),
-        ("ltdl solve", f05.ltdl_back_substitution(tree), "F05 Table 1", ltdl.solve, ""),
-        ("ltl", f05.ltl_factorization(tree), "F05 Table 1", ltl.factorize, ""),
-        ("ltl solve", f05.ltl_back_substitution(tree), "F05 Table 1", ltl.solve, ""),
+        ("ltdl", f05.ltdl_factorization(factored), "F05 Table 1", ltdl.factorize, reciprocals),
+        ("ltdl solve", f05.ltdl_back_substitution(factored), "F05 Table 1", ltdl.solve, ""),
+        ("ltl", f05.ltl_factorization(factored), "F05 Table 1", ltl.factorize, ""),
+        ("ltl solve", f05.ltl_back_substitution(factored), "F05 Table 1", ltl.solve, ""),
     ]
     traced = {"mass_matrix": specialized.inertia_matrix(robot), "bias_forces": specialized.bias(robot)}
     return [
@@ -137,7 +137,8 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     bodies = [robot.frame(frame).body for frame in frames]
     if robot.nv == 0 or not bodies:
         return []
-    tree, b, rows = robot.topology, [body for body in bodies for _ in range(6)], SparseRows(robot, bodies)
+    tree, rows = robot.dof_topology, SparseRows(robot, bodies)
+    b = [body if robot.coupling is None else robot.last_dof(body) for body in bodies for _ in range(6)]
     both = "ours: H⁻¹Jᵀ = L⁻¹ Y_Dᵀ, which is a result, too, and this times Λ"
     listed = [
         ("J x", f10.jacobian_product(tree, b), rows.jacobian_product(), ""),
@@ -151,6 +152,8 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     entries = [Entry(name, "space", formula, "F10 Table 1", count, None, note) for name, formula, count, note in listed]
     try:
         whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N"
+    except UnsupportedError:
+        whole, note = None, "not counted: with followers it is no single kernel"
     except ConvergenceError:
         whole, note = None, "not counted: Λ⁻¹ of these frames is singular, and its eigenvalues are a library's"
     return [*entries, Entry("operational_space", "space", None, "its source counts the parts only", whole, None, note)]
@@ -199,12 +202,15 @@ def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple
     return counted, "the count depends on the state; this is one" if counted.varies else ""
 
 
-def differences(entries: Sequence[Entry]) -> list[str]:
+def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
     """Return sentences that take apart how our counts differ from the formulas.
 
     entries: of `parts` and `dynamics`. The difference of `crba_ltdl` is that of its parts, plus what the count of the
-    whole knows and those of the parts do not: which entries of the mass matrix are constant.
+    whole knows and those of the parts do not: which entries of the mass matrix are constant. With followers, what is
+    counted is another task than the formula's, and nothing is told.
     """
+    if robot.coupling is not None:
+        return []
     known = {entry.name: entry for entry in entries}
     sentences = []
     for name, solver in (("crba_ltdl", "ltdl"), ("crba_ltl", "ltl")):
@@ -227,14 +233,15 @@ def _excess(entry: Entry) -> int:
     return counted.total - counted.trig - entry.formula.total
 
 
-def limits(tree: Topology) -> dict[str, Any]:
-    """Return what the topology leaves of the bounds: D0, the largest D0, D1, D2 of the robot's size and of its depth,
+def limits(robot: Tree) -> dict[str, Any]:
+    """Return what a topology leaves of the bounds: D0, the largest D0, D1, D2 of the robot's size and of its depth,
     and operations by the density's rule of thumb beside those of the formulas (F05 section 4.1, 5)."""
+    tree = robot.dof_topology
     depth = int(tree.dof_depth.max(initial=0))
-    largest = (bounds.most_transformed_inertias(tree.n_bodies), *bounds.largest_counts(tree.n_dofs))
+    largest = (bounds.most_transformed_inertias(robot.n_bodies), *bounds.largest_counts(tree.n_dofs))
     at_depth = bounds.largest_counts_at_depth(tree.n_dofs, depth)
     return {
-        "D0": bounds.transformed_inertias(tree),
+        "D0": bounds.transformed_inertias(robot.topology),
         "largest": dict(zip(("D0", "D1", "D2"), largest, strict=True)),
         "depth": depth,
         "largest_at_depth": dict(zip(("D1", "D2"), at_depth, strict=True)),
@@ -269,6 +276,18 @@ def assumptions(tree: Topology) -> list[str]:
     if not root:
         notes.append(f"ABA's formula is {WITHOUT_FLOATING_BASE}")
     return notes
+
+
+def followed(robot: Tree) -> list[str]:
+    """Return what the formulas and counts are of where joints follow others; nothing where none does."""
+    if robot.coupling is None:
+        return []
+    count = len(robot.followers)
+    return [
+        f"{count} joint{'s follow' if count > 1 else ' follows'} others: formulas of CRBA, RNEA, ABA and RJK are of "
+        "the tree in which all joints move, and counts those of what is done for this robot, the rows of its followers "
+        "included; factors, sparse rows, D1 and D2 are of the reduced mass matrix, along its elimination tree"
+    ]
 
 
 def limb_tips(tree: Topology, most: int = 4) -> list[int]:

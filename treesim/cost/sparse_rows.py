@@ -13,7 +13,6 @@ from ..kernels.consistent_inverse import consistent_inverse_states, put_product
 from ..kernels.frame_motion import NUMBERS
 from ..kernels.ltdl import solve_lower_matrix
 from ..kernels.operational_space import operational_rows_states
-from ..kernels.tables import tree_tables
 from ..model.tree import Tree
 from ..operational.base_rows import CENTERS, NO_FORCES
 from ..operational.frames import frame_codes
@@ -33,10 +32,10 @@ class SparseRows:
     """
 
     def __init__(self, robot: Tree, bodies: Sequence[int]) -> None:
-        tree: Any = tree_tables(robot.ints, robot.reals)  # type: ignore[no-untyped-call]
-        self.path, self.start = (tree.dof_parent, tree.dof_depth), tree.row_start
-        self.last = np.array([tree.last_dof[body] for body in bodies for _ in range(6)], dtype=np.int64)
-        self.n, self.m, self.nnz = robot.nv, self.last.size, robot.nnz
+        depth = robot.dof_topology.dof_depth
+        self.path, self.start = (robot.dof_parent - 1, depth - 1), np.cumsum(depth) - depth
+        self.last = np.array([robot.last_dof(body) - 1 for body in bodies for _ in range(6)], dtype=np.int64)
+        self.n, self.m, self.nnz = robot.nv, self.last.size, int(depth.sum())
 
     def jacobian_product(self) -> Count:
         """Return the count of J x."""

@@ -15,6 +15,7 @@ from ..engine.graph.trace_counts import depth, operations
 from ..errors import UnsupportedError
 from ..kernels.crba import mass_matrix_full_states
 from ..kernels.rnea import inverse_dynamics_states
+from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
 from ..types import Reference
@@ -32,7 +33,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     if not isinstance(backend, CompiledBackend):
         return None
     sizes = (robot.nq, robot.nv, robot.nv, 0)
-    return _of_entry(type(backend).entry, backend.constants(robot), sizes, robot.nv)
+    return _of_entry(*serving(type(backend).entry, robot, backend.constants(robot)), sizes, robot.nv)
 
 
 def inverse_inertia(
@@ -41,22 +42,25 @@ def inverse_inertia(
     """Return the count of Λ⁻¹ of `frames` by a method; None for one that has no straight-line code."""
     if not isinstance(method, CompiledMethod):
         return None
-    constants = method.constants(robot, frames, reference)
-    return _of_entry(type(method).entry, constants, (robot.nq,), (6 * len(frames)) ** 2)
+    served = serving(type(method).entry, robot, method.constants(robot, frames, reference))
+    return _of_entry(*served, (robot.nq,), (6 * len(frames)) ** 2)
 
 
 def inertia_matrix(robot: Tree) -> Count | None:
     """Return the count of the mass matrix (CRBA); None for a robot that is too large for straight-line code."""
-    return _of_entry(mass_matrix_full_states, (robot.ints, robot.reals), (robot.nq,), robot.nv**2)
+    served = serving(mass_matrix_full_states, robot, (robot.ints, robot.reals))
+    return _of_entry(*served, (robot.nq,), robot.nv**2)
 
 
 def bias(robot: Tree) -> Count | None:
     """Return the count of the bias force (RNEA, at rest accelerations); None for a robot that is too large."""
+    entry, constants = serving(inverse_dynamics_states, robot, (robot.ints, robot.reals))
 
-    def at_rest(ints: Any, reals: Any, q: Any, v: Any, tau: Any) -> int:
-        return inverse_dynamics_states(ints, reals, q, v, 0.0 * v, NO_FORCES, tau)
+    def at_rest(*given: Any) -> int:
+        *tables, q, v, tau = given
+        return int(entry(*tables, q, v, 0.0 * v, NO_FORCES, tau))
 
-    return _of_entry(at_rest, (robot.ints, robot.reals), (robot.nq, robot.nv), robot.nv)
+    return _of_entry(at_rest, constants, (robot.nq, robot.nv), robot.nv)
 
 
 def _of_entry(entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], result: int) -> Count | None:

@@ -37,6 +37,7 @@ ROUNDING = 1e-10  # of the moments about the origin: below, those about the cent
 class AssembliesBackend(CompiledBackend):
     """A backend that unites assemblies in the order of a plan, made once for each tree."""
 
+    negative_rotors = False
     entry = kernel.forward_dynamics_by_plan_states
 
     def __init__(self) -> None:

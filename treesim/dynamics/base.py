@@ -17,11 +17,12 @@ from ..errors import ArgumentError, NonFiniteError, SingularInertiaError, Unsupp
 from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..kernels.tied_entry import serves_followers, tied_entry
+from ..model.given import refuse_lent_rotors
 from ..model.pivots import first_massless_dof
 from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Engine
-from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors
+from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors, spanning_constants
 
 NO_FORCES = np.empty(0)
 
@@ -84,7 +85,8 @@ class CompiledBackend(Backend):
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
     planned: whether it has `integers` or a `runner` of its own for each robot. serves_followers: whether the entry is
-    declared to (`kernels.entry`, follows="qdd").
+    declared to (`kernels.entry`, follows="qdd"). negative_rotors: whether the method bears negative rotor inertias
+    where the mass matrix is positive definite, as joints that lend theirs to others have (`model.mimic`).
     """
 
     name: ClassVar[str]
@@ -92,6 +94,7 @@ class CompiledBackend(Backend):
     entry: ClassVar[Callable[..., int]]
     planned: ClassVar[bool] = False
     serves_followers: ClassVar[bool] = False
+    negative_rotors: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         cls.planned = cls.integers is not CompiledBackend.integers or cls.runner is not CompiledBackend.runner
@@ -155,9 +158,14 @@ class CompiledBackend(Backend):
         """Return what `explain` says of the spanning tree, on which the backend works."""
         if robot.coupling is None:
             return self.explain(robot, named, gravity, armature)
+        singular = singular_inertia(robot, named["q"], armature)
+        if singular is not None:
+            return singular
         whole = {"q": robot.expand(named["q"]), "v": robot.expand_velocity(named["v"])}
         whole["tau"] = on_leaders(robot, named["tau"])
-        return self.explain(robot.spanning, {**named, **whole}, gravity, shared_rotors(robot, armature))
+        return self.explain(
+            robot.spanning, {**named, **whole}, gravity, np.maximum(shared_rotors(robot, armature), 0.0)
+        )
 
     def entry_for(self, robot: Tree) -> Any:
         """Return the entry that serves a robot: its twin for followers, if the robot has any."""
@@ -171,6 +179,8 @@ class CompiledBackend(Backend):
         self, robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
+        if not self.negative_rotors:
+            refuse_lent_rotors(robot, f"backend {self.name!r}", "aba")
         integers = self.integers(robot.spanning) if self.planned else robot.ints
         return integers, constants_of(robot, gravity, armature)[1]
 
@@ -234,7 +244,7 @@ def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = No
     """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
     for each."""
     whole = robot.spanning
-    constants = constants_of(whole, None, shared_rotors(robot, armature))
+    constants = spanning_constants(robot, armature)
     D, H = on_states(pivots_states, whole, constants, {"q": robot.expand(q)}, accepted=NOT_FINITE)
     for pivots, diagonal in zip(D.reshape(-1, whole.nv), H.reshape(-1, whole.nv), strict=True):
         k = first_massless_dof(pivots, diagonal)

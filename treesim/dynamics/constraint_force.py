@@ -44,6 +44,7 @@ BLOCKS_PER_SHARE = 100
 class HeavyPathBackend(CompiledBackend):
     """The heavy paths of a tree, level after level, each path a block-tridiagonal system."""
 
+    negative_rotors = False
     solver: ClassVar[ModuleType]  # solves along paths
     prepare: ClassVar[Callable[..., int]]
     stages: ClassVar[Callable[..., int]]
@@ -153,6 +154,7 @@ class ConstraintForcePcr(HeavyPathBackend):
 class ChainsBackend(CompiledBackend):
     """Main chains of a tree by constraint forces; side branches on them in some other way."""
 
+    negative_rotors = False
     parts: ClassVar[Callable[[Tree, Counting], Stages]]
 
     def explain(

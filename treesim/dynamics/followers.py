@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.arguments import Argument, coerce, refuse_non_finite
+from ..errors import UnsupportedError
 from ..kernels.followers import follow_states
 from ..model.quaternions import configuration
 from ..model.states import on_states
 from ..model.tree import Tree
 from .base import CompiledBackend, DynamicsBackend, explain_failure
-from .tables import constants_of, on_leaders, shared_rotors
+from .tables import on_leaders, shared_rotors, spanning_constants
 
 
 def takes_followers(backend: DynamicsBackend | CompiledBackend) -> bool:
@@ -50,6 +51,12 @@ class HeldFollowers:
         whole, state = robot.spanning, (robot.expand(arrays[0]), robot.expand_velocity(arrays[1]))
         forces = on_leaders(robot, arrays[2])
         rotors = shared_rotors(robot, armature)
+        if (rotors < 0).any():
+            joint = robot.dof_names[int(np.argmin(rotors[robot.kept()[1]]))]
+            raise UnsupportedError(
+                f"backend {self.name!r} knows no joints that follow others, and some of {robot.name!r} carry no "
+                f"inertia: give those that move with {joint!r} some, or take a backend of treesim's"
+            )
         free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
         return held(robot, state[0], free, armature)
 
@@ -57,12 +64,12 @@ class HeldFollowers:
 def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None = None) -> np.ndarray:
     """Return the accelerations (..., nv) of a robot with followers at configurations q (..., spanning.nq), from those
     (..., spanning.nv) of its spanning tree; likewise M_y^-1 G' x from M^-1 x."""
-    tied, whole, rotors = robot.coupling, robot.spanning, shared_rotors(robot, armature)
+    tied, whole = robot.coupling, robot.spanning
     assert tied is not None
-    constants = (*constants_of(whole, None, rotors), tied.ints, tied.reals)
+    constants = (*spanning_constants(robot, armature), tied.ints, tied.reals)
 
     def explain(named: dict[str, np.ndarray]) -> Exception:
-        return explain_failure(whole, named, rotors)
+        return explain_failure(robot, {"q": named["q"][..., tied.kept_q]}, armature)
 
     found = on_states(follow_states, whole, constants, {"q": q, "free": qdd}, explain)[0]
     return np.ascontiguousarray(found[..., tied.kept_v])

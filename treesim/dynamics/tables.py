@@ -52,6 +52,15 @@ def _finite(label: str, value: Any, size: int) -> np.ndarray:
     return array
 
 
+def spanning_constants(robot: Tree, armature: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tables of the spanning tree with the rotor inertias of `shared_rotors`."""
+    whole, rotors = robot.spanning, shared_rotors(robot, armature)
+    reals = whole.reals.copy()
+    reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
+    reals.setflags(write=False)
+    return whole.ints, reals
+
+
 def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
     """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, the robot's
     by default, spread over leaders and followers."""

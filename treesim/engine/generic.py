@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import linecache
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType
@@ -22,9 +23,10 @@ from .compiler.module import KINDS, Module, entry_types, fast_function, job_func
 from .compiler.types import INTEGER
 from .ctrl_c import ctrl_c_later
 from .fastcall import address, builtin, fast_kernel, has_fast_entry
-from .llvm import machine_code
+from .llvm import machine_code, object_cache
 from .llvm.object_cache import kernel_hash
 from .llvm.straight_line import Code
+from .llvm.webassembly import HEAP, WasmModule, binding_version, webassembly_of
 from .threads import lock_across_forks
 
 _lock = lock_across_forks()
@@ -108,17 +110,49 @@ class EntryCode:
             raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
 
 
-def _written(entry: Any, whole: FunctionType) -> Code:
-    """The text of an entry's module: the entry, and what calls it from Python."""
+def kernel_webassembly(entry: Any) -> WasmModule:
+    """Return an entry, its checks included, as a WebAssembly module, which is kept on disk.
+
+    It exports call(job, memory), which returns the entry's status: job, the address of words of 64 bits, of each
+    argument its address and size; memory: the address from which on memory is free, which grows where it must. It
+    imports sin, cos and atan2 of doubles where it calls them, beside what WasmModule says. Cost: as `compiled`.
+    """
+    name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+    identity = repr((name, kernel_hash(), entry.__annotations__, _closures(entry))) + _text(entry)
+    file = "webassembly/" + object_cache.digest(repr(binding_version()).encode(), identity.encode())
+    content = object_cache.read(file)
+    if content is not None:
+        return WasmModule(content[8:], int.from_bytes(content[:8], "little"))
+    start = time.perf_counter()
+    module, run = _with_job(entry, admitted(entry))
+    made = webassembly_of(_optimized(module, module.text(run, HEAP, memory="")), ["call"])
+    machine_code.announce(f"{name} for WebAssembly", time.perf_counter() - start)
+    object_cache.write(file, made.data_bytes.to_bytes(8, "little") + made.code)
+    return made
+
+
+def _with_job(entry: Any, whole: FunctionType) -> tuple[Module, str]:
+    """The module of an entry, and the function that calls it with what a job's words hold."""
     module, types = Module({*_files(entry), whole.__code__.co_filename}), entry_types(entry)
     module.apart.add(whole)
-    functions = [job_function(module.compiled(whole, tuple(types)), types)]
+    return module, job_function(module.compiled(whole, tuple(types)), types)
+
+
+def _written(entry: Any, whole: FunctionType) -> Code:
+    """The text of an entry's module: the entry, and what calls it from Python."""
+    module, run = _with_job(entry, whole)
+    functions = [run]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
-    # without blocks of six numbers, unrolled loops gain nothing, and take a fifth of the time to compile; nor do loops
-    # of the longest modules, over the rows of a few contacts, as vectors
+    return _optimized(module, module.text(*functions))
+
+
+def _optimized(module: Module, text: str) -> Code:
+    """The text of a module, and what LLVM is to make of its loops: without blocks of six numbers, unrolled loops gain
+    nothing, and take a fifth of the time to compile; nor do loops of the longest modules, over the rows of a few
+    contacts, as vectors."""
     vectorized = not module.is_longest()
-    return Code(module.text(*functions), 0, True, module.in_blocks() and vectorized, vectorized)
+    return Code(text, 0, True, module.in_blocks() and vectorized, vectorized)
 
 
 def _functions(entry: Any) -> list[FunctionType]:
@@ -137,12 +171,14 @@ def _functions(entry: Any) -> list[FunctionType]:
 
 
 def _closures(entry: Any) -> list[str]:
-    """What an entry's functions know from the functions that made them: functions by their name."""
+    """What an entry's functions know from the functions that made them: functions, also in tuples, by their name."""
     known = [(x, cell.cell_contents) for x in _functions(entry) for cell in x.__closure__ or ()]
     return [f"{x.__qualname__} {_named(value)}" for x, value in known]
 
 
 def _named(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_named, value))})"
     return f"{value.__module__}.{value.__name__}" if isinstance(value, FunctionType) else repr(value)
 
 

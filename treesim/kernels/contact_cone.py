@@ -107,7 +107,7 @@ def cone_projection(x, mu):
     found = x
     if mu < 0:
         found = Vector(x.x * 0, x.x * 0, x.x * 0)
-    elif length > mu * x.z:
+    elif length > mu * x.z or x.z < 0:
         z = maximum((x.z + mu * length) / (1 + mu * mu), 0)
         f = mu * z / maximum(length, 1e-300)
         found = Vector(f * x.x, f * x.y, z)

@@ -13,13 +13,15 @@ import numpy as np
 from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import advance, retrace
 from .contact_admm import admm_memory, solve_admm
+from .contact_again import needs_second_look
 from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
 from .contact_laws import NEAR as NEAR_FASTEST
+from .contact_memory import contact_memory
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
-from .contact_step import acts, change_work, contact_memory, rates, work_of
+from .contact_step import acts, change_work, rates, work_of
 from .kinematics import energy_change
 from .numbers import maximum, minimum, select, some
 from .state_lanes import OnLanes, gathered, scattered
@@ -136,6 +138,8 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         remember(m, nc, n, after, R, first, last)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        if scheme[5] > 0:
+            told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)

@@ -77,6 +77,11 @@ def speed_of(m, r):
     return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
 
 
+def put_none_held(tree, m, n):
+    """No frames are held: no rows."""
+    return n
+
+
 def put_held(tree, m, n):
     """Rows of held frames and closed loops, from row n on; returns the number of rows."""
     held, r = m.held, m.rows

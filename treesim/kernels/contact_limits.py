@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .contact_points import touch_tables
 from .contact_step import moves_freely
+from .contact_tables import touch_tables
 from .entry import entry
 
 

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from .contact_admm import solve_admm
+from typing import Any, NamedTuple
+
+from .contact_active_set import active_set_memory, run_active_set
+from .contact_admm import admm_memory, solve_admm
 from .contact_cone import block_at, contact_impulse
-from .contact_problem import change_contact, change_impulse, clamped, put_triple, relative_velocities, residual, triple
+from .contact_problem import (
+    change_contact,
+    change_impulse,
+    clamped,
+    put_triple,
+    relative_velocities,
+    residual,
+    scale_along_ray,
+    triple,
+)
 from .linear import Vector, sub
 from .numbers import absolute, maximum
 
+ROUND = 10  # sweeps between searches of an active set
+REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
+
+
+class PgsMemory(NamedTuple):
+    """Scratch memory of the methods that help sweeps, which share a matrix."""
+
+    admm: Any
+    active: Any
+
+
+def pgs_memory(rows, q):
+    """Scratch memory for at most so many rows, of the numbers in q."""
+    admm = admm_memory(rows, q)
+    return PgsMemory(admm, active_set_memory(admm.L, q))
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -70,17 +97,52 @@ def from_nothing(problem, impulse):
     return found
 
 
+def search_on(problem, impulse, sigma, tolerance, regular, m):
+    """Searches of an active set, two, and more as long as each halves the residual; returns the steps taken, and the
+    residual."""
+    taken, count, before, left = 0, 0, regular * 0, residual(problem, impulse, sigma)
+    while left > tolerance and (count < 2 or left < before / 2):
+        before = left
+        taken += run_active_set(problem, impulse, sigma, regular, m)
+        regular = maximum(0.1 * regular, LEAST)
+        left = residual(problem, impulse, sigma)
+        count += 1
+    return taken, left
+
+
+def refine(problem, impulse, sigma, tolerance, most, m):
+    """Impulses by at most `most` sweeps, each ROUND of which is followed by searches; returns the sweeps and steps
+    taken, and the residual."""
+    taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
+    while swept < most and left > tolerance:
+        taken += run_pgs(problem, impulse, sigma, tolerance, ROUND if most > ROUND else most)
+        swept += ROUND
+        steps, left = search_on(problem, impulse, sigma, tolerance, regular, m)
+        taken += steps
+        regular = maximum(0.01 * regular, LEAST)
+    return taken, left
+
+
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
-    """Impulses by sweeps; where these stall, as in stacks, which have nearly dependent rows, by `contact_admm` from
-    there on. From nothing `contact_admm` comes first: it treats all contacts alike, so that points which share a load
-    each take their part; the first in order would take what it can, and where the parts are not determined sweeps
-    leave it so. Returns the sweeps and iterations taken."""
+    """Impulses by sweeps, and by `contact_active_set` where these do not end soon; where both stall, as in stacks,
+    which have nearly dependent rows, by `contact_admm` from there on. From nothing `contact_admm` comes first: it
+    treats all contacts alike, so that points which share a load each take their part; the first in order would take
+    what it can, and where the parts are not determined sweeps leave it so. Returns the sweeps, steps and iterations
+    taken."""
     patience = most if most < SWEEPS else SWEEPS
-    taken = 0
+    first = 0
     if problem.contacts > 1 and from_nothing(problem, impulse):
-        taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    swept = run_pgs(problem, impulse, sigma, tolerance, patience)
-    taken += swept
-    if swept == patience and residual(problem, impulse, sigma) > tolerance:
-        taken += solve_admm(problem, impulse, sigma, tolerance, most, memory)
+        first = solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
+        scale_along_ray(problem, impulse, sigma)
+    taken, left = refine(problem, impulse, sigma, tolerance, patience, memory.active)
+    taken += first
+    if left > tolerance:
+        taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
+        scale_along_ray(problem, impulse, sigma)
+        relative_velocities(problem, impulse, sigma)
+        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, memory.active)
+        taken += steps
+    if left > tolerance:
+        more, _ = refine(problem, impulse, sigma, tolerance, patience, memory.active)
+        taken += more
     return taken

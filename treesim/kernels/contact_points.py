@@ -23,72 +23,27 @@ from .contact_edges import (
     crossing_in_faces,
     facing_normal,
 )
-from .contact_seams import on_seam
-from .contact_solids import BOX, CONVEX, FAR, GRID, ROUND, across, box_excess, box_face, from_solid, vector_of
+from .contact_seams import no_seam, on_seam
+from .contact_solids import (
+    BOX,
+    CONVEX,
+    FAR,
+    GRID,
+    ROUND,
+    across,
+    box_excess,
+    box_face,
+    from_plane,
+    from_solid,
+    vector_of,
+)
+from .contact_tables import PER_PAIR, RIM
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import absolute, maximum, minimum, sqrt
 from .rotations import compose
 from .tables import motion_at, transform_at
 
-NUMBERS = 11  # of counts in front of the table of integers
-COLUMNS = 14  # integers of a pair
-REALS = 24  # reals of a pair
-RIM = 8  # slots of a cylinder: four points on each rim
-FOUND = 9  # numbers of a contact that is told from outside: pair, place in it, gap, point, normal
-PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
-
-
-class Touch(NamedTuple):
-    """The constant tables of all that may touch: see `treesim.contact.tables`, which fills them."""
-
-    capacity: Any  # contacts at most
-    slots: Any
-    most: Any  # points of a pair at most
-    limits: Any  # numbers of joint limits, and of joints with friction
-    frictions: Any
-    speeds: Any  # and of limits of speeds
-    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
-    # between the points (`contact_edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
-    # have seams here, 0 for none
-    pair: Any
-    solid: Any  # (P, 12) placement of the solid on body b
-    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
-    law: Any  # (P, 4) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s]
-    ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
-    point: Any  # (n, 4) points on body a, and their radius
-    limit: Any  # (limits, 3) degree of freedom, coordinate, 1 for a lower and -1 for an upper limit
-    friction: Any  # (frictions,) degrees of freedom
-    speed: Any  # (speeds, 2) degree of freedom, 1 for the highest and -1 for the lowest velocity
-    bound: Any  # (limits,) where the limits are
-    rough: Any  # (frictions,) Coulomb friction
-    fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
-    braking: Any
-    height: Any  # of the grids
-    option: Any  # recovery, slop, speed of restitution, tolerance
-    tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
-
-
-OPTIONS = 4
-
-
-def touch_tables(layout, geometry):
-    """The tables from their two flat arrays."""
-    P, n, limits, frictions, speeds = layout[0], layout[1], layout[2], layout[3], layout[7]
-    ends = NUMBERS + COLUMNS * P
-    limit = layout[ends : ends + 3 * limits].reshape((limits, 3))
-    friction = layout[ends + 3 * limits : ends + 3 * limits + frictions]
-    speed = layout[ends + 3 * limits + frictions :].reshape((speeds, 2))
-    a, b = OPTIONS + REALS * P, OPTIONS + REALS * P + 4 * n
-    c, pairs = b + limits + frictions, geometry[OPTIONS:a].reshape((P, REALS))
-    return Touch(
-        layout[4], layout[5], layout[6], limits, frictions, speeds, layout[NUMBERS:ends].reshape((P, COLUMNS)),
-        pairs[:, 0:12],
-        pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
-        speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
-        geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
-        layout[10],
-    )  # fmt: skip
 
 
 class Contacts(NamedTuple):
@@ -122,10 +77,15 @@ def put_row(x, k, a):
     x[k, 0], x[k, 1], x[k, 2] = a.x, a.y, a.z
 
 
+def no_face(touch, k, S, W):
+    """Planes have one."""
+    return 0
+
+
 def box_on_which(touch, k, S, W):
-    """The face of pair k's box from which the points of the other shape, as a whole, are farthest."""
+    """The face of pair k's solid, if that is a box, from which the points of the other shape are farthest."""
     best, farthest = 0, -FAR
-    for face in range(6):
+    for face in range(6 if touch.pair[k, 2] == BOX else 0):
         least = S.p.x * 0 + FAR
         for j in range(touch.pair[k, 4]):
             p = local_point(touch, k, j, S, W)
@@ -201,22 +161,22 @@ def reach_of(touch, k, r, ball, dt, margin):
     return reach
 
 
-def near_enough(touch, k, r, S, dt, margin):
+def near_enough(touch, k, r, S, dt, margin, solids):
     """How far points of pair k may be from the solid to be looked at: the margin, and what the two move in the step; a
     negative number where the ball around the shape is farther away."""
     ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
-    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
+    gap, _ = solids.distance(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
     reach = reach_of(touch, k, r, ball, dt, margin)
     return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
 
 
-def offer(touch, k, r, dt, margin, m, count, j, x, gap, n):
+def offer(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
     """Add point j of pair k, at x with normal n, to what m holds, if it is within the margin, or closes in the step;
     returns how many there are."""
     a, b = touch.pair[k, 0], touch.pair[k, 1]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-    if gap < margin + dt * maximum(closing, 0) and not on_seam(touch, k, x, gap, n):
+    if gap < margin + dt * maximum(closing, 0) and not solids.seam(touch, k, x, gap, n):
         m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap
         put_row(m.where, count, x)
         put_row(m.outward, count, n)
@@ -232,17 +192,18 @@ def middle_of(touch, k, p, rho, gap, n):
     return x
 
 
-def meet_points(touch, k, r, dt, margin, m, S, W, reach):
+def meet_points(touch, k, r, dt, margin, m, S, W, reach, solids):
     """The points of pair k that are within reach; returns how many are added to m."""
     cylinder, count = touch.pair[k, 6] == 1, 0
-    face = box_on_which(touch, k, S, W) if touch.pair[k, 2] == BOX else 0
+    face = solids.face(touch, k, S, W)
     for j in range(RIM if cylinder else touch.pair[k, 4]):
         p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
         rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
-        gap, n = from_solid(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
+        gap, n = solids.distance(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
         if gap < reach:
             n = rotate(S.R, n)
-            count = offer(touch, k, r, dt, margin, m, count, j, middle_of(touch, k, p, rho, gap, n), gap, n)
+            x = middle_of(touch, k, p, rho, gap, n)
+            count = offer(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
     return count
 
 
@@ -257,7 +218,8 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
             p = add(one, scale(sub(other, one), along))
             gap, n = from_solid(touch, k, p, rho, 0)
             p, n = add(S.p, rotate(S.R, p)), rotate(S.R, n)
-            count = offer(touch, k, r, dt, margin, m, count, 2 + j, middle_of(touch, k, p, rho, gap, n), gap, n)
+            x = middle_of(touch, k, p, rho, gap, n)
+            count = offer(touch, k, r, dt, margin, m, count, 2 + j, x, gap, n, SOLIDS)
     return count
 
 
@@ -284,21 +246,46 @@ def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
     """The same as `offer`, of a point with no radius in the axes of the solid placed at S."""
     n = rotate(S.R, n)
     x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
-    return offer(touch, k, r, dt, margin, m, count, j, x, gap, n)
+    return offer(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
 
 
-def meet(touch, k, r, dt, margin, m):
+def meet_no_more(touch, k, r, dt, margin, m, count, S, W):
+    """Planes meet points alone."""
+    return count
+
+
+def meet_between(touch, k, r, dt, margin, m, count, S, W):
+    """What pair k finds between its points."""
+    if touch.pair[k, 10] == AXIS:
+        count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
+    if touch.pair[k, 10] == CROSSING:
+        count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
+    return count
+
+
+class Solids(NamedTuple):
+    """What is compiled of solids: the distance of a point, the face of a box that counts, what is found between points,
+    and whether a place is on a seam. Steps over planes know nothing of other solids, which are most of the text."""
+
+    distance: Any
+    face: Any
+    between: Any
+    seam: Any
+
+
+PLANES = Solids(from_plane, no_face, meet_no_more, no_seam)
+SOLIDS = Solids(from_solid, box_on_which, meet_between, on_seam)
+
+
+def meet(touch, k, r, dt, margin, m, solids):
     """What pair k finds within the margin, or closer than it moves in the step: how many points, in m."""
     W = transform_at(r.W, touch.pair[k, 0])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
-    reach = near_enough(touch, k, r, S, dt, margin)
+    reach = near_enough(touch, k, r, S, dt, margin, solids)
     count = 0
     if reach > 0:
-        count = meet_points(touch, k, r, dt, margin, m, S, W, reach)
-        if touch.pair[k, 10] == AXIS:
-            count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
-        if touch.pair[k, 10] == CROSSING:
-            count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
+        count = meet_points(touch, k, r, dt, margin, m, S, W, reach, solids)
+        count = solids.between(touch, k, r, dt, margin, m, count, S, W)
     return count
 
 
@@ -366,12 +353,12 @@ def keep_found(touch, found, m, n):
     return n
 
 
-def find_contacts(touch, r, dt, margin, found, m):
+def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     """The contacts of all pairs, four of a pair at most, and those `found` outside; returns how many there are, which
     may be more than there is room for. r.W, r.V: placements and velocities of the bodies."""
     n = 0
     for k in range(touch.pair.shape[0]):
-        count = meet(touch, k, r, dt, margin, m) if touch.pair[k, 2] != CONVEX else 0
+        count = meet(touch, k, r, dt, margin, m, solids) if touch.pair[k, 2] != CONVEX else 0
         if count <= PER_PAIR:
             for j in range(count):
                 n = keep(touch, k, m, j, n)

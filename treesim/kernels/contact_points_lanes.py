@@ -7,19 +7,9 @@ there. What a lane finds does not depend on the others.
 
 from __future__ import annotations
 
-from .contact_points import (
-    PER_PAIR,
-    RIM,
-    ball_of,
-    put_row,
-    reach_of,
-    rim_point,
-    solid_in_world,
-    velocity_along,
-    world_point,
-    worth,
-)
+from .contact_points import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point, worth
 from .contact_solids import FAR, ROUND, from_smooth, vector_of
+from .contact_tables import PER_PAIR, RIM
 from .linear import rotate, rotate_back, scale, sub
 from .numbers import maximum, select, some
 from .tables import motion_at, transform_at

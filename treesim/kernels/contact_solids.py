@@ -124,6 +124,11 @@ def from_smooth(touch, k, p):
     return gap, n
 
 
+def from_plane(touch, k, p, radius, face):
+    """The same from a plane."""
+    return p.z - radius, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
+
+
 def from_solid(touch, k, p, radius, face):
     """Distance and normal, in the solid's axes, of the point p of a radius from the solid of pair k; face: of a box,
     on which vertices are."""

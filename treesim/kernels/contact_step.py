@@ -17,10 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .configuration import advance, retrace
-from .constraints import constraint_tables
+from .contact_again import into_middle, needs_second_look, out_of_middle, start_gaps
 from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
 from .contact_laws import (
     MARGIN,
@@ -33,19 +31,19 @@ from .contact_laws import (
     put_frictions,
     put_held,
     put_limits,
+    put_none_held,
     put_speeds,
     velocity_problem,
 )
-from .contact_points import Contacts, Touch, contacts_memory, find_contacts, touch_tables
+from .contact_memory import contact_memory
+from .contact_points import PLANES, SOLIDS, find_contacts
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
 from .contact_rows import (
-    Rows,
     articulate,
     gather_rows,
     move_bodies,
     place,
     response,
-    rows_memory,
     spread_rows,
     velocities_along,
 )
@@ -54,60 +52,11 @@ from .entry import entry
 from .kinematics import energy_change
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
-from .step import put_work, resist, settings_of, step_memory
+from .step import put_work, resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
 TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
-
-
-class ContactMemory(NamedTuple):
-    """Scratch memory of a step with contact."""
-
-    touch: Touch
-    held: Any  # frames and loops of the world: rows that contact must leave at rest
-    contacts: Contacts
-    rows: Rows
-    step: Any
-    # (nv,): the mean and end velocity along the axes at the start, and what impulses change of each
-    mean: Any
-    end: Any
-    mean_change: Any
-    end_change: Any
-    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
-    # restitution and what restitution adds; sigma; g; its bias; bounds
-    start_rate: Any
-    mean_rate: Any
-    end_rate: Any
-    push: Any
-    impulse: Any
-    inelastic: Any
-    bounce: Any
-    sigma: Any
-    g: Any
-    bias: Any
-    low: Any
-    high: Any
-    # by contact: friction of the solve, and bias of the velocities' law
-    mu: Any
-    rebound: Any
-    limit: Any  # which limit a scalar row is of; friction behind them
-    W: Any  # (2, N + 1, 12) and (2, N + 1, 6), of the free step's end, and of the end
-    V: Any
-
-
-def contact_memory(tree, layout, geometry, rows, frames, q):
-    """The tables, and scratch memory, of the numbers in q."""
-    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
-    M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
-    dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
-    B = tree.n_bodies + 1
-    return ContactMemory(
-        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
-        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
-        by[0], by[1],
-        np.empty(M, np.int64), np.empty((2, B, 12), q.dtype), np.empty((2, B, 6), q.dtype),
-    )  # fmt: skip
 
 
 def work_of(m, impulse, nc, n, dt):
@@ -120,10 +69,15 @@ def work_of(m, impulse, nc, n, dt):
     return total
 
 
-def clear(after, wrench, pairs, told, work):
-    """Nothing has happened yet."""
+def forget(after):
+    """No impulses."""
     for r in range(after.size):
         after[r] = 0.0
+
+
+def clear(after, wrench, pairs, told, work):
+    """Nothing has happened yet."""
+    forget(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
             wrench[i, j] = 0.0
@@ -208,22 +162,27 @@ def change_work(tree, s, v, force, m, work):
     work[0] -= free
 
 
-def find_rows(tree, q, dt, found_outside, m):
+def find_rows(tree, q, dt, found_outside, m, parts):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
     place(tree, q, m.rows)
-    found = 0
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
+    return put_rows(tree, q, dt, found_outside, m, parts)
+
+
+def put_rows(tree, q, dt, found_outside, m, parts):
+    """The rows that may act, of bodies that are placed and move as m.rows says; returns what `find_rows` does."""
+    found = 0
     if m.touch.pair.shape[0] > 0:
-        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts)
+        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts, parts.solids)
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
         put_contact(m, c)
     n = put_limits(m, q, dt, 3 * nc)
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
-        n = put_held(tree, m, n)
+        n = parts.put_held(tree, m, n)
     return nc, n, found - nc
 
 
@@ -241,7 +200,21 @@ def rates(tree, v, m, nc, n):
         velocities_along(m.rows, n, v, m.start_rate)
 
 
-def make_contact_step(solver, felt, hold):
+class Parts(NamedTuple):
+    """What is compiled of a step: the solids (`contact_points`), the rows of held frames, and whether there may be a
+    second look (`contact_again`), which neither feels followers nor what is told from outside."""
+
+    solids: Any
+    put_held: Any
+    again: bool
+
+
+def parts_of(on_planes, held, again):
+    """What is compiled of steps over planes alone or other solids, with held frames or without."""
+    return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
+
+
+def make_contact_step(solver, felt, hold, parts):
     """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
     are held, and what takes the part of rows that followers do not let through (`contact_followers`)."""
 
@@ -263,28 +236,9 @@ def make_contact_step(solver, felt, hold):
             take_part(problem, m, n)
         return taken
 
-    def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
-        told, work, m, memory, tie,
-    ):  # fmt: skip
-        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
-        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
-        [J]."""
-        s = settings_of(tree, settings)
+    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
+        """The impulses of both sets, what they change of the velocities, and what is told of them."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        if moves_freely(m, q, q_free):
-            stand_on_free_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work)
-            return FINE
-        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m)
-        clear(after, wrench, pairs, told, work)
-        told[5] = left_out
-        if n == 0:
-            stand_on_free_step(q_free, v_free, q_new, v_new)
-            return FINE
-        resist(tree, s, v, force, m.step)
-        moved = felt(with_armature(tree, m.step.diagonal), tie)
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
         spread_rows(moved, m.rows, n)
@@ -305,13 +259,45 @@ def make_contact_step(solver, felt, hold):
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
         told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3], told[4] = work_of(m, m.impulse, nc, n, s.dt), nc, taken
+        told[2], told[3] = work_of(m, m.impulse, nc, n, s.dt), nc
+        told[4] += taken
+        response(moved, m.rows, n, m.push, m.mean_change)
+        response(moved, m.rows, n, m.impulse, m.end_change)
+
+    def contact_step(
+        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
+        told, work, m, memory, tie,
+    ):  # fmt: skip
+        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
+        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
+        [J]."""
+        s = settings_of(tree, settings)
+        if moves_freely(m, q, q_free):
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            clear(after, wrench, pairs, told, work)
+            return FINE
+        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
+        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
+        clear(after, wrench, pairs, told, work)
+        told[5] = left_out
+        if n == 0:
+            stand_on_free_step(q_free, v_free, q_new, v_new)
+            return FINE
+        resist(tree, s, v, force, m.step)
+        moved = felt(with_armature(tree, m.step.diagonal), tie)
+        resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        response(moved, m.rows, n, m.push, m.mean_change)
-        response(moved, m.rows, n, m.impulse, m.end_change)
+        if parts.again and needs_second_look(tree, m, s.dt):
+            into_middle(tree, moved, s.dt, q, v, m)
+            nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
+            start_gaps(tree, s.dt, m, nc)
+            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            forget(after)
+            remember(m, nc, n, after)
+            out_of_middle(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)
@@ -351,11 +337,11 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, tied=False):
+def contact_step_entry(solver, solver_memory, tied, parts):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
     v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
     with followers."""
-    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)))
+    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
@@ -365,7 +351,10 @@ def contact_step_entry(solver, solver_memory, tied=False):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q), tie_memory(tree, followers, ratios, q)
 
-    step.__name__ = f"contact_step_by_{solver.__name__}" + "_tied" * tied
+    flags = {
+        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "tied": tied,
+    }  # fmt: skip
+    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
         step, tied_memory_for if tied else memory_for,
         {

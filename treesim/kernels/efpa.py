@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .frames import frames_of
-from .operational import inverse_inertia_entry, put_task_axes, task_rows
+from .inverse_inertia import inverse_inertia_entry
+from .operational import put_task_axes, task_rows
 from .rjk import articulated_quantities, diagonal_block, nearest_common_ancestor
 from .spatial import force_to_parent
 from .tables import body_transform_at, force_at, put_force

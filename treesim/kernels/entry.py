@@ -55,6 +55,7 @@ class Origin(NamedTuple):
     tells: bool
     expands: bool
     follows: str
+    reduce: Callable[..., Any] | None
 
 
 def entry(
@@ -65,6 +66,8 @@ def entry(
     tells: bool = False,
     expands: bool = False,
     follows: str = "",
+    reduce: Callable[..., Any] | None = None,
+    name: str = "",
     **arrays: str,
 ) -> Callable[..., int]:
     """Return the entry of a kernel that works on one state, whose parameters are named as what it gets.
@@ -77,13 +80,14 @@ def entry(
     ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
     states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
     arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
-    followers' rows then bring to those of the robot; "" for none. The entry's name is the kernel's with `_states`
-    behind it.
+    followers' rows then bring to those of the robot; "" for none. reduce: what brings its results there to those of the
+    robot, a kernel that asks for the spanning tree, `tied`, `rows` (`followers`), tables and arrays by name. The
+    entry's name is `name`, by default the kernel's, with `_states` behind it; entries of one module must differ in it.
     Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
     `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
-    name = f"{kernel.__name__}_states"
+    name = f"{name or kernel.__name__}_states"
     namespace: dict[str, Any] = {
         "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
         **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
@@ -91,7 +95,7 @@ def entry(
     }  # fmt: skip
     made: Any = made_entry(name, _text(name, declared, parameters_of(kernel), memory_of(scratch), tells), namespace)
     made.__doc__ = kernel.__doc__
-    made.origin = Origin(kernel, scratch, declared, tells, expands, follows)
+    made.origin = Origin(kernel, scratch, declared, tells, expands, follows, reduce)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
         texts = _part_texts(f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), tells)

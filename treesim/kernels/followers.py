@@ -44,6 +44,7 @@ class Followers(NamedTuple):
     multiplier: Any  # (count,)
     offset: Any
     share: Any  # (count,) 1 / (1 + number of followers of the same leader)
+    lent: Any  # (nv of the spanning tree,) rotor inertias that joints lend each other, which y does not feel
 
 
 def followers_of(followers, ratios):
@@ -54,7 +55,7 @@ def followers_of(followers, ratios):
         n, nq, nv, followers[3 : 3 + n], followers[3 + n : 3 + 2 * n], followers[3 + 2 * n : 3 + 3 * n],
         followers[3 + 3 * n : 3 + 4 * n], followers[3 + 4 * n : 3 + 5 * n], followers[3 + 5 * n : 3 + 6 * n],
         followers[3 + 6 * n : k], followers[k : k + nq], followers[k + nq : k + nq + nv], ratios[:n], ratios[n : 2 * n],
-        ratios[2 * n : 3 * n],
+        ratios[2 * n : 3 * n], ratios[3 * n :],
     )  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def follower_rows(tree, tied, q):
 def with_shared_rotors(tree, tied, r):
     """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
     rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
-    what a step adds to it."""
+    what a step adds to it; and what others of the same leader lend to them, which adds up to zero."""
     for k in range(tree.nv):
         r.rotors[k] = tree.armature[k]
     for b in range(tied.count):
@@ -167,6 +168,8 @@ def with_shared_rotors(tree, tied, r):
         r.rotors[tied.v[b]] = whole / (tied.multiplier[b] * tied.multiplier[b])
     for b in range(tied.count):
         r.rotors[tied.leader_v[b]] -= tied.multiplier[b] * tied.multiplier[b] * r.rotors[tied.v[b]]
+    for k in range(tree.nv):
+        r.rotors[k] += tied.lent[k]
     return with_armature(tree, r.rotors)
 
 
@@ -228,6 +231,11 @@ def factor_rows(r):
 def respond_to_rows(tree, tied, q, r):
     """Z and the factor of A H^-1 A' at q: articulated inertias and the rows' forces inward."""
     articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
+    spread_followers(tree, tied, r)
+
+
+def spread_followers(tree, tied, r):
+    """Z and the factor of A H^-1 A', by the articulated quantities X, U and D^-1 in r: the rows' forces inward."""
     start_rows(tree, tied, r)
     for i in range(tree.n_bodies, 0, -1):
         feel(tree, tied, r, i)
@@ -235,13 +243,8 @@ def respond_to_rows(tree, tied, q, r):
     factor_rows(r)
 
 
-def follow(tree, tied, q, qdd, r):
-    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, in place: the spanning tree's accelerations with its followers held
-    to their leaders."""
-    respond_to_rows(tree, tied, q, r)
-    for b in range(tied.count):
-        r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
-    solve(r.G, r.force)
+def add_response(tree, tied, qdd, r):
+    """qdd += H^-1 A' r.force, where `spread_followers` has been; r.A: the bodies' accelerations under that."""
     put_motion(r.A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.A, tree.parent[i]))
@@ -253,8 +256,49 @@ def follow(tree, tied, q, qdd, r):
             change, a = release_screw(a, force_at(r.U, k), r.D_inv[k], nu, tree.screw[k], tree.armature[k])
             qdd[k] += change
         put_motion(r.A, i, a)
+
+
+def unit_response(tree, tied, b, qdd, r):
+    """r.A: the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
+    for c in range(tied.count):
+        r.force[c] = tree.gravity[0] * 0
+    r.force[b] += 1
+    for k in range(tree.nv):
+        qdd[k] = tree.gravity[0] * 0
+    add_response(tree, tied, qdd, r)
+
+
+def solve_row(tied, B, j, r):
+    """r.force = S^-1 B[j], what answers a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
+    for b in range(tied.count):
+        r.force[b] = B[j, b]
+    solve(r.G, r.force)
+
+
+def take_from(tied, B, G, r):
+    """G <- G - B S^-1 B', in the lower triangle: J H^-1 J' without what the followers do not let through."""
+    for j in range(G.shape[0]):
+        solve_row(tied, B, j, r)
+        for i in range(j, G.shape[0]):
+            for b in range(tied.count):
+                G[i, j] -= B[i, b] * r.force[b]
+
+
+def hold_to_leaders(tree, tied, qdd, r):
+    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `spread_followers` has been; r.A: by how much that changes the
+    bodies' accelerations."""
+    for b in range(tied.count):
+        r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
+    solve(r.G, r.force)
+    add_response(tree, tied, qdd, r)
     for b in range(tied.count):
         qdd[tied.v[b]] = tied.multiplier[b] * qdd[tied.leader_v[b]]
+
+
+def follow(tree, tied, q, qdd, r):
+    """The spanning tree's accelerations qdd, of any method, with its followers held to their leaders, in place."""
+    respond_to_rows(tree, tied, q, r)
+    hold_to_leaders(tree, tied, qdd, r)
 
 
 def follow_free(tree, followers, ratios, q, free, qdd, rows):

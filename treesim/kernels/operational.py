@@ -140,8 +140,3 @@ def task_rows(tree, body, offsets, W, reference, f, R):
         m = point_motion(unit_scaled_add(zero_motion(tree), c, tree.placement[0, 0]), offset, axes)
         R[0, c], R[1, c], R[2, c] = m.lin.x, m.lin.y, m.lin.z
         R[3, c], R[4, c], R[5, c] = m.ang.x, m.ang.y, m.ang.z
-
-
-def inverse_inertia_entry(kernel, scratch):
-    """The entry of a method for Λ^-1 (m, m) of k frames, m = 6 k."""
-    return entry(kernel, scratch, FRAMES, COUNT, q="nq", out="-> 6 * k, 6 * k")

@@ -10,7 +10,7 @@ from .cyclic_reduction import (
     substitute,
     substitution_rounds,
 )
-from .operational import inverse_inertia_entry
+from .inverse_inertia import inverse_inertia_entry
 from .operational_constraint_force import inverse_inertia, memory_for
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .operational import inverse_inertia_entry
+from .inverse_inertia import inverse_inertia_entry
 from .operational_constraint_force import inverse_inertia, memory_for
 from .parallel_cyclic_reduction import (
     eliminate_matrix,

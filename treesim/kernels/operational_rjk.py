@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .entry import entry
-from .frames import COUNT, FRAMES, frames_of
+from .frames import FRAMES, frames_of
+from .inverse_inertia import inverse_inertia_entry
 from .operational import frame_axes, point_motion, put_task_axes
 from .rjk import articulated_quantities, inverse_inertia_blocks, load_block, needed_in
 from .tables import motion_at, transform_at
@@ -74,11 +74,6 @@ def inverse_inertia_rjk(tree, q, out, frames, memory):
     blocks_of_frames(tree, bodies, placement, W, reference, blocks, Omega, block, out)
 
 
-inverse_inertia_rjk_states = entry(
-    inverse_inertia_rjk,
-    scratch_for,
-    FRAMES | {"needed": "TableOfIntegers"},
-    COUNT,
-    q="nq",
-    out="-> 6 * k, 6 * k",
+inverse_inertia_rjk_states = inverse_inertia_entry(
+    inverse_inertia_rjk, scratch_for, FRAMES | {"needed": "TableOfIntegers"}
 )

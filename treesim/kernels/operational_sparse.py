@@ -8,10 +8,11 @@ import numpy as np
 
 from .crba import mass_matrix, put_packed
 from .frames import frames_of
+from .inverse_inertia import inverse_inertia_entry
 from .kinematics import stored_transform
 from .ltdl import factorize as factorize_ltdl
 from .ltl import factorize as factorize_ltl
-from .operational import inverse_inertia_entry, packed_jacobian
+from .operational import packed_jacobian
 from .sparse_rows import divide_ltdl, divide_ltl, multiply_rows
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .frames import frames_of
-from .operational import inverse_inertia_entry, put_task_axes, task_rows
+from .inverse_inertia import inverse_inertia_entry
+from .operational import put_task_axes, task_rows
 from .rjk import articulated_quantities
 from .sparse_rows import common_depth
 from .spatial import force_component, force_scale, force_sub, force_to_parent

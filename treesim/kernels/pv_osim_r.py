@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .frames import frames_of
+from .inverse_inertia import inverse_inertia_entry
 from .kinematics import place_bodies
-from .operational import inverse_inertia_entry, task_rows
+from .operational import task_rows
 from .rjk import articulated_quantities
 from .spatial import force_to_parent
 from .tables import body_transform_at, force_at, put_force

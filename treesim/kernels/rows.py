@@ -17,6 +17,7 @@ import numpy as np
 
 from .aba import articulate_inward, release_screw, start_outward
 from .constrained import propagate_forces
+from .constraint_followers import no_tie, tie_memory
 from .constraints import (
     ROWS,
     add_row_forces,
@@ -49,6 +50,7 @@ class Held(NamedTuple):
     closed: Any  # (m,) 1 for rows whose gap is closed, 0 for those on velocities alone
     whole: Any  # (C,) 1/2 where all rotations are held, else 0
     axis: Any  # (C, 3) the axis that is left free where two rotations are held, in the frame's axes, else 0
+    tie: Any  # what followers change, see `constraint_followers`
 
 
 class RowMemory(NamedTuple):
@@ -85,11 +87,22 @@ class RowMemory(NamedTuple):
     side: Any
 
 
-def held_tables(layout, geometry, closure):
-    """The tables of a world from its three flat arrays."""
+def held_tables(layout, geometry, closure, tie):
+    """The tables of a world from its three flat arrays; tie: what followers change."""
     task = constraint_tables(layout, geometry)
     m, C = task.R.shape[0], task.reference.size
-    return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)))
+    return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)), tie)
+
+
+def plain_held_tables(layout, geometry, closure):
+    """The tables of a world whose robot has no followers."""
+    return held_tables(layout, geometry, closure, no_tie())
+
+
+def tied_held_tables(tree, followers, ratios, layout, geometry, closure, q):
+    """The tables of a world whose robot has followers, and memory for these, of the numbers in q."""
+    m = layout[1 + 3 * layout[0]]  # the last of `start`
+    return held_tables(layout, geometry, closure, tie_memory(tree, followers, ratios, m, q))
 
 
 def row_memory(tree, held, q):
@@ -130,7 +143,11 @@ def respond(tree, held, q, r):
     for k in range(r.bias.size):
         put_force(r.K[0], k, force_at(r.A[0], k))
         put_force(r.K[1], k, force_at(r.A[1], k))
-    gather_inward(tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias)
+    held.tie.answer(tree, held.tie, r.X, r.U, r.D_inv)
+    gather_inward(
+        tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias, held.tie
+    )  # fmt: skip
+    held.tie.reduce(held.tie, r.G)
     factor_regular(r.G, r.L)
 
 
@@ -178,6 +195,7 @@ def apply_impulses(tree, held, r, impulse, change):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             change[k], a = release_screw(a, force_at(r.U, k), r.D_inv[k], r.nu[k], tree.screw[k], tree.armature[k])
         put_motion(r.V, i, a)
+    held.tie.hold(tree, held.tie, change)
 
 
 def column(R, k):
@@ -240,7 +258,7 @@ def row_gaps(tree, q, gap, jacobian, cosine, held, r):
 
 def gaps_memory(tree, layout, geometry, closure, q):
     """The rows' constant tables, and scratch memory, of the numbers in q."""
-    held = held_tables(layout, geometry, closure)
+    held = plain_held_tables(layout, geometry, closure)
     r = row_memory(tree, held, q)
     for k in range(tree.nv):
         r.change[k] = q[0] * 0
@@ -248,5 +266,6 @@ def gaps_memory(tree, layout, geometry, closure, q):
 
 
 row_gaps_states = entry(
-    row_gaps, gaps_memory, WORLD, {**ROWS, "C": "layout[0]"}, q="nq", gap="-> m", jacobian="-> m, nv", cosine="-> C"
-)
+    row_gaps, gaps_memory, WORLD, {**ROWS, "C": "layout[0]"}, expands=True, q="nq", gap="-> m", jacobian="-> m, nv'",
+    cosine="-> C",
+)  # fmt: skip

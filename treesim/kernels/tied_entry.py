@@ -26,7 +26,12 @@ SYMBOLS = {"nq": "tied.nq", "nv": "tied.nv", "N": "tree.n_bodies"}  # that shape
 def serves_followers(states: Any) -> bool:
     """Return whether an entry has a twin for robots with followers."""
     origin: Origin | None = getattr(states, "origin", None)
-    return origin is not None and (origin.expands or bool(origin.follows))
+    return origin is not None and (origin.expands or _has_rows(origin))
+
+
+def _has_rows(origin: Origin) -> bool:
+    """Whether the followers' rows have a part in it."""
+    return bool(origin.follows) or origin.reduce is not None
 
 
 def is_tied(states: Any) -> bool:
@@ -52,7 +57,8 @@ def tied_entry(states: Any) -> Callable[..., int]:
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "scratch_for": origin.scratch, "np": np,
         **{f"scratch_{k}": x for k, x in enumerate(origin.scratch if isinstance(origin.scratch, tuple) else ())},
         "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "followers_of": followers_of,
-        "follow": follow, "follower_rows": follower_rows, "with_shared_rotors": with_shared_rotors, **_between(),
+        "follow": follow, "follower_rows": follower_rows, "with_shared_rotors": with_shared_rotors,
+        "reduce": origin.reduce, **_between(),
     }  # fmt: skip
     made: Any = made_entry(f"{name}_states", _text(f"{name}_states", origin, signature), namespace)
     made.__doc__, made.signature, made.kernel, made.tied = states.__doc__, signature, origin.kernel, True
@@ -91,8 +97,8 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
         "    return WRONG_SIZE",
         *([] if scratch is None else [f"scratch = {scratch}"]),
         *(f"whole_{x.name} = np.empty({_whole_shape(x)}, {number})" for x in changed),
-        *([f"rows = follower_rows(tree, tied, {arrays[0].name})"] if origin.follows else []),
-        *(["moved = with_shared_rotors(tree, tied, rows)"] if origin.follows else []),
+        *([f"rows = follower_rows(tree, tied, {arrays[0].name})"] if _has_rows(origin) else []),
+        *(["moved = with_shared_rotors(tree, tied, rows)"] if _has_rows(origin) else []),
         "status = FINE",
         "for s in range(count):",
         *(f"    {_expansion(x)}" for x in changed if not x.result),
@@ -124,7 +130,7 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
 def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     """The lines that call the kernel on one state, and hold the followers to their leaders; array: what each one is."""
     wanted, arrays = parameters_of(origin.kernel), origin.signature.arrays
-    tree = "moved" if origin.follows else "tree"
+    tree = "moved" if _has_rows(origin) else "tree"
     given = {"tree": tree, "scratch": "scratch", **{table: table for table in FOLLOWERS | origin.signature.tables}}
     given |= {x.name: array(x) for x in arrays}
     known = [given[parameter] for parameter in wanted if parameter in given]
@@ -133,6 +139,9 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)
         lines.append(f"follow(moved, tied, {array(arrays[0])}, {followed}, rows)")
+    if origin.reduce is not None:
+        given |= {"tied": "tied", "rows": "rows"}
+        lines.append(f"reduce({', '.join(given[parameter] for parameter in parameters_of(origin.reduce))})")
     return lines
 
 

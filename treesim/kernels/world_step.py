@@ -16,11 +16,23 @@ from .configuration import advance, into_start_axes
 from .constraints import ROWS
 from .entry import entry
 from .numbers import maximum, minimum, sqrt
-from .rows import TINY, WORLD, add_solution, apply_impulses, gaps, held_tables, respond, row_memory, row_velocities
+from .rows import (
+    TINY,
+    WORLD,
+    add_solution,
+    apply_impulses,
+    gaps,
+    plain_held_tables,
+    respond,
+    row_memory,
+    row_velocities,
+    tied_held_tables,
+)
 from .spatial import force_dot, rigid_apply
 from .status import FINE
 from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 from .tables import body_inertia, motion_at, with_armature
+from .tied_entry import is_tied, tied_entry
 
 CLOSURES = 2  # corrections behind those of the passes, each leaving about h times its change of the rows
 GAIN = 0.01  # of the kinetic energy: a correction may add no more of it, as near singular configurations it would
@@ -97,9 +109,10 @@ def implicit_midpoint_with_rows(
     """v_m = v + h/2 a + d, q+ = q (+) h v_m without gaps, v+ = v_m + h/2 a + d+ with its rows at rest; a as without
     rows, d and d+ from impulses along the rows at q and at q+. impulses: their sum [N s, N m s]; residual: of each row
     its gap at the end [m, rad], or what is left of its velocity where it has none [m/s, rad/s]."""
-    no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
+    no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
     status = FINE
     resist(tree, s, v, force, m)
+    moved = held.tie.felt(with_armature(tree, m.diagonal), held.tie)
     respond(moved, held, q, r)
     for k in range(r.impulse.size):
         r.impulse[k] = s.dt * 0
@@ -127,15 +140,36 @@ def implicit_midpoint_with_rows(
 RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_rows}
 
 
+def rows_for(tree, layout, geometry, closure, q):
+    """Scratch memory for the rows of a world, of the numbers in q."""
+    return row_memory(tree, plain_held_tables(layout, geometry, closure), q)
+
+
+def told_for(tree, layout, q):
+    """Memory for what a step tells beside the state, of the numbers in q: force, impulses, residual, work."""
+    told = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
+    return np.empty(tree.nv, q.dtype), told[0], told[1], np.empty(2, q.dtype)
+
+
+def memory_for(dynamics):
+    """What lays out the world's tables, and the memory of its rows, of a step, and of the forward dynamics."""
+    held = tied_held_tables if is_tied(dynamics) else plain_held_tables
+    return held, rows_for, step_memory, dynamics.memory
+
+
+def made_world_entry(step, memory, dynamics, **arrays):
+    """The entry of a step of a world with rows; of tied dynamics, a tied one."""
+    tied = is_tied(dynamics)
+    tables = {**WORLD, "settings": "TableOfReals"}
+    made = entry(step, memory, tables, ROWS, tells=True, expands=tied, **arrays)
+    return tied_entry(made) if tied else made
+
+
 @lru_cache(maxsize=64)
 def world_step_entry(name, dynamics):
     """The entry of one step of a world with rows: (ints, reals, layout, geometry, closure, settings, q, v, control,
     q_new, v_new, force, work, impulses, residual)."""
-    rule, forward, forward_memory = RULES_WITH_ROWS[name], dynamics.one, dynamics.memory
-
-    def memory_for(tree, ints, layout, geometry, closure, q):
-        held = held_tables(layout, geometry, closure)
-        return held, row_memory(tree, held, q), step_memory(tree, q), forward_memory(tree, ints, q)
+    rule, forward = RULES_WITH_ROWS[name], dynamics.one
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory):
         """The same as a step without rows, and the rows' impulses and residuals."""
@@ -144,9 +178,9 @@ def world_step_entry(name, dynamics):
         return rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
 
     step.__name__ = f"{name}_with_rows_by_{label(dynamics)}"
-    return entry(
-        step, memory_for, {**WORLD, "settings": "TableOfReals"}, ROWS, tells=True, q="nq", v="nv", control="nv",
-        q_new="-> nq", v_new="-> nv", force="-> nv", work="-> 2", impulses="-> m", residual="-> m",
+    return made_world_entry(
+        step, memory_for(dynamics), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+        force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
     )  # fmt: skip
 
 
@@ -154,27 +188,18 @@ def world_step_entry(name, dynamics):
 def carried_world_step_entry(name, dynamics):
     """The entry of the same step without its report: (ints, reals, layout, geometry, closure, settings, q, v, control,
     q_new, v_new)."""
-    one_step, forward_memory = world_step_entry(name, dynamics).kernel, dynamics.memory
+    one_step = world_step_entry(name, dynamics).kernel
 
-    def memory_for(tree, ints, layout, geometry, closure, q):
-        held = held_tables(layout, geometry, closure)
-        told = np.empty((2, held.closed.size), q.dtype)
-        return (
-            np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), told[0], told[1], held, row_memory(tree, held, q),
-            step_memory(tree, q), forward_memory(tree, ints, q),
-        )  # fmt: skip
-
-    def carried_step(
-        tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
-    ):
+    def carried_step(tree, settings, q, v, control, q_new, v_new, told, held, rows, m, memory):
+        force, impulses, residual, work = told
         return one_step(
             tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
         )
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    return entry(
-        carried_step, memory_for, {**WORLD, "settings": "TableOfReals"}, ROWS, tells=True, q="nq", v="nv",
-        control="nv", q_new="-> nq", v_new="-> nv",
+    return made_world_entry(
+        carried_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        v_new="-> nv",
     )  # fmt: skip
 
 
@@ -182,19 +207,10 @@ def carried_world_step_entry(name, dynamics):
 def counted_world_step_entry(name, dynamics):
     """The entry of the same step that adds its work to that of the steps before, and reports nothing else: (ints,
     reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new)."""
-    one_step, forward_memory = world_step_entry(name, dynamics).kernel, dynamics.memory
+    one_step = world_step_entry(name, dynamics).kernel
 
-    def memory_for(tree, ints, layout, geometry, closure, q):
-        held = held_tables(layout, geometry, closure)
-        told = np.empty((2, held.closed.size), q.dtype)
-        return (
-            np.empty(tree.nv, q.dtype), told[0], told[1], held, row_memory(tree, held, q), step_memory(tree, q),
-            forward_memory(tree, ints, q),
-        )  # fmt: skip
-
-    def counted_step(
-        tree, settings, q, v, work, control, q_new, v_new, work_new, force, impulses, residual, held, rows, m, memory
-    ):
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, told, held, rows, m, memory):
+        force, impulses, residual, _ = told
         status = one_step(
             tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
         )
@@ -202,7 +218,7 @@ def counted_world_step_entry(name, dynamics):
         return status
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
-    return entry(
-        counted_step, memory_for, {**WORLD, "settings": "TableOfReals"}, ROWS, tells=True, q="nq", v="nv", work="2",
-        control="nv", q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    return made_world_entry(
+        counted_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
+        q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine.call.arguments import Argument, coerce
+from ..errors import ArgumentError
 
 # Names of a joint's coordinates and velocities where it has more than one of either.
 Q_PARTS = {
@@ -39,3 +45,14 @@ def place_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]])
     sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
     end = sum(sizes)
     return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)
+
+
+def position_of(label: str, value: Any, size: int) -> np.ndarray:
+    """Return a joint's position of so many numbers; raises ArgumentError naming `label` for anything else."""
+    array = coerce(Argument(label, value, ()))
+    if array.shape != (size,) and not (size == 1 and array.shape == ()):
+        wanted = "one number" if size == 1 else f"{size} numbers"
+        raise ArgumentError(f"{label} must be {wanted}, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label} is not finite: {array.tolist()}")
+    return array

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from .mimic import no_followers
 from .tree import Tree
 
@@ -38,6 +38,18 @@ def checked_frames(value: Any) -> tuple[str, ...]:
         return (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
         raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
+
+
+def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
+    """Raise UnsupportedError, naming them, for a robot with joints that carry no inertia but what others of the same
+    leader lend them: `what` takes no negative rotor inertias, as the lender's then is; `instead` does."""
+    lent = np.zeros(0) if robot.coupling is None else robot.coupling.lent
+    if (lent > 0).any():
+        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(lent > 0)], limit=3)
+        raise UnsupportedError(
+            f"{what} does not serve joints that carry no inertia and follow others, or are followed, as {names} of "
+            f"{quoted(robot.name)}: give their links some, or take {instead!r}"
+        )
 
 
 def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:

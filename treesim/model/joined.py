@@ -22,7 +22,9 @@ def joined(trees: Sequence[Tree]) -> Tree:
     whole = _Parts(first)
     for tree in others:
         whole.add(tree)
-    return Tree(first.name, whole.bodies, whole.frames, whole.visuals, first.gravity, first.notes, whole.shapes)
+    return Tree(
+        first.name, whole.bodies, whole.frames, whole.visuals, first.gravity, first.notes, whole.shapes, whole.loops
+    )
 
 
 class _Parts:
@@ -31,8 +33,9 @@ class _Parts:
     def __init__(self, first: Tree) -> None:
         frames = list(first.frames.values())
         self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
-        self.visuals, self.shapes = list(first.visuals), list(first.shapes)
-        self.names = {"link": set(first.frames), "joint": set(first.joint_names)}
+        self.visuals, self.shapes, self.loops = list(first.visuals), list(first.shapes), list(first.loops)
+        loops = {loop.name for loop in first.loops}
+        self.names = {"link": set(first.frames), "joint": set(first.joint_names), "loop": loops}
 
     def add(self, tree: Tree) -> None:
         """One more tree, beside the others."""
@@ -47,6 +50,9 @@ class _Parts:
         for each in tree.visuals:
             number = _moved(each.body, count)
             self.visuals.append(Visual(number, each.placement, each.kind, each.size, each.file, each.color))
+        for loop in tree.loops:
+            name = self._free_name("loop", tree, loop.name)
+            self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
         for shape in tree.shapes:
             self.shapes.append(_on_body(shape, _moved(shape.body, count), links.get(shape.link, shape.link)))
 

@@ -19,6 +19,9 @@ from .frozen import frozen, record
 
 if TYPE_CHECKING:
     from .joints import Joint
+    from .parts import Body
+
+LENT = 1 / 64  # part of a joint's own inertia that it lends to those of its leader and followers that carry none
 
 
 @record()
@@ -73,6 +76,11 @@ class Coupling(NamedTuple):
     reals: np.ndarray
 
     @property
+    def lent(self) -> np.ndarray:
+        """(n,) rotor inertias that joints of the spanning tree lend each other, which y does not feel."""
+        return self.reals[3 * len(self.names) :]
+
+    @property
     def G(self) -> np.ndarray:
         """(n, n_y): v = G yd."""
         G = np.zeros((self.kept_v.size + self.v.size, self.kept_v.size))
@@ -102,13 +110,14 @@ class Coupling(NamedTuple):
 
     def shared(self, values: np.ndarray) -> np.ndarray:
         """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader
-        and its followers (`kernels.followers.with_shared_rotors`)."""
-        share = self.reals[2 * len(self.names) :]
+        and its followers, with what these lend each other (`kernels.followers.with_shared_rotors`)."""
+        F = len(self.names)
+        share = self.reals[2 * F : 3 * F]
         whole = np.empty(self.kept_v.size + self.v.size)
         whole[self.kept_v] = values
         whole[self.v] = share * values[self.onto] / self.multiplier**2
         np.subtract.at(whole, self.kept_v[self.onto], share * values[self.onto])
-        return whole
+        return whole + self.lent
 
     def limited(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position limits of y: those of the leaders that keep the followers within theirs, all (n_q,)."""
@@ -131,11 +140,12 @@ def leader_limits(lower: float, upper: float, multiplier: float, offset: float) 
     return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
 
 
-def coupling_of(joints: Sequence[Joint]) -> Coupling | None:
-    """Return the followers among joints, in the order of their bodies, or None if there are none.
+def coupling_of(bodies: Sequence[Body]) -> Coupling | None:
+    """Return the followers among the joints of bodies, in the order of these, or None if there are none.
 
     Chains are resolved to the joint at their end. Raises ModelError naming the joint that follows what it cannot.
     """
+    joints = [body.joint for body in bodies]
     if not any(joint.mimic for joint in joints):
         return None
     places = {joint.name: i for i, joint in enumerate(joints)}
@@ -152,11 +162,51 @@ def coupling_of(joints: Sequence[Joint]) -> Coupling | None:
         [own.size, kept_q.size, kept_v.size],
         q_start[own], q_start[led], own + 1, led + 1, v_start[own], v_start[led], onto, kept_q, kept_v,
     ])  # fmt: skip
+    lent = _lent(bodies, own, led, multiplier)[np.repeat(np.arange(len(joints)), [joint.nv for joint in joints])]
+    share = 1 / (1 + np.bincount(onto)[onto])
     return Coupling(
         tuple(lines), tuple(leader for leader, _, _ in lines.values()), frozen(multiplier), frozen(offset),
         frozen(v_start[own], np.int64), frozen(onto, np.int64), frozen(kept_q, np.int64), frozen(kept_v, np.int64),
-        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, 1 / (1 + np.bincount(onto)[onto])])),
+        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, share, lent])),
     )  # fmt: skip
+
+
+def _lent(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
+    """Rotor inertias of all joints that y does not feel: those of a leader and its followers add up to zero, times
+    k^2: what joints that carry no inertia get from the one that carries most. Then the spanning tree's mass matrix is
+    regular where the robot's is. own, led: the followers' and their leaders' bodies, from 0. O(N)."""
+    lent, loaded = np.zeros(len(bodies)), carry_inertia(bodies)
+    groups: dict[int, list[tuple[int, float]]] = {}
+    for follower, leader, k in zip(own.tolist(), led.tolist(), multiplier.tolist(), strict=True):
+        groups.setdefault(leader, [(leader, 1.0)]).append((follower, k * k))
+    for group in groups.values():
+        felt = {i: square * _inertia_about(bodies[i]) for i, square in group}
+        idle = [(i, square) for i, square in group if not loaded[i]]
+        lender, square_of_lender = max(group, key=lambda member: felt[member[0]])
+        if idle and felt[lender] > 0:
+            for i, square in idle:
+                lent[i] = LENT * felt[lender] / len(idle) / square
+            lent[lender] = -LENT * felt[lender] / square_of_lender
+    return lent
+
+
+def carry_inertia(bodies: Sequence[Body]) -> list[bool]:
+    """Return whether each of the bodies, or any that it carries, has inertia. O(N)."""
+    loaded = [bool(body.inertia.mass or body.inertia.rotational.any()) for body in bodies]
+    for i in range(len(bodies), 0, -1):
+        parent = bodies[i - 1].parent
+        if loaded[i - 1] and parent:
+            loaded[parent - 1] = True
+    return loaded
+
+
+def _inertia_about(body: Body) -> float:
+    """What a joint of one degree of freedom feels of its own body: its mass, or its inertia about the axis."""
+    inertia, axis = body.inertia, np.asarray(body.joint.axis)
+    if body.joint.type == "prismatic":
+        return inertia.mass
+    arm = np.cross(axis, inertia.com)
+    return float(axis @ inertia.rotational @ axis + inertia.mass * arm @ arm)
 
 
 def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> tuple[str, float, float]:

@@ -82,6 +82,11 @@ def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[An
     return tied_entry(entry), tied_constants(robot, constants)
 
 
+def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the entry and the constants by which a robot is served: those of `for_followers`, if it has any."""
+    return (entry, tuple(constants)) if robot.coupling is None else for_followers(entry, robot, constants)
+
+
 def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
     """Return an entry's constants as its twin for followers takes them, where there are any; see `for_followers`."""
     if robot.coupling is None:

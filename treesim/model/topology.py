@@ -153,6 +153,25 @@ class Topology(Immutable, Shown):
         return rows, columns
 
 
+def elimination_tree(pattern: np.ndarray) -> np.ndarray:
+    """Return the parents (n,), counted from 1, 0 = none, of the elimination tree of a symmetric boolean pattern (n, n),
+    rows eliminated from the last to the first as LTL and LTDL do it.
+
+    Every entry of the matrix and of its factors lies on a path of this tree, what fills in included; of the pattern of
+    a kinematic tree it is λe. Source: Liu 1990, The role of elimination trees in sparse factorization. Cost: O(n) and
+    the number of these entries.
+    """
+    n = len(pattern)
+    before = [set(np.flatnonzero(row[:k]).tolist()) for k, row in enumerate(pattern)]
+    parent = np.zeros(n, np.int64)
+    for k in range(n - 1, -1, -1):
+        if before[k]:
+            p = max(before[k])
+            parent[k] = p + 1
+            before[p] |= before[k] - {p}
+    return parent
+
+
 def _depths(parent: np.ndarray) -> np.ndarray:
     depth = [0] * (len(parent) + 1)
     for i, p in enumerate(parent.tolist(), start=1):

@@ -13,15 +13,17 @@ from ..display import html_table
 from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
+from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
+from .loops import Loop, checked_loops
 from .mimic import Coupling, Withheld, coupling_of, no_followers
 from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
 from .states import state_function
-from .topology import Topology
+from .topology import Topology, elimination_tree
 
 if TYPE_CHECKING:
     from .shapes import CollisionShape
@@ -43,7 +45,7 @@ class Tree(Immutable):
     name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
     before children. frames: operational frames besides each body's own, which carries the body's name.
     visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
-    shapes: CollisionShapes, those that touch.
+    shapes: CollisionShapes, those that touch. loops: Loops, joints between frames that worlds close.
 
     Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
     the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
@@ -54,7 +56,8 @@ class Tree(Immutable):
     A joint whose `mimic` names another one follows it, q_b = k q_a + o, exactly: it has no coordinate of its own, and
     nq, nv, q_index, v_index and the arrays are those of the others, its limits, effort, damping, friction and armature
     part of theirs. followers: their names; spanning: the tree in which they move on their own (else the tree itself),
-    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's. coupling: their numbers.
+    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's, dof_parent is the
+    robot's own. coupling: their numbers.
 
     A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit.
@@ -68,10 +71,10 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping", "effort_limit",
-        "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "lower", "mass", "n_bodies", "name",
-        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
-        "visuals",
+        "_dof_topology", "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping",
+        "effort_limit", "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "loops", "lower", "mass",
+        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index",
+        "velocity_limit", "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +86,7 @@ class Tree(Immutable):
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
         shapes: Sequence[CollisionShape] = (),
+        loops: Sequence[Loop] = (),
     ) -> None:
         self.name = name
         self.bodies = tuple(bodies)
@@ -94,7 +98,7 @@ class Tree(Immutable):
         self.body_names = unique("body", [body.name for body in self.bodies])
         self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
-        self.coupling: Coupling | None = coupling_of(joints)
+        self.coupling: Coupling | None = coupling_of(self.bodies)
         moving = [joint for joint in joints if joint.mimic is None]
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
         self.q_index = slices(name, moving, [joint.nq for joint in moving], self.coupling)
@@ -104,6 +108,7 @@ class Tree(Immutable):
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
         self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
+        self.loops = checked_loops(name, loops, self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(gravity)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
@@ -115,6 +120,7 @@ class Tree(Immutable):
             parts = [getattr(joint, source) for joint in joints]
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
+        self._dof_topology: Topology | None = None
         if self.coupling is None:
             self.nnz = int(self.topology.dof_depth.sum())
             self.ints, self.reals, self.body_rotations = pack(self)
@@ -126,7 +132,7 @@ class Tree(Immutable):
         """Give the independent coordinates what the joints together have, and keep the spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
-        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, shapes=self.shapes)
+        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, (), self.shapes, self.loops)
         lower, upper = tied.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
@@ -136,7 +142,9 @@ class Tree(Immutable):
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
         for label, powers in (("effort_limit", 1), ("friction", 1), ("damping", 2), ("armature", 2)):
             setattr(self, label, frozen(tied.gathered(getattr(whole, label), powers)))
-        self.nnz = int(np.tril(self.sparsity()).sum())
+        pattern = self.sparsity()
+        self.nnz = int(np.tril(pattern).sum())
+        self._dof_topology = Topology(elimination_tree(pattern))
         self.body_rotations = whole.body_rotations
         reason = no_followers(self.name, tied.names, "this")
         self.ints, self.reals = (Withheld.instead_of(table, reason) for table in (whole.ints, whole.reals))
@@ -153,15 +161,23 @@ class Tree(Immutable):
 
     def as_felt(self) -> Tree:
         """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
-        them (`kernels.followers.with_shared_rotors`); itself where there are none."""
-        if self.coupling is None or not self.armature.any():
+        them (`kernels.followers.with_shared_rotors`); itself where there are none. Rotors that are lent, which are
+        negative, are in its tables alone."""
+        if self.coupling is None:
             return self.spanning
         whole, rotors = self.spanning, self.coupling.shared(self.armature)
+        if not rotors.any():
+            return whole
         bodies = [
-            replace(body, joint=replace(body.joint, armature=rotors[whole.v_index[body.joint.name]]))
+            replace(body, joint=replace(body.joint, armature=np.maximum(rotors[whole.v_index[body.joint.name]], 0.0)))
             for body in whole.bodies
         ]
-        return Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+        felt = Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+        if (rotors < 0).any():
+            reals = felt.reals.copy()
+            reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
+            object.__setattr__(felt, "reals", frozen(reals))
+        return felt
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
@@ -244,7 +260,7 @@ class Tree(Immutable):
 
     def _parts(self) -> tuple[Any, ...]:
         frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes
+        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes, self.loops
 
     @property
     def parent(self) -> np.ndarray:
@@ -253,10 +269,24 @@ class Tree(Immutable):
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """(n,) λe(1..n). Raises UnsupportedError for a robot with followers, whose mass matrix has no such tree."""
-        if self.coupling is not None:
-            raise no_followers(self.name, self.coupling.names, "dof_parent")
-        return self.topology.dof_parent
+        """(n,) λe(1..n): non-zeros of the mass matrix, and of its factors, lie on the paths of this tree. With
+        followers it is the elimination tree of its pattern (`sparsity`), on whose paths there may be zeros as well."""
+        return self.dof_topology.dof_parent
+
+    @property
+    def dof_topology(self) -> Topology:
+        """The topology whose λe is `dof_parent`: the tree's own, or, with followers, one of as many bodies as there are
+        independent degrees of freedom. O(1)."""
+        return self.topology if self._dof_topology is None else self._dof_topology
+
+    def last_dof(self, body: int) -> int:
+        """Return the last degree of freedom, from 1, that moves a body; 0 if none does. In `dof_parent` all others that
+        move it are on the path to this one: with followers, since the body's inertia couples them. O(nv N)."""
+        if self.coupling is None:
+            return self.topology.last_dof[body]
+        joints = np.repeat(np.arange(1, self.n_bodies + 1), self.topology.dofs)
+        moving = self.coupling.G[np.isin(joints, self.topology.support(body))].any(axis=0)
+        return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
         """Return the frame called `name`; raises UnknownNameError with near misses."""
@@ -307,7 +337,7 @@ class Tree(Immutable):
         q = self.neutral()
         for joint, position in positions.items():
             where = self.q_index[joint]
-            q[where] = _position(f"position of joint {joint!r}", position, where.stop - where.start)
+            q[where] = position_of(f"position of joint {joint!r}", position, where.stop - where.start)
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
@@ -367,13 +397,3 @@ class Tree(Immutable):
 
 def _dof_name(joint: str, where: slice, k: int) -> str:
     return joint if where.stop - where.start == 1 else f"{joint}[{k - where.start}]"
-
-
-def _position(label: str, value: Any, size: int) -> np.ndarray:
-    array = coerce(Argument(label, value, ()))
-    if array.shape != (size,) and not (size == 1 and array.shape == ()):
-        wanted = "one number" if size == 1 else f"{size} numbers"
-        raise ArgumentError(f"{label} must be {wanted}, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{label} is not finite: {array.tolist()}")
-    return array

@@ -12,6 +12,7 @@ from ..display import Sourced
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
 from ..kernels.status import FINE
+from ..model.given import refuse_lent_rotors
 from ..model.states import on_states
 from ..model.tree import Tree
 from ..types import Reference
@@ -40,6 +41,7 @@ class CompiledMethod(Method):
 
     tables(robot, frames, reference): what the entry takes besides the robot's tables, read-only: those of the frames.
     kept_tables: the same, those last used kept; TypeError for names that cannot be hashed, and so cannot be known.
+    negative_rotors: as of `dynamics.base.CompiledBackend`.
     """
 
     name: ClassVar[str]
@@ -47,6 +49,7 @@ class CompiledMethod(Method):
     entry: ClassVar[Callable[..., int]]
     tables: ClassVar[Callable[..., tuple[np.ndarray, ...]]] = staticmethod(frame_codes)
     kept_tables: ClassVar[Callable[..., tuple[np.ndarray, ...]]] = staticmethod(kept_frame_codes)
+    negative_rotors: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._fast = FastEntry(type(self).entry)
@@ -61,9 +64,14 @@ class CompiledMethod(Method):
         out = np.empty((m, m))
         if self._fast.call(robot.ints, robot.reals, *tables, q, out) == FINE:
             return out  # anything but one state in a float array is coerced, broadcast, or explained below
-        constants = (robot.ints, robot.reals, *tables)
+        constants = self._with_tables(robot, tables)
         return on_states(self._fast.entry, robot, constants, {"q": q}, lambda named: explain_failure(robot, named))[0]
 
     def constants(self, robot: Tree, frames: Sequence[str], reference: Reference) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
-        return robot.ints, robot.reals, *self.tables(robot, tuple(frames), reference)
+        return self._with_tables(robot, self.tables(robot, tuple(frames), reference))
+
+    def _with_tables(self, robot: Tree, tables: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+        if not self.negative_rotors:
+            refuse_lent_rotors(robot, f"method {self.name!r}", "pv_osim")
+        return robot.ints, robot.reals, *tables

@@ -37,6 +37,7 @@ class HeavyPathMethod(CompiledMethod):
     """Λ^-1 by the constraint-force method."""
 
     source = "Fijany and Featherstone 2013; heavy paths on trees"
+    negative_rotors = False
     text: ClassVar[ModuleType]  # of the method's kernel, which lays out memory
     solver: ClassVar[ModuleType]  # solves along paths
 

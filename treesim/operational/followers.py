@@ -16,6 +16,7 @@ from ..engine.call.arguments import coerce, refuse_non_finite
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Reference
+from .base import CompiledMethod
 from .frames import frame_jacobian
 
 
@@ -44,8 +45,9 @@ def answer_of(robot: Tree, q: ArrayLike) -> Answer:
 def inverse_inertia_by(
     method: Any, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference
 ) -> np.ndarray:
-    """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers."""
-    if robot.coupling is None:
+    """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers: those of compiled methods are
+    taken in their kernels (`kernels.inverse_inertia`)."""
+    if robot.coupling is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found
     answer = answer_of(robot, q)

@@ -15,7 +15,7 @@ from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
 from ..kernels import sparse_jacobian as kernels
-from ..model.given import checked_frames, checked_robot, refuse_followers
+from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree
 from ..types import Reference
@@ -159,7 +159,8 @@ def sparse_jacobian(
 
     With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are
     Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
-    N = J.null_space(J̄). Raises UnknownNameError (frame, reference), ArgumentError, NonFiniteError.
+    N = J.null_space(J̄). With followers the paths are those of `Tree.dof_parent`. Raises UnknownNameError (frame,
+    reference), ArgumentError, NonFiniteError.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -167,9 +168,8 @@ def sparse_jacobian(
         <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
-    refuse_followers(robot, "sparse_jacobian")
     names = checked_frames(frames)
     bodies, _ = frame_tables(robot, names)
-    last = [robot.topology.last_dof[body] for body in bodies for _ in range(6)]
+    last = [robot.last_dof(int(body)) for body in bodies for _ in range(6)]
     rows = [frame_jacobian(robot, q, name, reference) for name in names]
-    return SparseJacobian(robot.topology, last, np.concatenate([np.zeros((0, robot.nv)), *rows]))
+    return SparseJacobian(robot.dof_topology, last, np.concatenate([np.zeros((0, robot.nv)), *rows]))

@@ -20,9 +20,9 @@ def save_sparsity(path: Path, robot: Tree) -> None:
     """Draw where the mass matrix H and its factor L (of LTL and LTDL) can differ from zero."""
     import numpy as np
 
-    pattern = robot.topology.sparsity()
+    pattern, factor = robot.sparsity(), np.tril(robot.dof_topology.sparsity())
     figure, axes = new_figure(2, 10, 5.4)
-    for axis, name, where in zip(axes, ("H", "L"), (pattern, np.tril(pattern)), strict=True):
+    for axis, name, where in zip(axes, ("H", "L"), (pattern, factor), strict=True):
         axis.imshow(where, cmap="Greys", vmin=0, vmax=1.3, interpolation="nearest")
         axis.set_title(f"{name}: {int(where.sum())} of {where.size} entries")
         axis.set_xlabel("degree of freedom")

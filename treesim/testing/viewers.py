@@ -1,4 +1,4 @@
-"""Whether a viewer keeps its promises (`treesim.viewers.base.Viewer`, `GroundViewer`, `Recorder`)."""
+"""Whether a viewer keeps its promises (`Viewer`, `GroundViewer`, `InteractiveViewer`, `Recorder` of viewers.base)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation import Simulation
-from ..viewers.base import GroundViewer, Recorder
+from ..viewers.base import GroundViewer, InteractiveViewer, Recorder
 from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import random_state, sample_robots
 
@@ -27,7 +27,7 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
     robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
-    takes every kind of ground; that it may be closed
+    takes every kind of ground, an `InteractiveViewer` a panel and states; that it may be closed
     twice and used again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that
     say so; that a `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees
     must be looked at. Raises ConformanceError listing what is not as promised.
@@ -77,6 +77,11 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.show(robot, robot.neutral())
             viewer.show_ground(GROUND)
             viewer.update(q)
+    if isinstance(viewer, InteractiveViewer):
+        with checks.require("offers a panel and shows a state", robot.name):
+            viewer.listen(lambda message, reply: None)
+            viewer.show_panel({"robot": robot.name, "joints": [], "bodies": ["base", *robot.body_names], "can": []})
+            viewer.show_state({"t": 0.0, "running": False, "q": q.tolist()})
 
 
 def _check_recording(checks: Checks, viewer: Any, robot: Tree) -> None:

@@ -30,7 +30,8 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
 
     Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
     the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
-    `<dynamics armature="...">` gives rotor inertia. Links without `<inertial>` have no mass.
+    `<dynamics armature="...">` gives rotor inertia, and `<loop_joint>` closes a loop (`Tree.loops`). Links without
+    `<inertial>` have no mass.
 
     Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. All findings
     are kept in the tree's `notes`; warnings are emitted as one UrdfWarning, too.

@@ -15,6 +15,7 @@ from ..model.tree import Body, Frame, Tree, Visual
 from .collisions import Collisions
 from .findings import Findings, title
 from .inertias import clipped
+from .loops import Loops
 from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
@@ -75,6 +76,7 @@ class Builder:
         self.links = {link.name: link for link in robot.links}
         self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
+        self.loop_elements = root.findall("loop_joint")
         self.mimics = Mimics(self.joint_elements, mimic)
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:
@@ -102,11 +104,13 @@ class Builder:
         self.collisions.report_missing(self.findings)
         bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
         report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
+        loops = Loops(self.loop_elements, [body.name for body in bodies], self.frames, self.findings)
         self.findings.stop_on_errors()
         report_singular(bodies, {ROOT_JOINT: self.link_elements[root_link], **self.joint_elements}, self.findings)
         self.findings.stop_on_errors()
         notes, shapes = tuple(self.findings), self.collisions.shapes
-        return Tree(self.robot.name, bodies, self.frames, self.visuals, notes=notes, shapes=shapes)
+        frames = [*self.frames, *loops.frames]
+        return Tree(self.robot.name, bodies, frames, self.visuals, notes=notes, shapes=shapes, loops=loops.loops)
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order; a stack instead of recursion, since chains may be long."""

@@ -14,6 +14,7 @@ from ..model.joints import Joint
 from .build import ROOT_JOINT
 
 if TYPE_CHECKING:
+    from ..model.loops import Loop
     from ..model.shapes import CollisionShape
     from ..model.tree import Frame, Tree
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
-    One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame; numbers
-    are written so that they are read back exactly. Joints without position limits are written as continuous, which
-    is what that means. Gravity and visuals are not written. A tree whose only child of the world hangs on a floating
-    joint "root_joint" is written with that body as root link, to be loaded with base="floating".
+    One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame, and loops
+    between these; numbers are written so that they are read back exactly. Joints without position limits are written as
+    continuous, which is what that means. Gravity and visuals are not written. A tree whose only child of the world
+    hangs on a floating joint "root_joint" is written with that body as root link, to be loaded with base="floating".
     principal: turn inertial frames to the principal axes, so that products of inertia are zero. shapes: write the
     collision shapes, each with the link that declares it; a hull as the file that it is made of.
 
@@ -52,6 +53,8 @@ def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True) -> str:
     for frame in tree.frames.values():
         if frame.name not in names:
             lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names), touching)
+    for loop in tree.loops:
+        lines += _loop(loop)
     return "\n".join([*lines, "</robot>", ""])
 
 
@@ -162,6 +165,17 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
         numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
         lines.append(f"    {_element('mimic', numbers, joint=joint.mimic.joint)}")
     return [*lines, "  </joint>"]
+
+
+def _loop(loop: Loop) -> list[str]:
+    axis = [f'    <axis xyz="{_numbers(loop.axis)}"/>'] if loop.type == "revolute" else []
+    return [
+        f'  <loop_joint name={quoteattr(loop.name)} type="{loop.type}">',
+        f"    <link1 link={quoteattr(loop.first)}/>",
+        f"    <link2 link={quoteattr(loop.second)}/>",
+        *axis,
+        "  </loop_joint>",
+    ]
 
 
 def _limits(joint: Joint) -> dict[str, float]:

@@ -87,6 +87,7 @@ CODES: dict[str, Code] = {
     "U211": Code("warning", "ignored: attribute that looks misspelt", strict=True),
     "U212": Code("info", "ignored: unknown attribute"),
     "U213": Code("info", "ignored: mimic of a joint that does not move"),
+    "U214": Code("error", "unknown attribute or element of a loop"),
     # numbers and inertias
     "U301": Code("error", "not a number"),
     "U302": Code("error", "wrong count of numbers"),
@@ -114,6 +115,7 @@ CODES: dict[str, Code] = {
     "U411": Code("info", "position limits of a joint with several degrees of freedom: ignored"),
     "U412": Code("warning", "axis without xyz: (1, 0, 0) by the standard", strict=True),
     "U413": Code("info", "mimic that holds its joint still: fixed there"),
+    "U414": Code("error", "loop that joins a body to itself"),
     # shapes, which never stop a load
     "U501": Code("warning", "visual without usable geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),

@@ -24,7 +24,7 @@ class Element:
 
 
 HONOURED: dict[str, Element] = {
-    "robot": Element(("name", "version"), many=("link", "joint", "material")),
+    "robot": Element(("name", "version"), many=("link", "joint", "loop_joint", "material")),
     "link": Element(("name", "type"), once=("inertial",), many=("visual",)),
     "inertial": Element(once=("origin", "mass", "inertia")),
     "mass": Element(("value",)),
@@ -37,7 +37,13 @@ HONOURED: dict[str, Element] = {
     "limit": Element(("lower", "upper", "effort", "velocity")),
     "dynamics": Element(("damping", "friction", "armature")),
     "mimic": Element(("joint", "multiplier", "offset")),
+    "loop_joint": Element(("name", "type"), once=("link1", "link2", "axis")),
+    "link1": Element(("link", "xyz", "rpy")),
+    "link2": Element(("link", "xyz", "rpy")),
 }
+
+# Where what is unknown is an error: no other reader's extension can be meant, and a loop would be another one without.
+STRICT = ("loop_joint", "link1", "link2")
 
 # Looked into by the reader of shapes, which never stops a load.
 SHAPES = ("visual", "material")
@@ -71,7 +77,8 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
     for child in list(element):
         tag = str(child.tag)
         if tag in allowed.once and tag in seen:
-            findings.add("U208", f"{title(element)} has a second <{tag}>", child, "keep one")
+            hint = "call the second end <link2>" if tag == "link1" else "keep one"
+            findings.add("U208", f"{title(element)} has a second <{tag}>", child, hint)
         elif tag in allowed.once or tag in allowed.many:
             seen.add(tag)
             if tag not in SHAPES:
@@ -82,7 +89,10 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
         else:
             near = _nearest(tag, allowed.once + allowed.many)
             hint = f"did you mean <{near}>?" if near else ""
-            findings.add("U210", f"{title(element)}: unknown <{shortened(tag)}> ignored", child, hint)
+            if element.tag in STRICT:
+                findings.add("U214", f"{title(element)}: unknown <{shortened(tag)}>", child, hint)
+            else:
+                findings.add("U210", f"{title(element)}: unknown <{shortened(tag)}> ignored", child, hint)
         element.remove(child)
 
 
@@ -98,6 +108,10 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
             continue
         near = _nearest(name, allowed.attributes, 0.8)
         hint = f"did you mean {near!r}?" if near else ""
+        if element.tag in STRICT:
+            known = hint or f"allowed are {', '.join(allowed.attributes)}"
+            findings.add("U214", f"{owner}: unknown attribute {quoted(name)}", element, known)
+            continue
         findings.add("U211" if near else "U212", f"{owner}: attribute {quoted(name)} ignored", element, hint)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import quoted
 from ..kernels.pivots import pivots_states
 from ..model.inertia import Inertia
+from ..model.mimic import carry_inertia
 from ..model.pivots import first_massless_dof
 from ..model.tree import Body, Tree
 from .findings import Findings
@@ -50,11 +51,7 @@ def _as_felt(bodies: Sequence[Body]) -> Sequence[Body]:
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
     """Bodies without inertia, leaves first, that carry none either, and whose joints have no rotors."""
-    loaded = [bool(body.inertia.mass or body.inertia.rotational.any()) for body in bodies]
-    for i in range(len(bodies), 0, -1):
-        parent = bodies[i - 1].parent
-        if loaded[i - 1] and parent:
-            loaded[parent - 1] = True
+    loaded = carry_inertia(bodies)
     return [
         body for body, some in zip(bodies[::-1], loaded[::-1], strict=True) if not (some or np.all(body.joint.armature))
     ]

@@ -13,6 +13,7 @@ from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
 from .findings import Findings, title
 from .inertias import judge
+from .loops import check_loops
 from .mimics import around, check_mimics
 from .numbers import attribute_text, read_number, read_numbers, required_number
 
@@ -37,6 +38,11 @@ def validate(root: _Element, findings: Findings, mimic: str | None) -> None:
     named_joints = _named(joints, findings)
     check_mimics(named_joints, findings, mimic)
     _check_connectivity(named_links, joints, root, findings)
+    loops = root.findall("loop_joint")
+    check_loops(loops, named_links, named_joints, findings)
+    for loop in loops:
+        if loop.get("type") in ("revolute", "continuous"):
+            _check_axis(loop, title(loop), findings)
 
 
 def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Element]:

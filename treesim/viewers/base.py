@@ -1,8 +1,9 @@
 """What a viewer is, and the shapes that every viewer draws.
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, and `Recorder` if it can turn a trajectory
-into a file.
+satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
+what it shows, `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a robot into one that
+simulates.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +26,10 @@ from ..model.tree import Tree, Visual
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
+    from ..world import World
+
+Message = Mapping[str, Any]  # of values that JSON holds
+Reply = Callable[[str], object]
 
 BONE_COLOR = (0.62, 0.67, 0.73, 1.0)
 JOINT_COLOR = (0.93, 0.45, 0.13, 1.0)
@@ -56,6 +61,29 @@ class GroundViewer(Viewer, Protocol):
 
 
 @runtime_checkable
+class InteractiveViewer(Viewer, Protocol):
+    """A viewer whose users steer the simulation that it shows (`treesim.live.LiveSession`).
+
+    url: where it is to be seen, None before `show`, or where there is no such address. port: which one to take at the
+    next `show`, 0 for any.
+    """
+
+    url: str | None
+    port: int
+
+    def listen(self, receive: Callable[[Message, Reply], object]) -> None:
+        """Call receive(message, reply), from any thread, with what a user asks for: {"set": {name: value}}, or {"do":
+        "reset"}, "step", "seek" (with "t"), "pull" (with "body", "point", "target"), "release". reply(text) tells that
+        user alone what cannot be done."""
+
+    def show_panel(self, panel: Message) -> None:
+        """Offer what there is to be set (`treesim.live.panel`), in place of what was offered before."""
+
+    def show_state(self, state: Message) -> None:
+        """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+
+
+@runtime_checkable
 class Recorder(Protocol):
     """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`.
 
@@ -65,6 +93,20 @@ class Recorder(Protocol):
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+
+
+@runtime_checkable
+class PageWriter(Protocol):
+    """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
+
+    def write_page(
+        self, robot: Tree | World, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any
+    ) -> Path:
+        """Write a robot, or a world with its ground, to `path`, beginning at q0 (nq,), neutral by default; return it.
+
+        settings: with what it begins, each the viewer's choice where it is left out: v0 (nv,), controller, kp, kd,
+        gravity (3,), None for that of the viewer's choice too; backend, integrator, contact_solver, dt [s], speed.
+        """
 
 
 def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,93 +16,10 @@ from treesim.trajectory import Trajectory
 
 pytestmark = pytest.mark.browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-]
-PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
 SEEK = "(t) => { stage.viewer.animator.pause(); stage.viewer.animator.seek(t); }"
-POSES = "stage.bodies.map((body) => [...body.position.toArray(), ...body.quaternion.toArray()])"
 
 
-@dataclass
-class Watched:
-    """A page, with the errors and the requests it caused."""
-
-    page: Any
-    errors: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-    def poses(self) -> np.ndarray:
-        """Poses of the bodies as drawn, (n_bodies + 1, 7), quaternions with w >= 0."""
-        rows = np.array(self.page.evaluate(POSES))
-        return rows * np.where(rows[:, 6:] < 0, [[1, 1, 1, -1, -1, -1, -1]], 1.0)
-
-    def wait(self, condition: str, argument: Any = None) -> None:
-        """Wait until the JavaScript `condition` holds; by asking, since the pages forbid scripts to evaluate text."""
-        end = time.monotonic() + PATIENCE
-        while not self.page.evaluate(condition, argument):
-            assert time.monotonic() < end, f"never came true: {condition}; errors: {self.errors}"
-            self.page.wait_for_timeout(20)
-
-    def draw(self) -> None:
-        """Wait until a frame is drawn that was begun after this call, with bodies and camera where they are now."""
-        self.wait("(n) => stage.frames > n", self.page.evaluate("stage.frames"))
-
-    def wait_for_poses(self, rows: np.ndarray, atol: float) -> None:
-        """Wait until all bodies are drawn at the poses `rows`."""
-        end = time.monotonic() + PATIENCE
-        while not (self.n_bodies() == len(rows) and np.allclose(self.poses(), rows, rtol=0, atol=atol)):
-            assert time.monotonic() < end, f"poses never became\n{rows}\nbut are\n{self.poses()}"
-            self.page.wait_for_timeout(20)
-        self.draw()
-
-    def n_bodies(self) -> int:
-        """How many bodies the page knows, the base included."""
-        return int(self.page.evaluate("stage.bodies.length"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without a screen; the tests are skipped, and say why, where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with sync_api.sync_playwright() as playwright:
-        try:
-            launched = playwright.chromium.launch(executable_path=executable, args=FLAGS, timeout=1000 * PATIENCE)
-        except sync_api.Error as error:
-            pytest.skip(f"no Chromium starts here: {str(error).splitlines()[0]}")
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def watch(browser) -> Iterator[Callable[[str], Watched]]:
-    """A function that opens an address in a fresh, watched page."""
-    context = browser.new_context(viewport={"width": 320, "height": 240})
-    context.set_default_timeout(1000 * PATIENCE)
-
-    def opened(url: str) -> Watched:
-        watched = Watched(context.new_page())
-        watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
-        watched.page.on("console", lambda line: watched.errors.append(line.text) if line.type == "error" else None)
-        watched.page.on("request", lambda request: watched.requests.append(request.url))
-        watched.page.goto(url)
-        return watched
-
-    yield opened
-    context.close()
-
-
-def outside(watched: Watched, url: str) -> list[str]:
+def outside(watched: Any, url: str) -> list[str]:
     """Requests that left the page at `url` and its own server."""
     own = urlsplit(url)[:2]
     return [to for to in watched.requests if urlsplit(to)[:2] != own and urlsplit(to).scheme not in ("data", "blob")]

@@ -89,6 +89,14 @@ def test_another_origin_forbidden(viewer):
     assert caught.value.code == 403
 
 
+@pytest.mark.parametrize("origin", [None, "http://evil.example"])
+def test_a_websocket_without_the_token_is_forbidden_with_an_origin_or_without(viewer, origin):
+    parts = urlsplit(viewer.url)
+    with pytest.raises(HTTPClientError) as caught:
+        asyncio.run(join(f"http://{parts.netloc}/wrong-token/", origin))
+    assert caught.value.code == 403
+
+
 def test_only_this_computer_is_served(viewer):
     assert [bound.getsockname()[0] for bound in viewer._server._sockets] == ["127.0.0.1"]
 
@@ -192,7 +200,74 @@ def test_update_before_show(robot):
 
 
 def test_the_viewer_satisfies_the_protocols():
-    from treesim.viewers.base import Recorder, Viewer
+    from treesim.viewers.base import InteractiveViewer, Recorder, Viewer
 
     assert isinstance(MeshcatViewer(), Viewer)
     assert isinstance(MeshcatViewer(), Recorder)
+    assert isinstance(MeshcatViewer(), InteractiveViewer)
+
+
+def test_what_users_ask_for_is_handed_over_and_answered_to_them_alone(viewer):
+    def answer(message, reply):
+        threading.Thread(target=reply, args=(f"no {message['do']}",)).start()
+
+    viewer.listen(answer)
+
+    async def two_pages() -> tuple[str | bytes | None, str | bytes | None]:
+        asker, other = await join(viewer.url), await join(viewer.url)
+        for page in (asker, other):
+            await receive_all(page, 2)
+        await asker.write_message('{"do": "reset"}')
+        told = await receive(asker)
+        viewer.show_state({"t": 1.0})
+        return told, await receive(other)
+
+    told, other = asyncio.run(two_pages())
+    assert json.loads(told) == {"error": "no reset"}
+    assert json.loads(other) == {"state": {"t": 1.0}}, "the other page heard nothing of it"
+
+
+async def receive_all(page: WebSocketClientConnection, count: int) -> list[str | bytes | None]:
+    return [await receive(page) for _ in range(count)]
+
+
+def test_who_comes_late_gets_panel_and_latest_state(viewer):
+    viewer.show_panel({"robot": "two limbs"})
+    for t in range(5):
+        viewer.show_state({"t": t})
+
+    async def late() -> list[str | bytes | None]:
+        return await receive_all(await join(viewer.url), 4)
+
+    scene, panel, state, frame = asyncio.run(late())
+    assert "commands" in json.loads(scene) and isinstance(frame, bytes)
+    assert json.loads(panel) == {"panel": {"robot": "two limbs"}} and json.loads(state) == {"state": {"t": 4}}
+
+
+def test_a_taken_port_is_named(robot):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        viewer = MeshcatViewer()
+        viewer.port = taken.getsockname()[1]
+        with pytest.raises(ArgumentError, match=f"port {viewer.port} .*take another"):
+            viewer.show(robot, robot.neutral())
+
+
+def test_a_port_that_is_asked_for_has_the_same_address_again(robot, monkeypatch, tmp_path):
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    viewer = MeshcatViewer()
+    viewer.port = port
+    urls = []
+    for _ in range(2):
+        urls.append(viewer.show(robot, robot.neutral()))
+        viewer.close()
+    assert urls[0] == urls[1] and urlsplit(urls[0]).port == port
+    (kept,) = tmp_path.iterdir()
+    assert kept.stat().st_mode & 0o077 == 0, "its owner alone reads it"
+    kept.chmod(0o644)
+    assert viewer.show(robot, robot.neutral()) != urls[0], "who else has read it is kept out"
+    viewer.close()

@@ -31,7 +31,7 @@ def static(thing: Any) -> Value:
     if isinstance(thing, (bool, int, float)):
         return numbers.known(thing)
     if isinstance(thing, tuple):
-        return record([static(item) for item in thing])
+        return record([static(item) for item in thing], type(thing) if hasattr(thing, "_fields") else None)
     return Value(Static(thing), ())
 
 

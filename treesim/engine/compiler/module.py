@@ -34,9 +34,11 @@ LONG = 490_000  # characters of a module, which LLVM would work on for nearly tw
 
 OWN = "treesim."
 
-DECLARATIONS = """
+MEMORY = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
+"""
+DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
@@ -166,12 +168,12 @@ class Module:
         """Return whether the module is as long as those of a step with contact."""
         return sum(map(len, self.functions)) > LONGEST
 
-    def text(self, *functions: str) -> str:
-        """Return the module, with further functions."""
+    def text(self, *functions: str, memory: str = MEMORY) -> str:
+        """Return the module, with further functions; memory: what declares or defines malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
-        known = FUNCTIONS, ON_LANES, DECLARATIONS
+        known = FUNCTIONS, ON_LANES, memory, DECLARATIONS
         return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA])
 
 

@@ -43,12 +43,13 @@ def _aligned(align: int | None) -> str:
 class Module:
     """Functions and constants, on lanes of one kind unless told otherwise, and declarations of what they call.
 
-    prefetches: whether `Function.prefetch` appends anything. helpers: what `Function.helper` called, and on which
-    lanes: to be written by whoever takes the text (`elementary.write_helpers`).
+    prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library is there to be called.
+    helpers: what `Function.helper` called, and on which lanes: to be written by whoever takes the text
+    (`elementary.write_helpers`).
     """
 
-    def __init__(self, lanes: Lanes, prefetches: bool = True) -> None:
-        self.lanes, self.prefetches = lanes, prefetches
+    def __init__(self, lanes: Lanes, prefetches: bool = True, has_library: bool = True) -> None:
+        self.lanes, self.prefetches, self.has_library = lanes, prefetches, has_library
         self.functions: list[Function] = []
         self.helpers: dict[tuple[str, Lanes], None] = {}
         self._constants: list[str] = []

@@ -47,12 +47,13 @@ class Chunks(NamedTuple):
 
 
 def chunk_functions(
-    module: Module, traced: Trace, lanes: Lanes | None = None, asked: Prefetches | None = None
+    module: Module, traced: Trace, lanes: Lanes | None = None, asked: Prefetches | None = None, name: str = ""
 ) -> Chunks:
     """Return the functions of a trace, on the module's lanes unless told otherwise, for `chunk_calls`. Memory between
-    them begins with the table of what is asked for."""
+    them begins with the table of what is asked for. name: what their names begin with, of each trace of a module
+    another."""
     lanes = lanes or module.lanes
-    writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes))
+    writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes), name)
     return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
 
 
@@ -76,8 +77,8 @@ def chunk_calls(
 class _Writer:
     """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
 
-    def __init__(self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches) -> None:
-        self.module, self.graph, self.lanes, self.asked = module, traced.graph, lanes, asked
+    def __init__(self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches, name: str) -> None:
+        self.module, self.graph, self.lanes, self.asked, self.name = module, traced.graph, lanes, asked, name
         self.order = traced.graph.needed(traced.results)
         self.asks = {self.order[k]: request for k, request in asked.spread(len(self.order)).items()}
         self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
@@ -102,8 +103,10 @@ class _Writer:
         return chunks
 
     def _chunk(self, k: int, nodes: list[int], free: list[int]) -> Chunk:
-        parameters = ", ".join(f"{PTR} noalias {name}" for name in ("in", "tmp", "out", "constants"))
-        self.f = self.module.function(f"chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True)
+        parameters = ", ".join(f"{PTR} noalias {argument}" for argument in ("in", "tmp", "out", "constants"))
+        self.f = self.module.function(
+            f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True
+        )
         self.inputs, self.between, self.out, self.own_constants = self.f.arguments
         table = self.f.at(self.between, -MIDDLE)
         self.here: dict[int, Value] = {}
@@ -122,7 +125,7 @@ class _Writer:
                 if node not in self.chunk_of:
                     self._results(node)
         self.f.ret()
-        return Chunk(self.f, self.module.array(f"constants{k}", self.constants, self.lanes.number, align=64))
+        return Chunk(self.f, self.module.array(f"{self.name}constants{k}", self.constants, self.lanes.number, align=64))
 
     def _operation(self, node: int) -> None:
         operation = self.graph.operation[node]

@@ -80,11 +80,14 @@ def _polynomial(f: Function, coefficients: Sequence[float], z: Value) -> Value:
 
 def write_sine_and_cosine(module: Module, name: str, lanes: Lanes) -> None:
     """Write a function name(x) of a module: both; of a lane that is too large for the reduction to be exact, the C
-    library's, so that no lane depends on its neighbours."""
+    library's, so that no lane depends on its neighbours; where there is none, what the reduction gives."""
     result = pair_of(lanes.vector)
     f = module.function(name, f"{lanes.vector} x", result, lanes=lanes, flags=CONTRACT, aligned_stack=True)
     [x] = f.arguments
     sin, cos, large = _reduced_sincos(f, x)
+    if not module.has_library:
+        f.ret_pair(sin, cos)
+        return
     with f.when(f.any(large)):
         of_library = [f.intrinsic(word, x, flags="") for word in ("sin", "cos")]
         f.ret_pair(*(f.select(large, far, near) for far, near in zip(of_library, (sin, cos), strict=True)))

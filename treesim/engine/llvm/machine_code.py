@@ -128,10 +128,14 @@ def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
             kept = _compile(write(), here)
     except UnsupportedError as error:
         return Kept(REFUSED, str(error).encode())
-    seconds = time.perf_counter() - start
+    announce(name, time.perf_counter() - start)
+    return kept
+
+
+def announce(name: str, seconds: float) -> None:
+    """Tell of a compilation on stderr that took more than a second, unless $TREESIM_QUIET is set."""
     if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
         print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
-    return kept
 
 
 @contextmanager
@@ -154,11 +158,11 @@ def _compile(source: Code, here: Processor) -> Kept:
     module = binding.parse_assembly(source.text)
     module.triple, module.data_layout = here.triple, str(machine.target_data)
     if source.optimize:
-        _optimize(module, machine, source)
+        optimize(module, machine, source)
     return Kept(source.workspace, bytes(machine.emit_object(module)))
 
 
-def _optimize(module: Any, machine: Any, source: Code) -> None:
+def optimize(module: Any, machine: Any, source: Code) -> None:
     """Let LLVM inline functions, and, where that gains something, take loops to vectors and unroll them."""
     from llvmlite import binding
 

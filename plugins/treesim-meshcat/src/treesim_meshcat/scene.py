@@ -20,7 +20,6 @@ from .shapes import Shape, material_of, shape_of
 
 ROOT = "robot"
 GRID_CELLS = 20  # on each side of the middle, as in stage.js
-TOP_COLOR, BOTTOM_COLOR = [0.95, 0.97, 1.0], [0.62, 0.68, 0.76]
 _ROAMING = 3.0  # robot sizes; a motion that goes farther is not shown as a whole
 
 
@@ -86,8 +85,6 @@ def scene_message(
 def _stage_commands(floor: float, grid: bool) -> list[dict[str, Any]]:
     return [
         *(Delete(_path(f"/{root}")).lower() for root in (ROOT, ground.ROOT)),
-        SetProperty("top_color", TOP_COLOR, _path("/Background")).lower(),
-        SetProperty("bottom_color", BOTTOM_COLOR, _path("/Background")).lower(),
         SetProperty("visible", False, _path("/Axes")).lower(),
         SetProperty("visible", grid, _path("/Grid")).lower(),
         SetTransform(_translation(floor), _path("/Grid")).lower(),

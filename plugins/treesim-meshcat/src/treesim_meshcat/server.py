@@ -3,45 +3,58 @@
 Clients are not trusted: who has not the address learns nothing, before any body is read; who is slow, rude or gone gets
 an answer or an end in bounded time and memory (see guard.py), and holds up nobody else.
 
-Down to a page go the scene (text) and pose frames (binary); up come acknowledgements, as JSON. A page gets the whole
-scene when it joins. It never has more than a few frames under way, and the latest frame always reaches it in the end.
+Down to a page go the scene, the panel, states and errors (JSON) and pose frames (binary); up come acknowledgements, and
+what its user asks for, as JSON. A page gets the latest of each when it joins. It never has more than a few frames under
+way; states and frames that come faster than it takes them are skipped, and the latest always reaches it in the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from .address import ADDRESS, listening, token_for
 from .encoding import frame_number
 from .guard import GuardedServer, Limits
 from .pages import page
 
-ADDRESS = "127.0.0.1"
 HOSTS = r"(127\.0\.0\.1|localhost)"
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
+KINDS = ("panel", "state")  # of messages of which only the latest counts, the most important first
+MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
 _FAREWELL_SECONDS = 1.0  # for pages to answer that they close
 _JOIN_SECONDS = 5.0
 
 
+Receive = Callable[[dict[str, Any], Callable[[str], object]], object]
+
+
+def ignore(message: dict[str, Any], reply: Callable[[str], object]) -> None:
+    """Do nothing with what a user asks for."""
+
+
 class LiveServer:
     """Serves one scene and its moving bodies at `url` until closed. Methods may be called from any one thread.
 
-    limits: what clients may take.
+    limits: what clients may take. port: to listen at, 0 for any; at one that is asked for, the address is the same
+    again after a restart. receive(message, reply) is called on the server's thread with what users ask for; reply(text)
+    may be called from any. Raises ArgumentError for a port that cannot be had.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, port: int = 0, receive: Receive = ignore) -> None:
         self._limits = limits or Limits()
-        self._token = secrets.token_urlsafe(18)
-        self._sockets = bind_sockets(0, ADDRESS)
+        self._sockets = listening(port)
+        self._token = token_for(port)
+        self.receive = receive
+        self._latest: dict[str, str] = {}  # panel and state, as JSON
         self.port = self._sockets[0].getsockname()[1]
         self.url = f"http://{ADDRESS}:{self.port}/{self._token}/"
         self._pages: set[LivePage] = set()
@@ -68,6 +81,10 @@ class LiveServer:
         if not self._wake_pending:
             self._wake_pending = True
             self._loop.call_soon_threadsafe(self._move)
+
+    def tell(self, kind: str, message: str) -> None:
+        """Send a message (JSON text) of a kind, "panel" or "state", to all pages, in place of the one before."""
+        self._loop.call_soon_threadsafe(self._tell, kind, message)
 
     def close(self) -> None:
         """Close all pages' connections, free the port and end the thread."""
@@ -126,6 +143,15 @@ class LiveServer:
         for live_page in list(self._pages):
             live_page.offer(self._frame)
 
+    def _tell(self, kind: str, message: str) -> None:
+        self._latest[kind] = message
+        for live_page in list(self._pages):
+            live_page.tell(kind, message)
+
+    def ask(self, live_page: LivePage, message: dict[str, Any]) -> None:
+        """Hand over what a page's user asks for."""
+        self.receive(message, lambda text: self._loop.call_soon_threadsafe(live_page.complain, text))
+
     def has_room(self) -> bool:
         """Whether another page may be opened."""
         return len(self._pages) < self._limits.pages
@@ -135,6 +161,8 @@ class LiveServer:
         self._pages.add(live_page)
         if self._scene is not None:
             live_page.send_scene(self._scene)
+        for kind, message in self._latest.items():
+            live_page.tell(kind, message)
         if self._frame is not None:
             live_page.offer(self._frame)
 
@@ -172,6 +200,8 @@ class LivePage(WebSocketHandler):
         """Start with nothing under way to the page."""
         self._server = server
         self._scene: str | None = None  # the next to be sent
+        self._texts: dict[str, str] = {}  # the next of each kind
+        self._errors: deque[str] = deque(maxlen=MOST_ERRORS)
         self._frame: bytes | None = None
         self._under_way: deque[int] = deque()  # numbers of frames that the page has not acknowledged
         self._writing = False
@@ -191,16 +221,30 @@ class LivePage(WebSocketHandler):
         self._server.leave(self)
 
     def on_message(self, message: str | bytes) -> None:
-        """Make room for the next frame when the page acknowledges one; anything else is ignored."""
-        number = _json_object(message).get("ack")
-        if number in self._under_way:
+        """Make room for the next frame when the page acknowledges one; hand over what its user asks for. What is no
+        JSON object is ignored."""
+        asked = _json_object(message)
+        number = asked.get("ack")
+        if isinstance(number, int) and number in self._under_way:
             while self._under_way.popleft() != number:
                 pass
             self._send_next()
+        elif "set" in asked or "do" in asked:
+            self._server.ask(self, asked)
 
     def send_scene(self, scene: str) -> None:
         """Send a scene; frames of the one before are dropped."""
         self._scene, self._frame = scene, None
+        self._send_next()
+
+    def tell(self, kind: str, message: str) -> None:
+        """Send a message as soon as there is room for it, unless a newer one of its kind comes first."""
+        self._texts[kind] = message
+        self._send_next()
+
+    def complain(self, text: str) -> None:
+        """Tell this page what cannot be done."""
+        self._errors.append(json.dumps({"error": text}))
         self._send_next()
 
     def offer(self, frame: bytes) -> None:
@@ -221,10 +265,15 @@ class LivePage(WebSocketHandler):
         written.add_done_callback(self._written)
 
     def _next(self) -> str | bytes | None:
-        """Take the scene, or else the frame, that is to be sent now, if there is one."""
+        """Take what is to be sent now, if there is anything: the scene first, the frame last."""
         if self._scene is not None:
             scene, self._scene = self._scene, None
             return scene
+        if self._errors:
+            return self._errors.popleft()
+        for kind in KINDS:
+            if kind in self._texts:
+                return self._texts.pop(kind)
         if self._frame is None or len(self._under_way) >= FRAMES_UNDER_WAY:
             return None
         frame, self._frame = self._frame, None

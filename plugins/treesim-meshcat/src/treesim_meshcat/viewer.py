@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +16,24 @@ from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
 from .encoding import pose_frame, to_json
+from .offline import write_page
 from .recording import write_recording
 from .scene import Part, robot_parts, scene_message
-from .server import LiveServer
+from .server import LiveServer, Receive, ignore
 
 
 class MeshcatViewer:
     """Shows a robot on a page of this computer, and writes recordings.
 
     The page is served to this computer alone, by a thread of this process, at a `url` that nobody else can guess.
-    Use one viewer from one thread. url: address of the live page, None before the first `show`.
+    Use one viewer from one thread. url: address of the live page, None before the first `show`. port: at which it is
+    served from the next `show` on, 0 for any; at one that is asked for, the address is the same again after a restart.
     """
 
     def __init__(self) -> None:
         self.url: str | None = None
+        self.port = 0
+        self._receive: Receive = ignore
         self._server: LiveServer | None = None
         self._robot: Tree | None = None
         self._parts: list[Part] = []
@@ -39,11 +44,12 @@ class MeshcatViewer:
     def show(self, robot: Tree, q: np.ndarray) -> str:
         """Draw `robot` at configuration q (nq,) and return the address of the page.
 
-        Pages that are open already switch to the new robot. Warns once if mesh files cannot be read.
+        Pages that are open already switch to the new robot. Warns once if mesh files cannot be read. Raises
+        ArgumentError where the port is taken.
         """
         poses = treesim.body_poses(robot, q)
         parts = robot_parts(robot)
-        self._server = self._server or LiveServer()
+        self._server = self._server or LiveServer(port=self.port, receive=self._receive)
         self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
         self._send_scene(())
         self.url = self._server.url
@@ -74,6 +80,23 @@ class MeshcatViewer:
         self._poses = treesim.body_poses(self._robot, q)
         self._server.move(self._frame(self._poses))
 
+    def listen(self, receive: Receive) -> None:
+        """Call receive(message, reply) on the server's thread with what users ask for; reply(text) tells that user."""
+        self._receive = receive
+        if self._server is not None:
+            self._server.receive = receive
+
+    def show_panel(self, panel: Mapping[str, Any]) -> None:
+        """Offer what there is to be set, on all pages; does nothing before `show`."""
+        if self._server is not None:
+            self._server.tell("panel", to_json({"panel": panel}))
+
+    def show_state(self, state: Mapping[str, Any]) -> None:
+        """Show how it stands, on all pages; does nothing before `show`. Never waits: a page that is slow skips to the
+        latest state."""
+        if self._server is not None:
+            self._server.tell("state", to_json({"state": state}))
+
     def close(self) -> None:
         """Stop the server; open pages say so. Closing twice does nothing, and `show` may follow."""
         if self._server is not None:
@@ -83,6 +106,10 @@ class MeshcatViewer:
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""
         return write_recording(robot, trajectory, path, fps)
+
+    def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
+        """Write the robot with its physics to one HTML file that simulates from disk (see offline.write_page)."""
+        return write_page(robot, path, q0, **settings)
 
     def _frame(self, poses: np.ndarray) -> bytes:
         self._sequence = (self._sequence + 1) % 2**32

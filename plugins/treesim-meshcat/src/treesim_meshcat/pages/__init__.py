@@ -7,25 +7,53 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import NamedTuple
 
-_CONNECT = {"recording": "'none'", "live": "'self' ws: wss:"}  # whom the page may call, by kind
+_SESSION = ("session.js", "arrows.js", "grab.js", "overlays.js", "plot.js", "panel.js", "api.js")
+
+
+class _Kind(NamedTuple):
+    """A kind of page: its class in style.css, whom it may call, its controls, its scripts behind stage.js, and those of
+    a Worker with WebAssembly in it, if it has one."""
+
+    layout: str
+    connect: str
+    controls: str
+    scripts: tuple[str, ...]
+    worker: tuple[str, ...] = ()
+
+
+_KINDS = {
+    "recording": _Kind("recording", "'none'", "recording.html", ("recording.js",)),
+    "live": _Kind("live", "'self' ws: wss:", "panel.html", (*_SESSION, "socket_link.js", "live.js")),
+    "offline": _Kind(
+        "live",
+        "'none'",
+        "panel.html",
+        (*_SESSION, "worker_link.js", "offline.js"),
+        ("contact.js", "physics.js", "worker.js"),
+    ),
+}
 
 
 def page(kind: str, title: str, scene: str = "null") -> str:
     """Return the HTML of a page that needs no other file.
 
-    kind: "recording" or "live", which names the page's own .html and .js beside this file. title: plain text.
+    kind: "recording", "live" or "offline", of `_KINDS`. title: plain text.
     scene: JSON that is safe inside a `<script>` element (see encoding.to_json).
     """
+    parts = _KINDS[kind]
     return Template(_own("page.html")).substitute(
         title=escape(title),
-        connect=_CONNECT[kind],
+        layout=parts.layout,
+        connect=parts.connect,
+        allowed=" 'wasm-unsafe-eval'; worker-src blob:" if parts.worker else "",
         style=_own("style.css"),
-        controls=_own(f"{kind}.html"),
+        controls=_own(parts.controls),
         licenses=_meshcat("LICENSE") + _meshcat("dist/main.min.js.LICENSE.txt"),
         meshcat=_meshcat("dist/main.min.js"),
-        stage=_own("stage.js"),
-        script=_own(f"{kind}.js"),
+        scripts="\n".join(_own(script) for script in ("stage.js", *parts.scripts)),
+        worker="\n".join(map(_own, parts.worker)),
         scene=scene,
     )
 

@@ -2,10 +2,11 @@
 // A scene of treesim in meshcat's viewer: what the recording and the live page share.
 
 const GRID_CELLS = 20;  // on each side of the origin, as in scene.py
-const GRID_COLOR = 0x8f9aa6;
+const GRID_COLOR = 0x8f9aa6, DARK_GRID_COLOR = 0x59636e;
 const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
 const FIELD_OF_VIEW = 40;  // degrees, the smaller side of the window
 const MARGIN = 1.15;  // for the panels
+const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const VIEW_DIRECTION = [0.80, 0.52, 0.30];  // from the robot to the camera, z up
 
 function decodeArray(value) {
@@ -33,7 +34,7 @@ function gridLines(cell) {
     const geometry = new MeshCat.THREE.BufferGeometry();
     geometry.setAttribute("position", new MeshCat.THREE.Float32BufferAttribute(points, 3));
     geometry.scale(cell, cell, 1);
-    return new MeshCat.THREE.LineSegments(geometry, new MeshCat.THREE.LineBasicMaterial({color: GRID_COLOR}));
+    return new MeshCat.THREE.LineSegments(geometry, new MeshCat.THREE.LineBasicMaterial({color: DARK.matches ? DARK_GRID_COLOR : GRID_COLOR}));
 }
 
 function parseScene(text) {
@@ -45,17 +46,41 @@ const element = (id) => document.getElementById(id);
 class Stage {
     constructor() {
         this.viewer = new MeshCat.Viewer(element("meshcat-pane"), false);
+        this.viewer.set_3d_pane_size = () => this.fit();
+        new ResizeObserver(() => this.fit()).observe(element("meshcat-pane"));
         this.viewer.animate = () => this.tick();  // meshcat restarts its loop after capturing images
         this.viewer.set_object(["Lights", "KeyLight"], keyLight());
         for (const lamp of ["PointLightNegativeX", "PointLightPositiveX"]) {
             this.viewer.set_property(["Lights", lamp], "visible", false);
         }
+        DARK.addEventListener("change", () => this.shade());
         this.bodies = [];
+        this.cell = 1;  // side of the grid's squares [m]
         this.beforeRender = () => {};
+        this.afterFollow = () => {};  // the camera is where it will be seen from
         this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
         element("follow").addEventListener("change", () => { this.anchor = null; });
         this.tick();
+    }
+
+    // The picture is as large as its place in the page.
+    fit() {
+        const {offsetWidth, offsetHeight} = element("meshcat-pane"), {camera, renderer} = this.viewer;
+        if (!offsetWidth || !offsetHeight) return;
+        camera.aspect = offsetWidth / offsetHeight;
+        camera.updateProjectionMatrix();
+        renderer.setSize(offsetWidth, offsetHeight);
+        this.viewer.set_dirty();
+    }
+
+    // Light or dark, as the page is.
+    shade() {
+        const dark = DARK.matches;
+        this.viewer.set_object(["Grid"], gridLines(this.cell));
+        this.viewer.set_property(["Background"], "top_color", dark ? [0.16, 0.19, 0.23] : [0.95, 0.97, 1.0]);
+        this.viewer.set_property(["Background"], "bottom_color", dark ? [0.05, 0.06, 0.08] : [0.62, 0.68, 0.76]);
+        this.viewer.set_dirty();
     }
 
     tick() {
@@ -63,6 +88,7 @@ class Stage {
         this.viewer.animator.update();
         this.beforeRender();
         this.follow();
+        this.afterFollow();
         if (this.viewer.needs_render) this.viewer.render();
         this.frames += 1;
     }
@@ -78,7 +104,8 @@ class Stage {
         }
         const find = (path) => this.viewer.scene_tree.find(path.split("/").filter((entry) => entry.length > 0));
         this.bodies = scene.bodies.map((path) => find(path).object);
-        this.viewer.set_object(["Grid"], gridLines(scene.view.cell));
+        this.cell = scene.view.cell;
+        this.shade();
         this.look(scene.view);
     }
 
@@ -92,12 +119,14 @@ class Stage {
     }
 
     // Point the camera at a ball; the scene has z up, three.js has y up.
-    look({center: [x, y, z], radius, anchor, follow}) {
+    look({center: [x, y, z], radius, floor, weight, anchor, follow}) {
         const {camera, controls} = this.viewer;
-        const narrow = Math.min(1, window.innerWidth / window.innerHeight);
+        const {offsetWidth, offsetHeight} = element("meshcat-pane");
+        const narrow = Math.min(1, offsetWidth / offsetHeight);
         const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
         const [dx, dy, dz] = VIEW_DIRECTION;
         const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(MARGIN * radius / Math.sin(half));
+        Object.assign(this, {radius, floor, weight});
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
         camera.far = radius * 1000;

@@ -1,0 +1,145 @@
+"""A robot with its physics as one HTML file: a page that simulates from disk, without Python, server or network."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import treesim
+from treesim import Tree, World
+from treesim.errors import ArgumentError
+from treesim.export.contact_module import contact_module
+from treesim.export.description import description, joints
+from treesim.export.webassembly import step_module
+from treesim.files import write_whole
+from treesim.world import as_world
+
+from .encoding import to_json
+from .pages import page
+from .scene import robot_parts, scene_message
+
+BACKENDS = ("aba", "crba_ltdl", "rjk")
+DT = 1e-3  # s
+NOTE = (
+    "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
+    "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
+)
+STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
+GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
+NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
+WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to carry it."
+
+
+def write_page(robot: Tree | World, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
+    """Write `robot`, as it can be taken by the hand, to the HTML file `path` and return its path.
+
+    settings: those of `page_html`, with its errors. Raises ArgumentError if `path` cannot be written.
+    """
+    text = page_html(robot, q0, **settings).encode()
+    return write_whole(Path(path), lambda stream: stream.write(text), len(text))
+
+
+def page_html(
+    robot: Tree | World,
+    q0: ArrayLike | None = None,
+    *,
+    v0: ArrayLike | None = None,
+    backend: str = "aba",
+    integrator: str = "implicit_midpoint",
+    contact_solver: str = "pgs",
+    dt: float = DT,
+    controller: str | None = None,
+    kp: float | None = None,
+    kd: float | None = None,
+    gravity: ArrayLike | None = None,
+    speed: float = 1.0,
+    backends: Sequence[str] = BACKENDS,
+) -> str:
+    """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
+
+    q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, dt [s], gravity (3,)
+    [m/s^2], speed: with what it begins; its reader may change them, the backend to another one of `backends`.
+    controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by default "hold" with gains
+    that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
+    Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
+    a backend that has no code of its own for a robot.
+    Cost: a second or two for each backend of a humanoid, and ten, the first time ever, for contact.
+    """
+    world = as_world(robot)
+    robot = world.robot
+    floating = _floats(robot)
+    weightless = floating and not world.ground and gravity is None
+    q = _start(world) if q0 is None else np.asarray(q0, float)
+    _check_name("controller", controller or "none", ("none", "hold"))
+    stiff, damp = holding_gains(world, q)
+    start = {
+        "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
+        "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
+        "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "speed": speed, "running": True,
+        "gravity": [0.0] * 3 if weightless else np.asarray(robot.gravity if gravity is None else gravity).tolist(),
+    }  # fmt: skip
+    physics = _physics(world, start, dict.fromkeys((backend, *backends)), contact_solver)
+    physics["note"] += WEIGHTLESS * weightless
+    poses = treesim.body_poses(robot, q)[None]
+    message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
+    message["view"]["follow"] = floating
+    return page("offline", robot.name, scene=to_json({**message, "physics": physics}))
+
+
+def _floats(robot: Tree) -> bool:
+    return any(body.joint.type == "floating" for body in robot.bodies[:1])
+
+
+def _start(world: World) -> np.ndarray:
+    """The neutral configuration, standing on the ground."""
+    robot = world.robot
+    return treesim.standing(robot, robot.neutral()) if world.ground and _floats(robot) else robot.neutral()
+
+
+def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solver: str) -> dict[str, Any]:
+    """What the page's Worker begins with (see worker.js)."""
+    modules = {name: step_module(world.robot, name) for name in backends}
+    contact = contact_module(world, solver) if world.m or world.touching.active else None
+    rules = tuple(contact.share) if contact is not None and world.ground else modules[start["backend"]].rules
+    _check_name("integrator", start["integrator"], rules)
+    return {
+        "facts": description(world.robot), "start": start, "ground": bool(world.ground),
+        "note": NOTE + STOPS * (contact is not None) + (GROUND if world.ground else NO_GROUND),
+        "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
+        "contact": contact
+        and {**contact.layout(), "code": _packed(contact.code), "image": _packed(contact.image)},
+    }  # fmt: skip
+
+
+def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
+    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough to be moved by hand.
+
+    kp is five times the largest torque at rest of a few configurations, to one digit, so that joints sag by a fifth of
+    a radian at most; of a robot on its feet at q, five times m g h with its base at the height h, which is what holds
+    an inverted pendulum of its weight. kd is a tenth of kp.
+    """
+    robot, rng = world.robot, np.random.default_rng(0)
+    states = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
+    at_rest = np.zeros((len(states), robot.nv))
+    torque = np.abs(treesim.inverse_dynamics(robot, states, at_rest, at_rest))
+    most = torque[:, [joint["v"] for joint in joints(robot)]].max(initial=0.2)
+    if world.ground and _floats(robot):
+        most = max(most, robot.mass * float(np.linalg.norm(robot.gravity)) * abs(float(q[2])))
+    kp = float(f"{5 * most:.0e}")
+    return kp, kp / 10
+
+
+def _check_name(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ArgumentError(f"{what} {name!r} is not known to pages without Python: take one of {', '.join(known)}")
+
+
+def _packed(code: bytes) -> np.ndarray:
+    """Bytes made smaller, as the page unpacks them; the same for the same code."""
+    return np.frombuffer(gzip.compress(code, mtime=0), np.uint8)

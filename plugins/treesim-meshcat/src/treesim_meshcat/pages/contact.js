@@ -1,0 +1,63 @@
+// What contact, joint limits and joint friction make of a free step: treesim.export.contact_module in WebAssembly.
+
+class Contact {
+    constructor({code, image, ...layout}) {
+        this.layout = layout;
+        this.share = layout.share;
+        this.memory = new WebAssembly.Memory({initial: layout.pages});
+        const stack = new WebAssembly.Global({value: "i32", mutable: true}, layout.stack);
+        const {sin, cos, atan2} = Math;
+        const env = {__linear_memory: this.memory, __stack_pointer: stack, sin, cos, atan2};
+        this.call = new WebAssembly.Instance(new WebAssembly.Module(code), {env}).exports.call;
+        new Uint8Array(this.memory.buffer, layout.base).set(image);
+        this.forget();
+    }
+
+    // The arrays, by name; made anew where the memory has grown.
+    get arrays() {
+        if (this.seen !== this.memory.buffer) {
+            this.seen = this.memory.buffer;
+            const places = Object.entries(this.layout.arrays);
+            this.views = Object.fromEntries(places.map(([name, [address, count]]) => [name, new Float64Array(this.seen, address, count)]));
+        }
+        return this.views;
+    }
+
+    // Impulses of the step before are of no use for the next one: the state is another.
+    forget() {
+        this.arrays.before.fill(0);
+        this.arrays.wrench.fill(0);
+    }
+
+    // Take settings, those of independent coordinates, and gravity.
+    settle(settings, gravity) {
+        const {kept, columns, spanning_nv} = this.layout, {settings: table, gravity: field} = this.arrays, nv = kept.length;
+        table.fill(0);
+        table[0] = settings[0];
+        for (let j = 0; j < columns; j++) {
+            kept.forEach((place, k) => { table[1 + j * spanning_nv + place] = settings[1 + j * nv + k]; });
+        }
+        field.set(gravity);
+    }
+
+    // Turn what a rule's step gave, in the arrays of its module, into the step with contact, in the same arrays.
+    touch(rule, step) {
+        const {arrays} = this;
+        arrays.scheme[0] = this.share[rule];
+        for (const name of ["q", "v", "force"]) arrays[name].set(step[name]);
+        arrays.q_free.set(step.q_new);
+        arrays.v_free.set(step.v_new);
+        this.call(this.layout.base, this.layout.heap);
+        const found = this.arrays;
+        step.q_new.set(found.q_new);
+        step.v_new.set(found.v_new);
+        found.before.set(found.after);
+    }
+
+    // The size of the force on the robot in the last step [N].
+    get force() {
+        const {wrench} = this.arrays, total = [0, 0, 0];
+        for (let k = 6; k < wrench.length; k += 6) for (let i = 0; i < 3; i++) total[i] += wrench[k + i];
+        return Math.hypot(...total);
+    }
+}

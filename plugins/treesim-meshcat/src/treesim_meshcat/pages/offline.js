@@ -1,0 +1,7 @@
+// A page that carries its robot's physics.
+
+const stage = openStage();
+const session = new Session(stage, new WorkerLink(parseScene(element("scene").textContent)));
+const grab = new Grab(session);
+const panel = new Panel(session, grab);
+openApi(session);

@@ -1,0 +1,307 @@
+// A robot's steps in WebAssembly: the state, what acts on it, and what of it is shown. It knows no page and no clock.
+//
+// `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
+// bytes. One module is one backend; all have the same arrays of doubles. `contact`: what Contact takes, or null.
+
+const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
+const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
+const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots that weigh nothing
+const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
+const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
+const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
+const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
+
+class Physics {
+    constructor(facts, modules, contact, start) {
+        this.facts = facts;
+        this.contact = contact && new Contact(contact);
+        this.start = start;
+        this.modules = {};
+        for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
+        this.backends = Object.keys(this.modules);
+        Object.assign(this, {
+            backend: start.backend, integrator: start.integrator, controller: start.controller,
+            dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], pulled: null,
+        });
+        this.reset();
+    }
+
+    // Compile one backend's module, and find its arrays in its memory.
+    load(name, code, layout) {
+        const memory = new WebAssembly.Memory({initial: layout.pages});
+        const stack = new WebAssembly.Global({value: "i32", mutable: true}, layout.stack);
+        const module = new WebAssembly.Module(code);
+        const {exports} = new WebAssembly.Instance(module, {env: {__linear_memory: memory, __stack_pointer: stack}});
+        const arrays = {};
+        for (const [array, [address, count]] of Object.entries(layout.arrays)) {
+            arrays[array] = new Float64Array(memory.buffer, address, count);
+        }
+        this.modules[name] = {exports, arrays, base: layout.base, rules: layout.rules};
+    }
+
+    get module() {
+        return this.modules[this.backend];
+    }
+
+    // Back to the start, and to its targets; what else has been set stays.
+    reset() {
+        this.t = 0;
+        this.q = Float64Array.from(this.start.q);
+        this.v = Float64Array.from(this.start.v);
+        this.aim(this.q);
+        this.pulled = null;
+        this.moved();
+    }
+
+    // The state is another one, not by a step.
+    moved() {
+        if (this.contact) this.contact.forget();
+        this.look();
+    }
+
+    // Joints are to go to, or to stay at, a configuration.
+    aim(q) {
+        this.targets = Float64Array.from(this.facts.joints, (joint) => q[joint.q]);
+    }
+
+    get state() {
+        return {t: this.t, q: this.q.slice(), v: this.v.slice()};
+    }
+
+    set state({t, q, v}) {
+        this.t = t;
+        this.q.set(q);
+        this.v.set(v);
+        this.moved();
+    }
+
+    get substeps() {
+        return Math.max(1, Math.ceil(this.dt / (this.facts.longest[this.integrator] || Infinity) - 1e-9));
+    }
+
+    // One step of dt; whether the state at its end is one of a motion. If it is not, the state stays what it was.
+    step() {
+        const {exports, arrays, base} = this.module, count = this.substeps, h = this.dt / count;
+        this.write(arrays);
+        this.settle(arrays, h);
+        const touches = this.contact && this.integrator in this.contact.share;
+        if (touches) this.contact.settle(arrays.settings, this.gravity);
+        for (let k = 0; k < count; k++) {
+            if (this.pulled) this.pullOnce(h);
+            exports[this.integrator](base);
+            if (touches) this.contact.touch(this.integrator, arrays);
+            arrays.q.set(arrays.q_new);
+            arrays.v.set(arrays.v_new);
+        }
+        const moves = (x) => Math.abs(x) < DIVERGED;
+        if (!(arrays.q.every(moves) && arrays.v.every(moves))) return false;
+        this.q.set(arrays.q);
+        this.v.set(arrays.v);
+        this.t += this.dt;
+        return true;
+    }
+
+    // Poses and energy of the state as it is.
+    look() {
+        const {exports, arrays, base} = this.module;
+        this.write(arrays);
+        exports.view(base);
+    }
+
+    get energy() {
+        const {energy} = this.module.arrays;
+        return energy[0] + energy[1];
+    }
+
+    write(arrays) {
+        arrays.q.set(this.q);
+        arrays.v.set(this.v);
+        arrays.gravity.set(this.gravity);
+        arrays.f_ext.fill(0);
+    }
+
+    // The table of a step's settings, and the control; see treesim.step_settings.StepSettings.
+    settle(arrays, h) {
+        const {nv, joints, damping, effort} = this.facts, {settings, control} = arrays;
+        settings.fill(0);
+        control.fill(0);
+        settings[0] = h;
+        for (let k = 0; k < nv; k++) {
+            settings[1 + 2 * nv + k] = damping[k];
+            settings[1 + 3 * nv + k] = effort[k];
+        }
+        if (this.controller !== "none") {
+            joints.forEach(({v}, i) => {
+                settings[1 + v] = this.kp;
+                settings[1 + nv + v] = this.kd;
+                settings[1 + 4 * nv + v] = this.kp !== 0 || this.kd !== 0 ? 1 : 0;
+                control[v] = this.targets[i];
+            });
+        }
+        this.lead(settings, h);
+    }
+
+    // theta: where in the step damping and gains act, as a part of it.
+    lead(settings, h) {
+        const {nv, lightest} = this.facts, column = (j) => settings.subarray(1 + j * nv, 1 + (j + 1) * nv);
+        const [kp, kd, damping, , , theta] = [0, 1, 2, 3, 4, 5].map(column);
+        if (this.integrator !== "implicit_midpoint") {
+            theta.fill(1);
+            return;
+        }
+        for (let k = 0; k < nv; k++) {
+            const stiffness = h * (Math.max(damping[k], 0) + kd[k]) + h * h * kp[k];
+            const wanted = 1 - lightest[k] / stiffness;
+            theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, 0.5), 1) : 0.5;
+        }
+    }
+
+    // ---- the pull: a spring and damper from a point of a body to a target, as that of treesim's live simulation:
+    // f = k d - c v, critically damped for the mass behind the point, no stronger than STRONGEST
+
+    pull(body, point, target) {
+        const index = this.facts.bodies.indexOf(body);
+        if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
+        if (index === 0) throw new Error("the base does not move: it cannot be pulled");
+        for (const place of [point, target]) {
+            const fits = Array.isArray(place) && place.length === 3 && place.every(Number.isFinite);
+            if (!fits) throw new Error("point and target must be three numbers [m]");
+        }
+        const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
+        this.pulled = {body, index, point, target, force: [0, 0, 0], before: same ? this.pulled.before : null, steps: 0};
+        this.look();
+        const place = this.grabbed();
+        this.tune(place, this.dt / this.substeps);
+        this.look();
+        this.pulled.force = this.pullForce(place, [0, 0, 0]);
+    }
+
+    release() {
+        this.pulled = null;
+    }
+
+    // Where the point that is pulled is in the world [m], as looked at last.
+    grabbed() {
+        return this.placed(this.pulled.index, this.pulled.point);
+    }
+
+    // Where a point of a body is in the world [m], as looked at last.
+    placed(index, [x, y, z]) {
+        const {poses} = this.module.arrays, start = 16 * index;
+        return [0, 4, 8].map((row) => {
+            const [a, b, c, d] = poses.subarray(start + row, start + row + 4);
+            return a * x + b * y + c * z + d;
+        });
+    }
+
+    // Stiffness and damping for the mass behind the point along the pull, 1 / (n . L n) with n . L n = its acceleration
+    // by a unit force along n, less where the lightest direction would not be stable.
+    tune(place, h) {
+        const {pulled, facts: {mass}} = this;
+        const away = pulled.target.map((x, i) => x - place[i]), length = Math.hypot(...away);
+        const at_rest = this.pushed([0, 0, 0]);
+        const columns = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+        const n = away.map((x) => x / Math.max(length, 1e-9));
+        const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * columns[j][i], 0), 0);
+        const behind = 1 / Math.max(response, 1 / Math.max(mass, 1e-9));
+        const lightest = 1 / Math.max(columns[0][0] + columns[1][1] + columns[2][2], 1e-9);
+        pulled.stiffness = Math.min(behind * FREQUENCY ** 2, PART_OF_STABLE * lightest / h ** 2);
+        pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / h);
+    }
+
+    // Where the point goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
+    pushed(force) {
+        const {exports, arrays, base} = this.module, q = arrays.q.slice(), v = arrays.v.slice(), settings = arrays.settings.slice();
+        arrays.settings.fill(0);
+        arrays.settings[0] = PROBE_S;
+        arrays.v.fill(0);
+        this.press(force);
+        exports.semi_implicit_euler(base);
+        arrays.q.set(arrays.q_new);
+        exports.view(base);
+        const place = this.grabbed();
+        arrays.q.set(q);
+        arrays.v.set(v);
+        arrays.settings.set(settings);
+        exports.view(base);
+        return place;
+    }
+
+    // The force [N] on a point at a place with a velocity, in the world.
+    pullForce(place, velocity) {
+        const {target, stiffness, damping} = this.pulled;
+        const force = place.map((x, i) => stiffness * (target[i] - x) - damping * velocity[i]);
+        const size = Math.hypot(...force), most = Math.max(STRONGEST * this.facts.mass * G, LEAST_FORCE);
+        return size > most ? force.map((f) => f * most / size) : force;
+    }
+
+    // Put a force on the point, as the wrench of its body about the body's origin, in its axes as looked at last.
+    press(force) {
+        const {arrays} = this.module, {index, point: [x, y, z]} = this.pulled;
+        const R = arrays.poses.subarray(16 * index, 16 * index + 12);
+        const [fx, fy, fz] = [0, 1, 2].map((i) => R[i] * force[0] + R[4 + i] * force[1] + R[8 + i] * force[2]);
+        arrays.f_ext.set([fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], 6 * (index - 1));
+    }
+
+    // The pull for one substep; the point's velocity is what it moved in the one before.
+    pullOnce(h) {
+        const {exports, base} = this.module, {pulled} = this;
+        exports.view(base);
+        const place = this.grabbed();
+        if (pulled.steps % TUNED_STEPS === 0) this.tune(place, h);
+        pulled.steps += 1;
+        pulled.force = this.pullForce(place, pulled.before ? place.map((x, i) => (x - pulled.before[i]) / h) : [0, 0, 0]);
+        pulled.before = place;
+        this.press(pulled.force);
+    }
+
+    // ---- what is shown
+
+    // The centre of mass [m], null of a robot without mass.
+    get centre() {
+        const {mass, masses, centres} = this.facts;
+        if (!(mass > 0)) return null;
+        const places = centres.map((centre, i) => this.placed(i, centre));
+        return [0, 1, 2].map((axis) => places.reduce((sum, place, i) => sum + masses[i] * place[axis], 0) / mass);
+    }
+
+    // The bodies that something touches: where they are [m], and the force on each [N].
+    get contacts() {
+        const found = {};
+        if (!this.contact) return found;
+        const {wrench} = this.contact.arrays;
+        this.facts.bodies.forEach((name, i) => {
+            const force = Array.from(wrench.subarray(6 * i, 6 * i + 3));
+            if (i > 0 && force.some((f) => f !== 0)) found[name] = {at: this.placed(i, [0, 0, 0]), force};
+        });
+        return found;
+    }
+
+    // Poses of all bodies, the base first: x y z [m] and the quaternion x y z w.
+    rows() {
+        const {poses} = this.module.arrays, count = this.facts.bodies.length, rows = new Float32Array(7 * count);
+        for (let i = 0; i < count; i++) {
+            const M = poses.subarray(16 * i, 16 * i + 16);
+            rows.set([M[3], M[7], M[11], ...Physics.quaternion(M)], 7 * i);
+        }
+        return rows;
+    }
+
+    // The unit quaternion x y z w of the rotation in a matrix (4, 4); its largest number is computed first (Shepperd
+    // 1978), so that none is lost to cancellation.
+    static quaternion(M) {
+        const [xx, yy, zz] = [M[0], M[5], M[10]], trace = xx + yy + zz;
+        const squares = [1 + 2 * xx - trace, 1 + 2 * yy - trace, 1 + 2 * zz - trace, 1 + trace];
+        const best = squares.indexOf(Math.max(...squares));
+        const [yz, zx, xy] = [M[9] - M[6], M[2] - M[8], M[4] - M[1]];  // R - R'
+        const [sx, sy, sz] = [M[9] + M[6], M[2] + M[8], M[4] + M[1]];  // R + R'
+        const row = [[squares[0], sz, sy, yz], [sz, squares[1], sx, zx], [sy, sx, squares[2], xy], [yz, zx, xy, squares[3]]][best];
+        const length = Math.hypot(...row);
+        return row.map((x) => x / length);
+    }
+
+    // Values of the joints that have one coordinate, by name.
+    byJoint(values) {
+        return Object.fromEntries(this.facts.joints.map((joint, i) => [joint.name, values(joint, i)]));
+    }
+}

@@ -1,0 +1,72 @@
+// What a page that shows a running simulation is made of, wherever its physics runs: behind a socket or in a Worker.
+//
+// A link carries JSON-able objects both ways, and poses down: `link.send(message)`; it calls `link.onmessage(message)`,
+// `link.onframe(buffer)` with poses of all bodies (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
+// Up:   {set: {...}}, {do: "reset" | "step" | "seek" | "pull" | "release", ...}, {ack: number of a frame that is drawn}.
+// Down: a scene (it has `commands`), {panel: {...}}, {state: {...}}, {error: text} about what this page asked for.
+
+const HEAD_BYTES = 16;
+
+class Session {
+    constructor(stage, link) {
+        this.stage = stage;
+        this.link = link;
+        this.panel = null;  // what there is to be set, as told last
+        this.state = null;
+        this.listeners = {panel: [], state: [], error: [], status: [], overlay: [], scene: []};
+        this.waiting = null;  // the newest frame that is not applied yet
+        this.latest = null;  // the one that is
+        link.onmessage = (message) => this.take(message);
+        link.onframe = (frame) => {
+            if (this.waiting) this.acknowledge(this.waiting);
+            this.waiting = frame;
+        };
+        link.onstatus = (text) => this.tell("status", text);
+        stage.beforeRender = () => this.draw();
+        stage.afterFollow = () => this.tell("overlay", this.state);
+    }
+
+    on(kind, listener) {
+        this.listeners[kind].push(listener);
+    }
+
+    tell(kind, value) {
+        for (const listener of this.listeners[kind]) listener(value);
+    }
+
+    take(message) {
+        if (message.commands) {
+            this.stage.load(message);
+            this.latest = null;
+            this.tell("scene", message);
+        }
+        for (const kind of ["panel", "state"]) {
+            if (message[kind]) {
+                this[kind] = message[kind];
+                this.tell(kind, message[kind]);
+            }
+        }
+        if (message.error) this.tell("error", message.error);
+    }
+
+    acknowledge(frame) {
+        this.link.send({ack: new DataView(frame).getUint32(4, true)});
+    }
+
+    draw() {
+        if (this.waiting) {
+            this.latest = new Float32Array(this.waiting, HEAD_BYTES);
+            this.stage.pose(this.latest);
+            this.acknowledge(this.waiting);
+            this.waiting = null;
+        }
+    }
+
+    set(values) {
+        this.link.send({set: values});
+    }
+
+    do(what, more = {}) {
+        this.link.send({do: what, ...more});
+    }
+}

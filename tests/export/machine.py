@@ -1,0 +1,83 @@
+"""Runs WebAssembly modules with wasmtime: memory, stack and arrays, as a page lays them out."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+
+from treesim.export.webassembly import StepModule
+from treesim.step_settings import StepSettings
+
+wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
+
+
+class Instance:
+    """An instance of a module: `call(name, address)`, and its memory as an array of doubles."""
+
+    def __init__(self, code: bytes, pages: int, stack: int) -> None:
+        self.store = wasmtime.Store()
+        module = wasmtime.Module(self.store.engine, code)
+        self.imports = {(x.module, x.name) for x in module.imports}
+        memory = wasmtime.Memory(self.store, wasmtime.MemoryType(wasmtime.Limits(pages, None)))
+        kind = wasmtime.GlobalType(wasmtime.ValType.i32(), True)
+        given = {
+            "__linear_memory": memory,
+            "__stack_pointer": wasmtime.Global(self.store, kind, wasmtime.Val.i32(stack)),
+        }
+        real = wasmtime.ValType.f64()
+        for name, count in (("sin", 1), ("cos", 1), ("atan2", 2)):
+            function = wasmtime.FuncType([real] * count, [real])
+            given[name] = wasmtime.Func(self.store, function, getattr(math, name))
+        self._exports = wasmtime.Instance(self.store, module, [given[x.name] for x in module.imports]).exports(
+            self.store
+        )
+        self._memory = memory
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The memory as it is now, as doubles."""
+        start = ctypes.addressof(self._memory.data_ptr(self.store).contents)
+        size = self._memory.data_len(self.store) // 8
+        return np.ctypeslib.as_array((ctypes.c_double * size).from_address(start))
+
+    def call(self, name: str, *arguments: int) -> int | None:
+        return self._exports[name](self.store, *arguments)
+
+    def write(self, content: bytes, address: int) -> None:
+        self._memory.write(self.store, content, address)
+
+    def arrays_at(self, places: dict[str, tuple[int, int]]) -> dict[str, np.ndarray]:
+        memory = self.memory
+        return {name: memory[address // 8 : address // 8 + count] for name, (address, count) in places.items()}
+
+
+class Machine(Instance):
+    """A robot's step: arrays by name, `step(rule)` and `view()`."""
+
+    def __init__(self, robot, module: StepModule) -> None:
+        super().__init__(module.code, module.pages, module.stack)
+        self.robot, self.module = robot, module
+        self.arrays = self.arrays_at(module.arrays)
+        self.put(gravity=robot.gravity)
+
+    def put(self, **values) -> None:
+        for name, value in values.items():
+            self.arrays[name][:] = np.reshape(value, -1)
+
+    def settle(self, rule: str, h: float, kp=0.0, kd=0.0) -> None:
+        table = StepSettings.of(self.robot, rule, h, kp, kd).table
+        columns = table[1:].reshape(-1, self.robot.spanning.nv)[:, self.robot.kept()[1]]
+        self.put(settings=np.concatenate([table[:1], columns.reshape(-1)]))
+
+    def step(self, rule: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        for _ in range(count):
+            self.call(rule, self.module.base)
+            self.put(q=self.arrays["q_new"], v=self.arrays["v_new"])
+        return self.arrays["q"].copy(), self.arrays["v"].copy()
+
+    def view(self) -> tuple[np.ndarray, np.ndarray]:
+        self.call("view", self.module.base)
+        return self.arrays["poses"].reshape(-1, 4, 4), self.arrays["energy"]

@@ -1,0 +1,1 @@
+"""A robot's time step as code that needs no Python."""

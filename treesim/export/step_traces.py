@@ -1,0 +1,210 @@
+"""The time step of a robot as traces: of the forward dynamics, and of what a rule of stepping does around them.
+
+A rule calls the forward dynamics up to four times. Their operations are traced once: a rule's trace stops at each call,
+the stretch before it giving the call's arguments, and goes on with accelerations that are inputs. So code of one
+backend holds the dynamics once, whatever number of rules goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.base import CompiledBackend
+from ..engine.graph.graph import Graph
+from ..engine.graph.trace import Trace, Traced
+from ..engine.primitives import INPUT
+from ..kernels.followers import (
+    Followers,
+    expand_force,
+    expand_motion,
+    expand_positions,
+    followers_of,
+    pick_motion,
+    pick_positions,
+)
+from ..kernels.kinematics import body_poses, energy_and_momentum, motions_for, placements_for
+from ..kernels.status import FINE
+from ..kernels.step import COLUMNS, RULES, actuate, settings_of, step_memory
+from ..kernels.tables import Tree as TreeTables
+from ..kernels.tables import tree_tables, with_armature
+from ..model.states import tied_constants
+from ..model.tree import Tree
+
+CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
+Arrays = dict[str, np.ndarray]
+Sizes = dict[str, int]
+
+
+class StepTraces(NamedTuple):
+    """Traces of one robot and backend.
+
+    forward: of `dynamics`, arrays of the spanning tree, to qdd. rules: by name, one trace for each call of the forward
+    dynamics, which gives its arguments, and one that gives `results`; all have the inputs `inputs`, of independent
+    coordinates, and behind these qdd of the calls so far. view: from the same inputs to `views`. Sizes are those of
+    the arrays, by name, which lie one after the other.
+    """
+
+    forward: Trace
+    rules: dict[str, list[Trace]]
+    view: Trace
+    dynamics: Sizes
+    inputs: Sizes
+    results: Sizes
+    views: Sizes
+
+
+def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
+    """Return the traces of all compiled rules. Raises UnsupportedError for a backend whose course depends on the state.
+
+    Cost: about 3 us per operation.
+    """
+    source = _Source(robot, solver)
+    rules = {name: source.rule(name) for name in RULES}
+    return StepTraces(
+        source.forward(), rules, source.view(), source.dynamics, source.inputs, source.results, source.views
+    )
+
+
+class _Source:
+    """What is traced: a robot's tables, and the kernels of a backend."""
+
+    def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
+        whole = robot.spanning
+        self.robot, self.whole = robot, whole
+        self.ints, self.reals, *self.ties = tied_constants(robot, solver.constants(robot))
+        self.entry = solver.entry_for(robot)
+        q, v, N = whole.nq, whole.nv, whole.n_bodies
+        self.dynamics = {"q": q, "v": v, "tau": v, "f_ext": 6 * N, "armature": v, "gravity": 3}
+        own = {"q": robot.nq, "v": robot.nv, "control": robot.nv, "settings": 1 + COLUMNS * robot.nv}
+        self.inputs = {**own, "f_ext": 6 * N, "gravity": 3}
+        self.results = {"q": robot.nq, "v": robot.nv, "force": robot.nv, "work": 2}
+        self.views = {"poses": 16 * (N + 1), "energy": 2}
+
+    # ---- what is traced
+
+    def forward(self) -> Trace:
+        """qdd = FD(q, v, tau) under wrenches on all bodies, as kernels take them."""
+        graph, x = _with_inputs(self.dynamics)
+        tree = with_armature(self._tree(graph, x["gravity"]), x["armature"])
+        qdd = _empty(self.whole.nv)
+        memory = self.entry.memory(tree, self.ints, *self._ties(graph), x["q"])
+        self.entry.one(tree, x["q"], x["v"], x["tau"], x["f_ext"].reshape(-1, 6), qdd, memory)
+        return Trace(graph, _nodes(qdd), sum(self.dynamics.values()))
+
+    def rule(self, name: str) -> list[Trace]:
+        """What a rule does up to each call of the forward dynamics, and behind the last."""
+        graph, x = _with_inputs({**self.inputs, **{f"qdd{k}": self.whole.nv for k in range(CALLS)}})
+        inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
+        tree = self._tree(graph, x["gravity"])
+        q, v = self._expanded(graph, x)
+        control = self._on_leaders(graph, x["control"])
+        s = settings_of(tree, self._settings(graph, x["settings"]))
+        wrenches, calls = self._wrenches(x["f_ext"]), []
+
+        def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
+            arguments = at, velocity, tau, wrenches, moved.armature, x["gravity"]
+            calls.append(Trace(graph, _nodes(*arguments), inputs))
+            qdd[:] = x[f"qdd{len(calls) - 1}"]
+            return FINE
+
+        q_new, v_new, force, work = (_empty(n) for n in (self.whole.nq, self.whole.nv, self.whole.nv, 2))
+        actuate(tree, s, q, v, control, force)
+        RULES[name](tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
+        return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
+
+    def view(self) -> Trace:
+        """The bodies' poses, and kinetic and potential energy [J]."""
+        graph, x = _with_inputs(self.inputs)
+        tree = self._tree(graph, x["gravity"])
+        q, v = self._expanded(graph, x)
+        poses, energy = _empty(self.views["poses"]), _empty(8)
+        turns = _constants(graph, self.robot.body_rotations)
+        body_poses(tree, q, poses.reshape(-1, 4, 4), turns, *placements_for(tree, q))
+        energy_and_momentum(tree, q, v, energy, *motions_for(tree, q))
+        return Trace(graph, _nodes(poses, energy[:2]), sum(self.inputs.values()))
+
+    # ---- arrays of the spanning tree
+
+    def _tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
+        """The tables of the tree, with gravity in them that is an input."""
+        return tree_tables(self.ints, np.concatenate([_constants(graph, self.reals[:-3]), gravity]))
+
+    def _ties(self, graph: Graph) -> list[Any]:
+        """The tables of the followers; none for robots without."""
+        return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.ties]
+
+    def _followers(self, graph: Graph) -> Followers | None:
+        return followers_of(*self._ties(graph)) if self.ties else None
+
+    def _expanded(self, graph: Graph, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """q and v of the spanning tree."""
+        tied = self._followers(graph)
+        if tied is None:
+            return x["q"], x["v"]
+        q, v = _empty(self.whole.nq), _empty(self.whole.nv)
+        expand_positions(tied, x["q"], q)
+        expand_motion(tied, x["v"], v)
+        return q, v
+
+    def _picked(self, graph: Graph, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Independent coordinates of results, and the forces of leaders."""
+        tied = self._followers(graph)
+        if tied is None:
+            return q, v, force
+        own = _empty(self.robot.nq), _empty(self.robot.nv), _empty(self.robot.nv)
+        pick_positions(tied, q, own[0])
+        pick_motion(tied, v, own[1])
+        pick_motion(tied, force, own[2])
+        return own
+
+    def _on_leaders(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+        """Numbers for all joints of the spanning tree from those of independent velocities; 0 for followers."""
+        tied = self._followers(graph)
+        if tied is None:
+            return values
+        whole = _empty(self.whole.nv)
+        expand_force(tied, values, whole)
+        return whole
+
+    def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
+        """The table of a step's settings (see `StepSettings`) from one of independent coordinates."""
+        columns = table[1:].reshape(COLUMNS, self.robot.nv)
+        return np.concatenate([table[:1], *(self._on_leaders(graph, column) for column in columns)])
+
+    def _wrenches(self, f_ext: np.ndarray) -> np.ndarray:
+        """What kernels take for public wrenches, force first in each body's own axes."""
+        turned = []
+        for R, wrench in zip(self.robot.body_rotations[1:], f_ext.reshape(-1, 6), strict=True):
+            turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
+        return np.array(turned, dtype=object)
+
+
+# ---- numbers of a graph
+
+
+def _with_inputs(sizes: Mapping[str, int]) -> tuple[Graph, Arrays]:
+    """A new graph with arrays of inputs of these sizes, one after the other."""
+    graph = Graph()
+    starts = accumulate(sizes.values(), initial=0)
+    arrays = {
+        name: np.array([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)], dtype=object)
+        for (name, size), start in zip(sizes.items(), starts, strict=False)
+    }
+    return graph, arrays
+
+
+def _constants(graph: Graph, table: np.ndarray) -> np.ndarray:
+    return np.array([Traced(graph, *graph.given(x)) for x in table.reshape(-1).tolist()], dtype=object)
+
+
+def _empty(size: int) -> np.ndarray:
+    return np.empty(size, dtype=object)
+
+
+def _nodes(*arrays: np.ndarray) -> list[int]:
+    """The nodes of all numbers of arrays of one graph."""
+    return [x.node for array in arrays for x in array]

@@ -1,0 +1,34 @@
+"""Gaussian elimination with partial pivoting of small dense matrices that need not be symmetric, in place."""
+
+from __future__ import annotations
+
+from .numbers import absolute
+
+
+def exchange(A, b, k, p):
+    """Rows k and p of A, from column k on, and of b change places."""
+    for j in range(k, b.size):
+        A[k, j], A[p, j] = A[p, j], A[k, j]
+    b[k], b[p] = b[p], b[k]
+
+
+def solve_general(A, b):
+    """b <- A^-1 b; A is overwritten. Of a singular A no number of b is of use."""
+    n = b.size
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if absolute(A[i, k]) > absolute(A[p, k]):
+                p = i
+        if p != k:
+            exchange(A, b, k, p)
+        for i in range(k + 1, n):
+            f = A[i, k] / A[k, k]
+            if f != 0:
+                for j in range(k + 1, n):
+                    A[i, j] -= f * A[k, j]
+                b[i] -= f * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] = b[k] / A[k, k]

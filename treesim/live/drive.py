@@ -1,0 +1,56 @@
+"""What drives the joints of a live simulation: a controller whose targets move, and the hand that pulls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..control import Controller, Pure, make_controller
+from ..model.tree import Tree
+from ..types import ControllerName
+from .pull import Pull
+
+
+def without_effort_limits(robot: Tree) -> Tree:
+    """Return the same tree whose joints take any force: what a hand does to a robot, its motors do not limit."""
+    bodies = [replace(body, joint=replace(body.joint, effort=np.inf)) for body in robot.bodies]
+    frames = tuple(robot.frames.values())[robot.n_bodies :]
+    return Tree(robot.name, bodies, frames, robot.visuals, robot.gravity, robot.notes, robot.shapes, robot.loops)
+
+
+class Drive(Pure):
+    """A controller within the robot's effort limits, and a pull beside it that they do not limit.
+
+    robot: with its effort limits; what is stepped has none (`without_effort_limits`). name: of
+    `treesim.control.make_controller`, which `target` (nq,), kp and kd are given to. around: what is put around it, such
+    as a push. `pull` may be set at any time.
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        name: ControllerName,
+        target: np.ndarray,
+        kp: float,
+        kd: float,
+        around: Callable[[Controller], Controller] | None = None,
+    ) -> None:
+        self.inner = make_controller(name, robot, target, kp, kd)
+        self._driven: Controller = self.inner if around is None else around(self.inner)
+        zero = np.zeros(robot.nv)
+        self.stiffness: np.ndarray = getattr(self.inner, "stiffness", zero)
+        self.damping: np.ndarray = getattr(self.inner, "damping", zero)
+        self.pull: Pull | None = None
+        self._limit = robot.effort_limit
+
+    def aim(self, target: np.ndarray) -> None:
+        """Let the controller, if there is one, go to another target (nq,)."""
+        if hasattr(self.inner, "target"):
+            self.inner.target = target.copy()
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the controller's torque and what the pull is in the joints (nv,) [N m, N]."""
+        tau = np.asarray(self._driven.torque(t, q, v))
+        return tau if self.pull is None else tau + self.pull.generalised(q, v)

@@ -1,0 +1,295 @@
+"""A simulation in front of its user: events from a viewer's pages in, poses and state out."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import plugins
+from ..errors import ArgumentError, NonFiniteError, TreesimError
+from ..model.given import told
+from ..player import Frame
+from ..viewers.base import GroundViewer, InteractiveViewer, Message, Reply
+from .panel import panel_of
+from .physics import COMPILED, LivePhysics, Scene
+from .settings import CHECKS, Settings
+
+STATE_SECONDS = 0.05  # between two states that pages are told
+MOST_WAITING = 1000  # events: of more, the last are left out
+LEAST_URGENT = 19  # as a thread's priority
+SLOW = 0.9  # of the speed that is asked for: below, pages are told so
+
+
+class Library(Protocol):
+    """Robots to choose from: their names, and the scene of one, with what is to be set there."""
+
+    robots: list[str]
+    bases: list[str]
+
+    def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
+        """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
+        ...
+
+
+class LiveSession:
+    """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
+
+    scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
+    closing to whoever made it. settings: what it begins with. library: robots to choose from, if any. clock: of the
+    `time` module, or a test's.
+    What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
+    with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
+    the motion goes on. Raises what `treesim.Simulation` raises.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        viewer: InteractiveViewer,
+        settings: Settings | None = None,
+        library: Library | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._viewer, self._library, self._clock = viewer, library, clock
+        self._events: queue.SimpleQueue[tuple[Callable[[], object], Reply]] = queue.SimpleQueue()
+        self._message: str | None = None
+        self._ready: set[tuple[Any, ...]] = set()
+        self._preparing: threading.Thread | None = None
+        self._told = -np.inf  # when pages were told last, on the clock
+        self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep)
+        self._ready.add(_compiled(self.physics.settings))
+        self._show_scene()
+        viewer.listen(self.receive)
+
+    def run(self, duration: float | None = None) -> float:
+        """Play until `duration` [s] of the simulation have passed, or for ever; return the simulation's time then.
+
+        Physics that cannot go on is paused, or, with a duration, raised."""
+        self._message = "code is being compiled"
+        self._tell()
+        self.physics.warm(self.physics.settings)
+        self._message = None
+        threading.Thread(target=self._warm_others, daemon=True).start()
+        while True:
+            try:
+                self.physics.player.run(duration)
+                return self.physics.player.t
+            except TreesimError as error:
+                if duration is not None:
+                    raise
+                self._stop(error)
+
+    def receive(self, message: Message, reply: Reply) -> None:
+        """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""
+        if self._events.qsize() > MOST_WAITING:
+            reply("too much was asked for at once: this is left out")
+        else:
+            self._post(lambda: self._do(message, reply), reply)
+
+    def _post(self, action: Callable[[], object], reply: Reply) -> None:
+        """Have an action done on the thread that plays."""
+        self._events.put((action, reply))
+        self.physics.player.post(lambda player: self._take_events())
+
+    # ---- on the thread that plays ----
+
+    def _show_scene(self) -> None:
+        physics, viewer = self.physics, self._viewer
+        viewer.show(physics.robot, physics.player.q)
+        if physics.world.ground and isinstance(viewer, GroundViewer):
+            viewer.show_ground(physics.world.ground)
+        library = self._library
+        chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
+        viewer.show_panel(panel_of(physics.world, chosen))
+        self._tell()
+
+    def _shown(self, frame: Frame) -> None:
+        self._viewer.update(frame.q)
+        self.physics.shown(frame)
+        if self._clock() - self._told >= STATE_SECONDS:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell all pages how it stands."""
+        self._told = self._clock()
+        state = self.physics.state()
+        pace = state["realTimeFactor"]
+        slow = pace is not None and pace < SLOW * state["speed"]
+        state["message"] = self._message or (_slow_message(pace, state["speed"]) if slow else None)
+        self._viewer.show_state(state)
+
+    def _stop(self, error: TreesimError) -> None:
+        self.physics.run(False)
+        self._message = f"paused, since physics cannot go on: {error}; reset, or take a smaller time step"
+        self._show_now()
+
+    def _show_now(self) -> None:
+        self._viewer.update(self.physics.player.q)
+        self._tell()
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait for so long, and do at once what pages ask for."""
+        end = self._clock() + seconds
+        while (left := end - self._clock()) > 0:
+            try:
+                self._handle(*self._events.get(timeout=left))
+            except queue.Empty:
+                return
+
+    def _take_events(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._handle(*self._events.get_nowait())
+
+    def _handle(self, action: Callable[[], object], reply: Reply) -> None:
+        """Do what a page asks for; whatever that is, the session goes on."""
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            try:
+                action()
+            except NonFiniteError as error:
+                self._stop(error)
+            except TreesimError as error:
+                reply(str(error))
+            except Exception as error:  # a page's nonsense must end nobody's simulation
+                reply(f"this cannot be done: {type(error).__name__}: {error}")
+        for warning in noted:
+            reply(str(warning.message))
+        self._show_now()
+
+    def _do(self, message: Message, reply: Reply) -> None:
+        if "set" in message:
+            if not isinstance(message["set"], Mapping):
+                raise ArgumentError(f"set must be {{name: value}}, got {told(message['set'])}")
+            self._set(message["set"], reply)
+        else:
+            self._act(message)
+
+    def _act(self, message: Message) -> None:
+        physics, what = self.physics, message.get("do")
+        if what == "reset":
+            self._message = None
+            physics.reset()
+        elif what == "step":
+            physics.step()
+        elif what == "seek":
+            physics.seek(message.get("t"))
+        elif what == "pull":
+            physics.take(message.get("body"), message.get("point"), message.get("target"))
+        elif what == "release":
+            physics.release()
+        else:
+            raise ArgumentError(f"what is to be done must be reset, step, seek, pull or release, got {told(what)}")
+
+    def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
+        """Check all that is to be set, and then set it."""
+        known = {*CHECKS, "running", "joints", *(("robot", "base") if self._library else ())}
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
+        physics = self.physics
+        settings = physics.settings.changed(values)
+        positions = physics.checked_joints(values.get("joints", {}))
+        self._adopt(settings, reply)
+        if "running" in values:
+            physics.run(values["running"])
+            self._message = None
+        if positions:
+            physics.set_joints(positions)
+        if "robot" in values or "base" in values:
+            self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
+
+    def _adopt(self, settings: Settings, reply: Reply) -> None:
+        """Set what can be set at once; methods that are to be compiled follow."""
+        physics = self.physics
+        chosen = _compiled(settings)
+        if chosen in self._ready:
+            physics.adopt(settings)
+            return
+        physics.simulation(settings, physics.drive)  # refuses at once what cannot be
+        physics.adopt(replace(settings, **_methods(physics.settings)))
+
+        def adopt() -> None:
+            self._ready.add(chosen)
+            physics.adopt(replace(physics.settings, **_methods(settings)))
+
+        self._prepare(f"{settings.backend} with {settings.integrator} is being compiled",
+                      lambda: physics.warm(settings), adopt, reply)  # fmt: skip
+
+    def _load(self, robot: str, base: str, reply: Reply) -> None:
+        assert self._library is not None
+        library, found = self._library, list[tuple[Scene, Settings]]()
+        for kind, name, known in (("robot", robot, library.robots), ("base", base, library.bases)):
+            if not isinstance(name, str) or (name not in known and (kind, name) != ("robot", self.physics.robot.name)):
+                raise ArgumentError(f"there is no {kind} {told(name)} to choose")
+
+        def place() -> None:
+            scene, settings = found[0]
+            self.physics.place(scene, settings)
+            self._ready = {_compiled(settings)}  # joints that follow others have code of their own
+            self._show_scene()
+
+        def load() -> None:
+            scene, settings = library.load(robot, base)
+            LivePhysics(scene, settings, lambda frame: None, self._clock, lambda seconds: None).warm(settings)
+            found.append((scene, settings))
+
+        self._prepare(f"{robot} is being loaded", load, place, reply)
+
+    def _prepare(self, message: str, work: Callable[[], object], done: Callable[[], None], reply: Reply) -> None:
+        """Work on a thread of its own, and then be done on this one; what was begun before is still ended first."""
+        before = self._preparing
+
+        def finish(failed: str | None) -> None:
+            if self._message == message:
+                self._message = None
+            if failed is None:
+                done()
+            else:
+                reply(failed)
+
+        def prepared() -> None:
+            failed = None
+            if before is not None:
+                before.join()
+            try:
+                work()
+            except Exception as error:
+                failed = str(error)
+            self._post(lambda: finish(failed), reply)
+
+        self._message = message
+        self._preparing = threading.Thread(target=prepared, daemon=True)
+        self._preparing.start()
+
+    def _warm_others(self) -> None:
+        """Have the other backends ready, one after the other, on a thread that nobody waits for."""
+        physics = self.physics
+        with suppress(OSError, AttributeError):  # where threads have no priorities of their own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
+        for backend in plugins.available("dynamics"):
+            settings = replace(physics.settings, backend=backend)
+            with suppress(Exception):
+                physics.warm(settings)
+                self._ready.add(_compiled(settings))
+
+
+def _compiled(settings: Settings) -> tuple[Any, ...]:
+    return tuple(getattr(settings, name) for name in COMPILED)
+
+
+def _methods(settings: Settings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in COMPILED}
+
+
+def _slow_message(pace: float, speed: float) -> str:
+    return f"physics reaches {pace:.2g} times real time, not {speed:g}: take a larger time step, or another integrator"

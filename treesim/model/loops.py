@@ -1,0 +1,69 @@
+"""Loops: joints that a tree is cut open at, and what they hold of the two frames that they join."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..display import Shown, vector
+from ..errors import ModelError, quoted
+from ..types import LoopType
+from .frozen import frozen, record
+from .inertia import unit_vector
+from .names import unique
+
+LOOP_TYPES = get_args(LoopType)
+
+
+@record(eq=False)
+class Loop(Shown):
+    """A joint that closes a loop: it joins two frames of a tree, `first` and `second`, which no branch of it joins.
+
+    type: "spherical" holds their origins together, "revolute" also the `axis` (3,), of the same coordinates in both
+    frames, "fixed" all of them. A `treesim.World` closes the loops of its robot; the functions of a tree, such as
+    `forward_dynamics`, are those of the tree that is cut open. Raises ModelError for another type, and an axis without
+    direction.
+
+    Example:
+        >>> treesim.Loop("pin", "coupler_tip", "rocker_tip", "revolute", axis=(0, 1, 0))
+        <Loop 'pin': revolute about (0, 1, 0), joins 'coupler_tip' and 'rocker_tip'>
+    """
+
+    name: str
+    first: str
+    second: str
+    type: LoopType = "spherical"
+    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+
+    if TYPE_CHECKING:  # what is given becomes an array
+
+        def __init__(self, name: str, first: str, second: str, type: LoopType = ..., axis: ArrayLike = ...) -> None: ...
+
+    def __post_init__(self) -> None:
+        if self.type not in LOOP_TYPES:
+            raise ModelError(f"type of loop {quoted(self.name)} must be {', '.join(LOOP_TYPES)}, got {self.type!r}")
+        axis = np.asarray(self.axis, float)
+        if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
+            raise ModelError(f"axis of loop {quoted(self.name)} must be a direction of three numbers, got {self.axis}")
+        object.__setattr__(self, "axis", frozen(unit_vector(axis)))
+
+    def __repr__(self) -> str:
+        about = f" about {vector(self.axis)}" if self.type == "revolute" else ""
+        return f"<Loop {self.name!r}: {self.type}{about}, joins {self.first!r} and {self.second!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("frames", (self.first, self.second)), ("type", self.type), ("axis", vector(self.axis))]
+
+
+def checked_loops(robot: str, loops: Sequence[Loop], frames: Container[str]) -> tuple[Loop, ...]:
+    """Return the loops of a tree with these frames; raises ModelError for a name used twice, or a frame unknown."""
+    unique("loop", [loop.name for loop in loops])
+    for loop in loops:
+        for end in (loop.first, loop.second):
+            if end not in frames:
+                raise ModelError(f"loop {loop.name!r} joins {quoted(end)}, which is no frame of {robot!r}")
+    return tuple(loops)
