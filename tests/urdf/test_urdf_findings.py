@@ -248,6 +248,17 @@ def test_the_name_of_the_floating_joint_may_be_taken(arm, refusal):
     assert refusal(text, base="floating").findings[0].code == "U410"
 
 
+def test_findings_name_the_link_that_they_concern(arm):
+    for old, new, link in (
+        ('upper="2"', 'upper="2" colour="red"', "rod"),  # of a joint: the link that it carries
+        (MASS, MASS.replace("/>", ' colour="red"/>'), "rod"),
+        ('<link name="base"/>', '<link name="base" colour="red"/>', "base"),
+        ('<link name="base"/>', '<link name="base"/><gazebo/>', ""),
+    ):
+        (note,) = load(arm(old, new)).notes
+        assert note.link == link
+
+
 def test_every_code_is_documented():
     assert all(re.fullmatch(r"U\d{3}", code) and kind.summary for code, kind in CODES.items())
     assert list(CODES) == sorted(CODES)

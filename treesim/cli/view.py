@@ -97,6 +97,9 @@ def view(
         ),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    until_closed: Annotated[
+        bool, typer.Option("--until-closed", help="End when the last of its pages is closed.")
+    ] = False,
     html: HtmlOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -141,12 +144,14 @@ def view(
     if not interactive:
         if port is not None:
             raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
+        if until_closed:
+            raise UnsupportedError(f"--until-closed: viewer {viewer!r} serves no page")
         options["ground"], options["controller"] = bool(ground), controller or "none"
     setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:
         if interactive:
             window.port = port or 0
-            shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, json)
+            shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, until_closed, json)
         else:
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
@@ -174,6 +179,7 @@ def _interact(
     speed: float,
     duration: float | None,
     no_browser: bool,
+    until_closed: bool,
     json: bool,
 ) -> float:
     """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
@@ -181,6 +187,8 @@ def _interact(
 
     scene, settings = scene_of(setup, base, options, speed)
     session = LiveSession(scene, window, settings, InstalledRobots(setup.robot.name, source, options))
+    if until_closed:
+        window.when_left(session.end)
     _announce(window.url, no_browser, json)
     with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
         session.run(duration)

@@ -297,6 +297,7 @@ class LivePhysics:
             "base": self.scene.base,
             "q": q.tolist(),
             "v": v.tolist(),
+            "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
             "joints": joints,
             "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
             "backend": settings.backend,

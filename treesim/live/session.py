@@ -17,7 +17,7 @@ import numpy as np
 from .. import plugins
 from ..errors import ArgumentError, NonFiniteError, TreesimError
 from ..model.given import told
-from ..player import Frame
+from ..player import Frame, Player
 from ..viewers.base import GroundViewer, InteractiveViewer, Message, Reply
 from .panel import panel_of
 from .physics import COMPILED, LivePhysics, Scene
@@ -38,6 +38,10 @@ class Library(Protocol):
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
         """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
         ...
+
+
+class _EndedError(Exception):
+    """The session was asked to end."""
 
 
 class LiveSession:
@@ -71,7 +75,7 @@ class LiveSession:
         viewer.listen(self.receive)
 
     def run(self, duration: float | None = None) -> float:
-        """Play until `duration` [s] of the simulation have passed, or for ever; return the simulation's time then.
+        """Play until `duration` [s] of the simulation have passed, or until `end`; return the simulation's time then.
 
         Physics that cannot go on is paused, or, with a duration, raised."""
         self._message = "code is being compiled"
@@ -83,10 +87,20 @@ class LiveSession:
             try:
                 self.physics.player.run(duration)
                 return self.physics.player.t
+            except _EndedError:
+                return self.physics.player.t
             except TreesimError as error:
                 if duration is not None:
                     raise
                 self._stop(error)
+
+    def end(self) -> None:
+        """Have `run` return before the next frame; may be called from any thread."""
+
+        def ended(player: Player) -> None:
+            raise _EndedError
+
+        self.physics.player.post(ended)
 
     def receive(self, message: Message, reply: Reply) -> None:
         """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""

@@ -16,8 +16,8 @@ from .joints import Joint
 
 @record(eq=False)
 class Body(Shown):
-    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, and its inertia in
-    its own frame (the frame that the joint places).
+    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, its inertia in its
+    own frame (the frame that the joint places), and the line of the file in which its link stands, if it has one.
 
     Example:
         >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
@@ -29,6 +29,7 @@ class Body(Shown):
     parent: int
     joint: Joint
     inertia: Inertia = field(default_factory=Inertia)
+    line: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parent", body_number(f"parent of body {self.name!r}", self.parent))

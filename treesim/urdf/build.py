@@ -102,7 +102,8 @@ class Builder:
         self._report_missing_meshes()
         self.mimics.report_still(self.joint_elements, self.findings)
         self.collisions.report_missing(self.findings)
-        bodies = [Body(body.name, body.parent, body.joint, body.inertia) for body in self.bodies]
+        lines = {name: element.sourceline for name, element in self.link_elements.items()}
+        bodies = [Body(body.name, body.parent, body.joint, body.inertia, lines[body.name]) for body in self.bodies]
         report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
         loops = Loops(self.loop_elements, [body.name for body in bodies], self.frames, self.findings)
         self.findings.stop_on_errors()

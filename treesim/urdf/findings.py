@@ -31,7 +31,8 @@ class UrdfWarning(UserWarning):
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One remark on a robot description: stable `code`, `severity`, `message`, `file` and `line` (None when the
-    remark has no single place), and a `hint` at what would be right (may be empty)."""
+    remark has no single place), a `hint` at what would be right (may be empty), and the name of the `link` that it
+    concerns, of a joint the one that it carries (empty where it concerns no single one)."""
 
     code: str
     severity: Severity
@@ -39,6 +40,7 @@ class Finding:
     file: str
     line: int | None = None
     hint: str = ""
+    link: str = ""
 
     @property
     def remark(self) -> str:
@@ -132,12 +134,26 @@ class _Element(Protocol):
     @property
     def tag(self) -> str: ...
     def get(self, key: str) -> str | None: ...
+    def getparent(self) -> _Element | None: ...
+    def find(self, path: str) -> _Element | None: ...
 
 
 def title(element: _Element) -> str:
     """Return what messages call an element: "link 'arm'", or its tag if it has no name."""
     name = element.get("name")
     return f"<{shortened(element.tag)}>" if name is None else f"{element.tag} {quoted(name)}"
+
+
+def link_of(element: _Element) -> str:
+    """Return the name of the link that an element is part of, or that the joint carries of which it is part; "" for
+    what belongs to neither."""
+    part: _Element | None = element
+    while part is not None and part.tag not in ("link", "joint"):
+        part = part.getparent()
+    if part is None or part.tag == "link":
+        return "" if part is None else part.get("name") or ""
+    child = part.find("child")
+    return "" if child is None else child.get("link") or ""
 
 
 class Findings:
@@ -158,8 +174,8 @@ class Findings:
         """Record a finding with a `code` of CODES, at an XML element or a line."""
         kind = CODES[code]
         severity: Severity = "error" if self.strict and kind.strict else kind.severity
-        line = at if isinstance(at, int) or at is None else at.sourceline
-        self._found.append(Finding(code, severity, message, self.file, line, hint))
+        line, link = (at, "") if isinstance(at, int) or at is None else (at.sourceline, link_of(at))
+        self._found.append(Finding(code, severity, message, self.file, line, hint, link))
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Return the findings of one severity, in order."""

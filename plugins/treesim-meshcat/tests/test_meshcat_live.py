@@ -13,15 +13,18 @@ import pytest
 from treesim_meshcat import MeshcatViewer
 
 import treesim
-from treesim import Body, Inertia, Joint, Placement, Tree, Visual
+from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
 from treesim.live import LiveSession
 from treesim.live.physics import Scene
 from treesim.live.settings import Settings
 from treesim.player import Player
+from treesim.urdf.findings import Finding
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.player.SlowWarning")]
 
 LENGTH = 0.5  # m, of each link
+CORNERS = np.array(np.meshgrid([-0.1, 0.1], [-0.1, 0.1], [-0.1, 0.1])).reshape(3, 8).T
+SEEN = "(kind) => panel.overlays.layers[kind].map((object) => object.visible)"
 CAMERA = "[...stage.viewer.camera.position.toArray(), ...stage.viewer.controls.target.toArray()]"
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"
 SETTINGS = Settings(gravity=(0.0, 0.0, 0.0), controller="hold", kp=50.0, kd=10.0)
@@ -37,7 +40,10 @@ def arm() -> Tree:
     ]
     middle = Placement.from_xyz_rpy((0, 0, -LENGTH / 2))
     boxes = [Visual(i, middle, "box", (0.12, 0.12, LENGTH), color=(0.8, 0.2, 0.2, 1.0)) for i in (1, 2)]
-    return Tree("arm", bodies, visuals=boxes)
+    shapes = [CollisionShape(2, middle, "capsule", (0.07, 0.3)), CollisionShape(2, middle, "hull", vertices=CORNERS)]
+    hand = Frame("hand", 2, Placement.from_xyz_rpy((0, 0, -LENGTH)))
+    notes = [Finding("U212", "info", "attribute 'colour' ignored", "arm.urdf", 7, link="hand")]
+    return Tree("arm", bodies, frames=[hand], visuals=boxes, shapes=shapes, notes=notes)
 
 
 class Live:
@@ -167,10 +173,9 @@ def test_pause_shows_the_exact_final_pose_and_history_is_scrubbed(live, body_row
     assert 0 < live.session.physics.player.t <= t / 2
 
 
-def drag(live: Live, control: bool, dx: float = 60.0, lift: bool = True) -> None:
-    """Drag from the middle of the lower link, to the right."""
-    page = live.watched.page
-    x, y = page.evaluate(
+def middle_of_lower(page: Any) -> list[float]:
+    """Where the middle of the lower link is seen in the page [pixels]."""
+    at: list[float] = page.evaluate(
         """() => {
             const middle = new MeshCat.THREE.Vector3(0, 0, -0.25);
             const at = stage.bodies[2].localToWorld(middle).project(stage.viewer.camera);
@@ -178,6 +183,13 @@ def drag(live: Live, control: bool, dx: float = 60.0, lift: bool = True) -> None
             return [box.left + (at.x + 1) / 2 * box.width, box.top + (1 - at.y) / 2 * box.height];
         }"""
     )
+    return at
+
+
+def drag(live: Live, control: bool, dx: float = 60.0, lift: bool = True) -> None:
+    """Drag from the middle of the lower link, to the right."""
+    page = live.watched.page
+    x, y = middle_of_lower(page)
     if control:
         page.keyboard.down("Control")
     page.mouse.move(x, y)
@@ -235,6 +247,84 @@ def test_overlays_come_and_go_and_the_plot_is_drawn(live):
     live.wait("panel.overlays.axes.every((axes) => !axes.visible)")
 
 
+def test_what_lies_over_the_robot_is_shown_and_lets_see_through(live):
+    page = live.watched.page
+    page.set_viewport_size({"width": 1000, "height": 700})
+    opacity = "panel.overlays.layers.visual[0].children[0].material.opacity"
+    for kind, count in (("collision", 2), ("skeleton", 4), ("inertia", 2), ("axes", 2)):
+        assert page.evaluate(SEEN, kind) == [False] * count
+        page.evaluate("(kind) => element(`show_${kind}`).click()", kind)
+        live.wait(f"(kind) => ({SEEN})(kind).every(Boolean)", kind)
+        assert page.evaluate(opacity) == (1 if kind == "axes" else pytest.approx(0.22))
+        page.evaluate("(kind) => element(`show_${kind}`).click()", kind)
+        assert not any(page.evaluate(SEEN, kind)) and page.evaluate(opacity) == 1
+    page.evaluate("element('show_visual').click()")
+    assert not any(page.evaluate(SEEN, "visual"))
+    live.viewer.show(live.robot, live.robot.neutral())  # what is shown stays so, in another scene
+    live.wait(f"() => !({SEEN})('visual').some(Boolean)")
+
+
+def test_joint_torques_are_arrows_along_their_axes(live):
+    page = live.watched.page
+    page.evaluate("element('show_torques').click()")
+    page.evaluate("treesim.set({gravity: [9, 0, 0]})")
+    live.wait("Math.abs(treesim.state().tau[0]) > 5")
+    live.pause()
+    live.watched.draw()
+    arrow = "panel.overlays.torques.shoulder"
+    tau, weight, radius = page.evaluate("[treesim.state().tau[0], treesim.state().weight, stage.radius]")
+    along = np.array(page.evaluate(f"new MeshCat.THREE.Vector3(0, 1, 0).applyQuaternion({arrow}.quaternion).toArray()"))
+    np.testing.assert_allclose(along, [0, np.sign(tau), 0], atol=1e-6)
+    tip = f"children[1].position.y + {arrow}.children[1].scale.y"
+    length = page.evaluate("stage.weight") * abs(tau) / (0.1 * radius * weight)
+    assert page.evaluate(f"{arrow}.{tip}") == pytest.approx(length)
+
+
+def test_a_click_tells_of_a_link(live):
+    page = live.watched.page
+    page.set_viewport_size({"width": 1000, "height": 700})
+    live.watched.draw()
+    page.mouse.click(*middle_of_lower(page))
+    live.wait("!element('link').hidden && element('link').querySelector('h2').textContent === 'lower'")
+    facts = page.evaluate("[...element('link').querySelectorAll('dd')].map((value) => value.textContent)")
+    assert facts[:2] == ["1 kg", "elbow, revolute"] and facts[5:] == ["-2 to 2 rad", "hand"]
+    assert page.evaluate("element('link').querySelector('.finding').textContent").startswith("line 7: U212")
+    page.evaluate("treesim.set({joints: {elbow: 0.5}})")
+    shown = "[...element('link').querySelectorAll('output')].map((output) => parseFloat(output.textContent))"
+    live.wait(f"Math.abs(({shown})[0] - 0.5) < 0.01 && Math.abs(({shown})[0] - treesim.state().q[1]) < 1e-3")
+    assert live.session.physics.pull is None
+    page.keyboard.press("Escape")
+    live.wait("element('link').hidden")
+    page.mouse.click(20, 600)
+    assert page.evaluate("element('link').hidden"), "there is no link"
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_the_first_picture_is_the_whole_robot_from_its_front(live, size):
+    page = live.watched.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.reload()
+    live.wait("window.stage !== null && stage.bodies.length === 3 && stage.frames > 2")
+    page.evaluate("treesim.reset()")
+    seen = np.array(
+        page.evaluate(
+            """() => {
+                const {camera} = stage.viewer, corners = [];
+                stage.bodies[0].parent.updateMatrixWorld(true);
+                for (const x of [-0.06, 0.06]) for (const y of [-0.06, 0.06]) for (const z of [0, -1])
+                    corners.push(stage.viewer.scene.localToWorld(new MeshCat.THREE.Vector3(x, y, z)).project(camera));
+                return corners.map(({x, y}) => [x, y]);
+            }"""
+        )
+    )
+    assert 0.8 < np.abs(seen).max() < 0.95
+    towards = np.array(page.evaluate("stage.viewer.camera.position.toArray()")) - np.array(
+        page.evaluate("stage.viewer.controls.target.toArray()")
+    )
+    x, z, y = towards / np.linalg.norm(towards) * [1, 1, -1]
+    assert x > 0.85 and y > 0.1 and z > 0.1
+
+
 def test_programs_pull_and_are_told_what_cannot_be_done(live):
     page = live.watched.page
     page.evaluate("treesim.pull('lower', [0, 0, -0.5], [0.5, 0, -0.8])")
@@ -284,6 +374,15 @@ def test_a_page_finds_its_program_again_after_a_restart(watch, monkeypatch, tmp_
     second.watched = first.watched
     second.pause()
     second.close()
+
+
+def test_a_session_ends_with_its_last_page(watch):
+    live = Live(watch)
+    live.viewer.when_left(live.session.end)
+    live.watched.page.close()
+    live.thread.join(60)
+    assert not live.thread.is_alive()
+    live.viewer.close()
 
 
 def free_port() -> int:

@@ -181,6 +181,29 @@ def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
 
 
 @pytest.mark.browser
+def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) -> None:
+    robot = limbs()
+    page = opened(robot, kp=20.0, kd=2.0)
+    assert page.page.evaluate("panel.overlays.layers.collision.map((object) => object.visible)") == [False, False]
+    page.page.evaluate("element('show_collision').click()")
+    assert page.page.evaluate("panel.overlays.layers.collision.every((object) => object.visible)")
+    page.page.evaluate("inspector.open(3)")
+    told = page.page.evaluate("element('link').innerText")
+    assert "link_2" in told and "slide, prismatic" in told and "50 N" in told
+    page.set(running=True, joints={"hinge": -0.3, "slide": 0.2})
+    page.watched.wait("treesim.state().t > 0.05")
+    page.set(running=False)
+    state = page.state()
+    target = robot.neutral()
+    for name, value in state["targets"].items():
+        target[robot.q_index[name]] = value
+    wanted = treesim.control.PD(robot, target, 20.0, 2.0).torque(0.0, np.array(state["q"]), np.array(state["v"]))
+    moved = [robot.v_index[name].start for name in ("slide", "hinge")]
+    np.testing.assert_allclose(np.array(state["tau"])[moved], wanted[moved], atol=1e-9)
+    assert np.abs(wanted[moved]).min() > 0.1
+
+
+@pytest.mark.browser
 def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     before = page.state()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import json
 import socket
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
-from treesim_meshcat import MeshcatViewer
+from treesim_meshcat import MeshcatViewer, server
 from treesim_meshcat.server import FRAMES_UNDER_WAY
 
 import treesim
@@ -70,6 +71,20 @@ def rows(frame: bytes) -> np.ndarray:
 def test_the_page_is_served(viewer):
     assert status(viewer.url) == 200
     assert status(viewer.url, host=f"localhost:{urlsplit(viewer.url).port}") == 200
+
+
+def test_the_page_travels_compressed_to_who_can_read_that(viewer):
+    parts = urlsplit(viewer.url)
+    bodies = {}
+    for encoding in ("identity", "gzip"):
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
+        connection.request("GET", parts.path, headers={"Accept-Encoding": encoding})
+        answer = connection.getresponse()
+        assert answer.getheader("Content-Encoding", "identity") == encoding
+        bodies[encoding] = answer.read()
+        connection.close()
+    assert gzip.decompress(bodies["gzip"]) == bodies["identity"]
+    assert len(bodies["gzip"]) < 0.3 * len(bodies["identity"])
 
 
 @pytest.mark.parametrize("path", ["/", "/wrong-token/", "/wrong-token/socket", "/static/main.min.js"])
@@ -271,3 +286,22 @@ def test_a_port_that_is_asked_for_has_the_same_address_again(robot, monkeypatch,
     kept.chmod(0o644)
     assert viewer.show(robot, robot.neutral()) != urls[0], "who else has read it is kept out"
     viewer.close()
+
+
+def test_the_program_hears_when_the_last_page_has_gone_but_not_of_a_reload(viewer, monkeypatch):
+    monkeypatch.setattr(server, "RELOAD_SECONDS", 0.3)
+    left = threading.Event()
+    viewer.when_left(left.set)
+
+    async def visits() -> None:
+        first = await join(viewer.url)
+        assert await receive(first)
+        first.close()
+        again = await join(viewer.url)
+        assert await receive(again)
+        await asyncio.sleep(0.6)
+        assert not left.is_set()
+        again.close()
+        assert await asyncio.to_thread(left.wait, SOON)
+
+    asyncio.run(visits())

@@ -21,6 +21,7 @@ from treesim.files import write_whole
 from treesim.world import as_world
 
 from .encoding import to_json
+from .overlays import add_overlays
 from .pages import page
 from .scene import robot_parts, scene_message
 
@@ -88,6 +89,7 @@ def page_html(
     physics["note"] += WEIGHTLESS * weightless
     poses = treesim.body_poses(robot, q)[None]
     message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
+    add_overlays(message, robot)
     message["view"]["follow"] = floating
     return page("offline", robot.name, scene=to_json({**message, "physics": physics}))
 

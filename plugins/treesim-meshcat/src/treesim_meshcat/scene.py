@@ -118,21 +118,23 @@ def _translation(z: float) -> np.ndarray:
 
 
 def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
-    """Return what the camera shows: `center` (3,) and `radius` of a ball, the `floor` height and its squares' side
-    `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor` (3,) of the first body at
-    first (all in metres), and whether to `follow` that body.
+    """Return what the camera shows: `center` (3,), `radius` of a ball and `half` the sides (3,) of a box, the `floor`
+    height and its squares' side `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor`
+    (3,) of the first body at first (all in metres), and whether to `follow` that body.
 
-    The ball holds the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
+    Ball and box hold the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
     the camera follows if the first body does. The floor is at 0, or below the robot's lowest first point.
     """
     lower, upper = _boxes(parts, poses)
     first, whole = _ball(lower[0], upper[0]), _ball(lower.min(axis=0), upper.max(axis=0))
     far = whole[1] > _ROAMING * first[1]
     center, radius = first if far else whole
+    half = (upper[0] - lower[0] if far else upper.max(axis=0) - lower.min(axis=0)) / 2
     anchors = poses[:, min(1, poses.shape[1] - 1), :3, 3]
     return {
         "center": center.tolist(),
         "radius": radius,
+        "half": half.tolist(),
         "floor": min(0.0, float(lower[0, 2])),
         "cell": _rounded(first[1] / 2),
         "weight": _rounded(first[1]),

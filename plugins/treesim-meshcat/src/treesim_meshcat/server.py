@@ -30,6 +30,7 @@ FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
 KINDS = ("panel", "state")  # of messages of which only the latest counts, the most important first
 MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
+RELOAD_SECONDS = 2.0  # after the last page has gone, in which a reload brings it back
 _FAREWELL_SECONDS = 1.0  # for pages to answer that they close
 _JOIN_SECONDS = 5.0
 
@@ -54,6 +55,7 @@ class LiveServer:
         self._sockets = listening(port)
         self._token = token_for(port)
         self.receive = receive
+        self.left: Callable[[], object] = lambda: None  # called on the server's thread when the last page has gone
         self._latest: dict[str, str] = {}  # panel and state, as JSON
         self.port = self._sockets[0].getsockname()[1]
         self.url = f"http://{ADDRESS}:{self.port}/{self._token}/"
@@ -121,6 +123,7 @@ class LiveServer:
             "default_handler_class": Forbidden,
             "log_function": lambda handler: None,
             "websocket_max_message_size": MAX_MESSAGE,
+            "compress_response": True,  # of the page, to a quarter; scenes, of numbers, would hardly become smaller
         }
         application = Application(**settings)
         application.add_handlers(
@@ -168,7 +171,9 @@ class LiveServer:
 
     def leave(self, live_page: LivePage) -> None:
         """Forget a page that is gone."""
-        self._pages.discard(live_page)
+        if live_page in self._pages:
+            self._pages.remove(live_page)
+            self._loop.call_later(RELOAD_SECONDS, lambda: None if self._pages else self.left())
 
 
 @stream_request_body

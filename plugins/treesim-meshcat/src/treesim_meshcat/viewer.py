@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from treesim.trajectory import Trajectory
 
 from .encoding import pose_frame, to_json
 from .offline import write_page
+from .overlays import add_overlays
 from .recording import write_recording
 from .scene import Part, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
@@ -34,6 +35,7 @@ class MeshcatViewer:
         self.url: str | None = None
         self.port = 0
         self._receive: Receive = ignore
+        self._left: Callable[[], object] = lambda: None
         self._server: LiveServer | None = None
         self._robot: Tree | None = None
         self._parts: list[Part] = []
@@ -50,6 +52,7 @@ class MeshcatViewer:
         poses = treesim.body_poses(robot, q)
         parts = robot_parts(robot)
         self._server = self._server or LiveServer(port=self.port, receive=self._receive)
+        self._server.left = self._left
         self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
         self._send_scene(())
         self.url = self._server.url
@@ -67,6 +70,7 @@ class MeshcatViewer:
     def _send_scene(self, ground: Sequence[Surface]) -> None:
         assert self._server is not None and self._robot is not None
         message = scene_message(self._robot, self._parts, self._poses[None], self._robot.name, ground)
+        add_overlays(message, self._robot)
         message["view"]["follow"] = any(body.joint.type == "floating" for body in self._robot.bodies[:1])
         self._server.show(to_json(message), self._frame(self._poses))
 
@@ -85,6 +89,12 @@ class MeshcatViewer:
         self._receive = receive
         if self._server is not None:
             self._server.receive = receive
+
+    def when_left(self, left: Callable[[], object]) -> None:
+        """Call left(), on the server's thread, when the last page is closed, and not opened again for two seconds."""
+        self._left = left
+        if self._server is not None:
+            self._server.left = left
 
     def show_panel(self, panel: Mapping[str, Any]) -> None:
         """Offer what there is to be set, on all pages; does nothing before `show`."""

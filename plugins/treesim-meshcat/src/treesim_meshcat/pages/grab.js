@@ -46,23 +46,17 @@ class Grab {
         this.ray.setFromCamera({x, y}, this.stage.viewer.camera);
     }
 
-    // The first moving body under the pointer: its index, and where it is hit.
+    // The body under the pointer: its index, and where it is hit.
     pick(event) {
         this.aim(event);
-        const {bodies} = this.stage;
-        for (const hit of this.ray.intersectObjects(bodies.slice(1), true)) {
-            let object = hit.object;
-            while (object && !bodies.includes(object)) object = object.parent;
-            if (hit.object.visible && object) return {index: bodies.indexOf(object), at: hit.point};
-        }
-        return null;
+        return this.stage.hit(this.ray);
     }
 
     begin(event) {
         const wanted = (event.ctrlKey || event.metaKey || this.always) && event.button === 0 && this.session.panel;
         if (!wanted || this.held || !(this.session.panel.can || []).includes("pull")) return false;
         const hit = this.pick(event);
-        if (!hit) return event.ctrlKey;
+        if (!hit || hit.index === 0) return event.ctrlKey;
         const towards = this.stage.viewer.camera.getWorldDirection(new MeshCat.THREE.Vector3());
         this.held = {
             index: hit.index,

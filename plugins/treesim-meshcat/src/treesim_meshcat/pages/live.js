@@ -4,4 +4,5 @@ const stage = openStage();
 const session = new Session(stage, new SocketLink());
 const grab = new Grab(session);
 const panel = new Panel(session, grab);
+const inspector = new Inspector(session, grab);
 openApi(session);

@@ -1,45 +1,77 @@
-// What can be shown beside the robot: frames of its bodies, its centre of mass, the forces of contacts.
+// What can be shown on the robot and beside it: its shapes, skeleton, frames, axes, inertias, centre of mass, and forces.
 
-const COM_COLOR = 0xe8b90c, FORCE_COLOR = 0xd8432b;
+const COM_COLOR = 0xe8b90c, FORCE_COLOR = 0xd8432b, TORQUE_COLOR = 0x1d9fb8;
 const OVERLAYS = [  // its name, what the page must be told for it, what the panel calls it
+    ["visual", "visual", "visual shapes"],
+    ["collision", "collision", "collision shapes"],
+    ["skeleton", "skeleton", "skeleton"],
+    ["inertia", "inertia", "inertia ellipsoids"],
+    ["axes", "axes", "joint axes"],
     ["frames", null, "body frames"],
     ["com", "com", "centre of mass"],
     ["contacts", "contact", "contact forces"],
+    ["torques", "axes", "joint torques"],
 ];
+const INSIDE = ["collision", "skeleton", "inertia"];  // while they are shown, visual shapes let see through
+const FADED = 0.22;  // of their opacity
+const TORQUE_ARM = 0.1;  // of the robot's size: its weight at this arm is as long as in contact forces
 
 class Overlays {
     constructor(session) {
         this.session = session;
         this.stage = session.stage;
-        this.shown = {frames: false, com: false, contacts: false};
+        this.shown = Object.fromEntries(OVERLAYS.map(([name]) => [name, name === "visual"]));
+        this.layers = {};  // objects of the scene, by the name of what shows them
         this.arrows = {};  // of contact forces, by body
-        session.on("scene", () => this.forget());
+        this.torques = {};  // arrows, by joint
+        this.links = [];  // what is told of each body
+        session.on("scene", (scene) => this.begin(scene));
         session.on("overlay", () => this.draw());
     }
 
     // Checkboxes for the panel.
     rows(panel) {
-        const offered = OVERLAYS.filter(([, needs]) => !needs || (panel.can || []).includes(needs));
+        const there = [...(panel.can || []), ...Object.keys(this.layers)];
+        const offered = OVERLAYS.filter(([, needs]) => !needs || there.includes(needs));
         return offered.map(([name, , label]) => {
             const input = make("input", {type: "checkbox", checked: this.shown[name], id: `show_${name}`});
             input.addEventListener("change", () => {
                 this.shown[name] = input.checked;
-                this.stage.viewer.set_dirty();
+                this.showLayers();
             });
             return make("label", {className: "check"}, input, label);
         });
     }
 
-    forget() {
+    begin(scene) {
         this.axes = null;  // which went with the bodies
-        for (const arrow of Object.values(this.arrows)) this.stage.viewer.scene.remove(arrow);
+        this.links = scene.links || [];
+        this.layers = {};
+        for (const [name, paths] of Object.entries(scene.overlays || {})) {
+            this.layers[name] = paths.map((path) => this.stage.find(path));
+        }
+        for (const arrow of [...Object.values(this.arrows), ...Object.values(this.torques)]) this.stage.viewer.scene.remove(arrow);
         this.arrows = {};
+        this.torques = {};
+        this.showLayers();
+    }
+
+    showLayers() {
+        for (const [name, objects] of Object.entries(this.layers)) {
+            for (const object of objects) object.visible = this.shown[name];
+        }
+        const factor = INSIDE.some((name) => this.shown[name] && this.layers[name]) ? FADED : 1;
+        for (const object of this.layers.visual || []) {
+            object.traverse(({material}) => { if (material) fade(material, factor); });
+        }
+        this.stage.viewer.set_dirty();
     }
 
     draw() {
         this.drawFrames();
         this.drawCentre();
         this.drawContacts();
+        this.drawTorques();
     }
 
     drawFrames() {
@@ -96,4 +128,30 @@ class Overlays {
             pointArrow(this.arrows[name], new MeshCat.THREE.Vector3(...at), along, this.stage.radius);
         }
     }
+
+    // An arrow along each axis for the force or torque that drives the joint.
+    drawTorques() {
+        const {state} = this.session, shown = this.shown.torques && state && state.tau;
+        this.links.forEach(({joint}, i) => {
+            if (!joint || !joint.axis || !joint.v) return;
+            if (!shown) {
+                if (this.torques[joint.name]) this.torques[joint.name].visible = false;
+                return;
+            }
+            if (!this.torques[joint.name]) this.torques[joint.name] = makeArrow(this.stage, TORQUE_COLOR);
+            const {position, quaternion} = this.stage.bodies[i], {weight, radius} = this.stage;
+            const arm = joint.forceUnit === "N" ? 1 : TORQUE_ARM * radius;
+            const along = new MeshCat.THREE.Vector3(...joint.axis).applyQuaternion(quaternion);
+            pointArrow(this.torques[joint.name], position, along.multiplyScalar(weight * state.tau[joint.v[0]] / (arm * state.weight)), radius);
+        });
+    }
+}
+
+// Let a material be seen through: its own opacity times a factor.
+function fade(material, factor) {
+    const own = material.userData.own || (material.userData.own = {opacity: material.opacity, transparent: material.transparent});
+    material.opacity = own.opacity * factor;
+    material.transparent = own.transparent || factor < 1;
+    material.depthWrite = factor === 1;
+    material.needsUpdate = true;
 }

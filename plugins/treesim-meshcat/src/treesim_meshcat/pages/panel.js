@@ -52,7 +52,7 @@ function number(label, taken, options = {}) {
 }
 
 const tidy = (value) => String(Number(Number(value).toPrecision(6)));
-const digits = (value, unit) => (Number.isFinite(value) ? value.toFixed(unit === "m" ? 4 : 3) : "-");
+const digits = (value, unit) => (Number.isFinite(value) ? value.toFixed(unit === "m" ? 4 : 3).replace(/^-(?=[0.]*$)/, "") : "-");
 const row = (name, ...parts) => make("label", {className: "row"}, make("span", {textContent: name}), ...parts);
 
 class Panel {

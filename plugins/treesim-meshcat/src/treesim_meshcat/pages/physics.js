@@ -257,6 +257,17 @@ class Physics {
 
     // ---- what is shown
 
+    // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits.
+    get tau() {
+        const {nv, joints, effort} = this.facts, tau = new Array(nv).fill(0);
+        if (this.controller === "none") return tau;
+        joints.forEach(({q, v}, i) => {
+            const wanted = this.kp * (this.targets[i] - this.q[q]) - this.kd * this.v[v];
+            tau[v] = Math.min(Math.max(wanted, -effort[v]), effort[v]);
+        });
+        return tau;
+    }
+
     // The centre of mass [m], null of a robot without mass.
     get centre() {
         const {mass, masses, centres} = this.facts;

@@ -4,10 +4,10 @@
 const GRID_CELLS = 20;  // on each side of the origin, as in scene.py
 const GRID_COLOR = 0x8f9aa6, DARK_GRID_COLOR = 0x59636e;
 const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
-const FIELD_OF_VIEW = 40;  // degrees, the smaller side of the window
-const MARGIN = 1.15;  // for the panels
+const FIELD_OF_VIEW = 40;  // degrees, upright
+const MARGIN = 1.12;  // around the robot, for what is written over the picture
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
-const VIEW_DIRECTION = [0.80, 0.52, 0.30];  // from the robot to the camera, z up
+const VIEW_DIRECTION = [0.90, 0.36, 0.24];  // from the robot to the camera, z up: its front, a little from the side
 
 function decodeArray(value) {
     const text = atob(value.base64);
@@ -35,6 +35,26 @@ function gridLines(cell) {
     geometry.setAttribute("position", new MeshCat.THREE.Float32BufferAttribute(points, 3));
     geometry.scale(cell, cell, 1);
     return new MeshCat.THREE.LineSegments(geometry, new MeshCat.THREE.LineBasicMaterial({color: DARK.matches ? DARK_GRID_COLOR : GRID_COLOR}));
+}
+
+// From the robot to the camera, in three.js's axes.
+function viewAxis() {
+    const [dx, dy, dz] = VIEW_DIRECTION;
+    return new MeshCat.THREE.Vector3(dx, dz, -dy).normalize();
+}
+
+// How far [m] the camera must be from the middle of a box of half sides `half` so that all corners are in the view, whose
+// half sides are `wide` and `high` at the distance 1.
+function distanceTo([a, b, c], wide, high) {
+    const {Vector3} = MeshCat.THREE, near = viewAxis();
+    const right = new Vector3(0, 1, 0).cross(near).normalize(), up = near.clone().cross(right);
+    let distance = 0;
+    for (const [i, j, k] of [[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1], [-1, 1, 1], [-1, 1, -1], [-1, -1, 1], [-1, -1, -1]]) {
+        const corner = new Vector3(i * a, k * c, -j * b);
+        const across = Math.max(Math.abs(corner.dot(right)) / wide, Math.abs(corner.dot(up)) / high);
+        distance = Math.max(distance, MARGIN * across + corner.dot(near));
+    }
+    return distance;
 }
 
 function parseScene(text) {
@@ -102,11 +122,15 @@ class Stage {
             }
             this.viewer.handle_command(command);
         }
-        const find = (path) => this.viewer.scene_tree.find(path.split("/").filter((entry) => entry.length > 0));
-        this.bodies = scene.bodies.map((path) => find(path).object);
+        this.bodies = scene.bodies.map((path) => this.find(path));
         this.cell = scene.view.cell;
         this.shade();
         this.look(scene.view);
+    }
+
+    // The object at a path of the scene.
+    find(path) {
+        return this.viewer.scene_tree.find(path.split("/").filter((entry) => entry.length > 0)).object;
     }
 
     // Pose every body: x y z and quaternion x y z w, one after the other.
@@ -118,14 +142,12 @@ class Stage {
         this.viewer.set_dirty();
     }
 
-    // Point the camera at a ball; the scene has z up, three.js has y up.
-    look({center: [x, y, z], radius, floor, weight, anchor, follow}) {
+    // Point the camera at a box that fills the view; the scene has z up, three.js has y up.
+    look({center: [x, y, z], radius, half, floor, weight, anchor, follow}) {
         const {camera, controls} = this.viewer;
         const {offsetWidth, offsetHeight} = element("meshcat-pane");
-        const narrow = Math.min(1, offsetWidth / offsetHeight);
-        const half = Math.atan(narrow * Math.tan(FIELD_OF_VIEW * Math.PI / 360));
-        const [dx, dy, dz] = VIEW_DIRECTION;
-        const offset = new MeshCat.THREE.Vector3(dx, dz, -dy).setLength(MARGIN * radius / Math.sin(half));
+        const high = Math.tan(FIELD_OF_VIEW * Math.PI / 360), wide = high * offsetWidth / offsetHeight;
+        const offset = viewAxis().multiplyScalar(Math.max(distanceTo(half, wide, high), 0.1 * radius));
         Object.assign(this, {radius, floor, weight});
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
@@ -135,6 +157,20 @@ class Stage {
         element("follow").checked = follow;
         this.anchor = new MeshCat.THREE.Vector3(anchor[0], anchor[2], -anchor[1]);
         this.viewer.set_dirty();
+    }
+
+    // The first body, the base too, that is seen under the pointer, where `ray` is aimed: its index, and where it is hit.
+    hit(ray) {
+        const {bodies} = this;
+        for (const {object: part, point} of ray.intersectObjects(bodies, true)) {
+            let object = part, seen = part.isMesh;
+            while (object && !bodies.includes(object)) {
+                seen = seen && object.visible;
+                object = object.parent;
+            }
+            if (seen && object) return {index: bodies.indexOf(object), at: point};
+        }
+        return null;
     }
 
     // Move camera and target along with the first moving body, from where it was when last looked at.

@@ -52,7 +52,7 @@ class Player {
         const {physics} = this, {t, q, v, backend, integrator, controller, dt, kp, kd, gravity, pulled, energy} = physics;
         return {
             t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
-            kd, gravity, energy, contactForce: physics.contact ? physics.contact.force : null,
+            kd, gravity, tau: physics.tau, energy, contactForce: physics.contact ? physics.contact.force : null,
             contacts: physics.contacts, com: physics.centre, weight: physics.facts.mass * G,
             realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
