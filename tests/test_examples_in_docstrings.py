@@ -56,6 +56,8 @@ NEEDED = {
     find_engine: "treesim_pinocchio",
     testing.check_engine: "treesim_pinocchio",
     testing.check_viewer: "treesim_meshcat",
+    treesim.View: "treesim_meshcat",
+    treesim.viewer: "treesim_meshcat",
 }
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 

@@ -1,7 +1,8 @@
-// A page whose physics runs in the program that serves it.
+// A page that shows what the program that serves it computes.
 
 const stage = openStage();
 const session = new Session(stage, new SocketLink());
 const grab = new Grab(session);
 const panel = new Panel(session, grab);
+const program = new Program(session, grab);
 openApi(session);
