@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,8 +29,6 @@ ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
 FRAME_LENGTH = 0.1  # m, of a frame's axes
 IFRAME_HEIGHT = 480  # pixels, in a notebook
 MOST_CLICKS = 1000  # that wait; of more, the last are left out
-
-_Kind = TypeVar("_Kind")
 
 
 class Click(NamedTuple):
@@ -50,7 +48,7 @@ class View(Shown):
     """A robot that is shown, and moved by a program; made by `treesim.viewer`, which says what there is to know.
 
     robot: what is shown. viewer: what shows it. Methods may be called from any thread; functions that were given to
-    `on_click` are called by `update` and `wait` alone, on the thread that calls these, so that a program needs no locks.
+    `on_click` are called by `update` and `wait` alone, on the thread that calls these: a program needs no locks.
     Raises what `treesim.viewer` raises.
 
     Example:
@@ -83,8 +81,10 @@ class View(Shown):
         """The page itself, in a notebook, while it is served; else a table."""
         if not (self._open and self.url):
             return super()._repr_html_()
-        title = f'title="{escape(repr(self))}"'
-        return f'<iframe src="{escape(self.url)}" {title} width="100%" height="{IFRAME_HEIGHT}" style="border: 0"></iframe>'
+        return (
+            f'<iframe src="{escape(self.url)}" title="{escape(repr(self))}" width="100%" height="{IFRAME_HEIGHT}" '
+            'style="border: 0"></iframe>'
+        )
 
     @property
     def url(self) -> str | None:
@@ -132,7 +132,7 @@ class View(Shown):
         or in the wrong order and for a value beyond them, UnsupportedError for a viewer that has no sliders.
         """
         with self._lock:
-            viewer = self._able("slider", SliderViewer, "has no sliders: it has no method `set_slider`")
+            viewer: SliderViewer = self._able("slider", SliderViewer, "has no sliders: it has no method `set_slider`")
             limits = _limits(name, lower, upper)
             if self._sliders.get(name, ())[:2] != limits:
                 start = _start(name, limits, value)
@@ -149,20 +149,20 @@ class View(Shown):
         if not callable(call):
             raise ArgumentError(f"on_click: call must be a function call(click), got {told(call)}")
         with self._lock:
-            viewer = self._able("on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`")
+            viewer: ClickViewer = self._able(
+                "on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`"
+            )
             self._clicked.append(call)
             viewer.listen_clicks(self._hit)
         return call
 
-    def arrow(
-        self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR
-    ) -> None:
+    def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
         """Draw an arrow from origin (3,) along vector (3,), in the world's axes [m], in place of any of its name.
 
         color: red, green and blue, from 0 to 1. Raises ArgumentError, UnsupportedError for a viewer that draws none.
         """
         with self._lock:
-            viewer = self._able("arrow", MarkViewer, "draws no arrows: it has no method `set_arrow`")
+            viewer: MarkViewer = self._able("arrow", MarkViewer, "draws no arrows: it has no method `set_arrow`")
             start, along = (_numbers(f"arrow {name!r}: {what}", value, (3,)) for what, value in
                             (("origin", origin), ("vector", vector)))  # fmt: skip
             shade = _numbers(f"arrow {name!r}: color", color, (3,))
@@ -177,7 +177,7 @@ class View(Shown):
         UnsupportedError for a viewer that draws none.
         """
         with self._lock:
-            viewer = self._able("frame", MarkViewer, "draws no frames: it has no method `set_frame`")
+            viewer: MarkViewer = self._able("frame", MarkViewer, "draws no frames: it has no method `set_frame`")
             axes = positive_number(f"frame {name!r}: length", length, "number of metres")
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
@@ -186,7 +186,7 @@ class View(Shown):
         with self._lock:
             self._able("remove", MarkViewer, "draws no arrows and frames").remove_mark(_named(name))
 
-    def _able(self, what: str, kind: type[_Kind], lack: str) -> _Kind:
+    def _able(self, what: str, kind: Any, lack: str) -> Any:
         """The viewer, if it is of a kind."""
         self._check_open(what)
         if not isinstance(self.viewer, kind):
@@ -229,8 +229,8 @@ def viewer(
     the robot begins, neutral by default. port: of the page, 0 for any. browser: whether to open the page there.
     The address is `view.url`; a notebook shows the page in place of a view that is its cell's result.
     `view.update(q)` moves the robot, `view.slider(...)` is where a slider of the page stands, `view.on_click(...)`
-    hears clicks on bodies, `view.arrow(...)` and `view.frame(...)` draw. Where a viewer cannot do that, UnsupportedError
-    says so. Raises ArgumentError, UnknownNameError and PluginError for viewers that there are not.
+    hears clicks on bodies, `view.arrow(...)` and `view.frame(...)` draw. UnsupportedError says what a viewer cannot do.
+    Raises ArgumentError, UnknownNameError and PluginError for viewers that there are not.
 
     Example:
         >>> robot = treesim.load("ur5")
