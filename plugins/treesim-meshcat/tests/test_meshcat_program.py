@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
+from treesim_meshcat import MeshcatViewer
 from treesim_meshcat.program import Program
 
 import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
+from treesim.live import Replay
 from treesim.view import Click
 
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"
@@ -137,3 +141,36 @@ def test_arrows_and_frames_are_drawn_where_they_are(shown):
     view.frame("goal", np.eye(4), 0.4)
     watched.wait("!program.marks.force && program.marks.goal.object.scale.x === 0.4")
     assert watched.page.evaluate("stage.viewer.scene.children.includes(program.marks.goal.object)")
+
+
+@pytest.mark.browser
+def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body_rows):
+    robot, viewer = arm(), MeshcatViewer()
+    trajectory = motion(robot, duration=4.0)
+    replay = Replay(robot, trajectory, viewer, speed=0.5)
+    thread = threading.Thread(target=play, args=(replay,), daemon=True)
+    watched = watch(viewer.url)
+    watched.page.set_viewport_size({"width": 900, "height": 600})
+    thread.start()
+    watched.wait("stage.bodies.length === 2 && treesim.state() && treesim.state().t > 3.02")
+    watched.page.select_option("#speed", "0.25")
+    watched.page.click("#play")
+    watched.wait("!treesim.state().running && treesim.state().speed === 0.25")
+    assert not replay.running and replay.speed == 0.25 and replay.t < 7
+    watched.page.locator("#time").evaluate(SLIDE, 5.0)
+    watched.wait("treesim.state().t === 5")
+    (k,) = np.flatnonzero(trajectory.t == 5)
+    watched.wait_for_poses(body_rows(robot, trajectory.q[k]), atol=1e-6)
+    assert watched.page.locator("input[data-joint=shoulder]").is_disabled()
+    assert watched.page.locator("#backend").count() == 0 and watched.page.locator("#dt").count() == 0
+    watched.page.click("#play")
+    watched.wait("treesim.state().running && treesim.state().t > 5")
+    replay._events.put(None)  # what no page can send ends it
+    thread.join(30)
+    assert not thread.is_alive() and watched.errors == []
+    viewer.close()
+
+
+def play(replay: Replay) -> None:
+    with suppress(TypeError):
+        replay.run()
