@@ -180,6 +180,7 @@ class Replay:
             "robot": robot.name,
             "q": q.tolist(),
             "v": trajectory.v[k].tolist(),
+            "tau": trajectory.tau[k].tolist(),
             "joints": {name: float(q[i]) for name, i in self._joints.items()},
             "energy": finite(float(trajectory.energy[k])),
             "realTimeFactor": self.speed if self.running else None,

@@ -8,20 +8,20 @@ import re
 import subprocess
 import sys
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, Ground, Inertia, Joint, Placement, StaticBox, Tree, UnsupportedError, Visual, testing
+from treesim import Body, Ground, Inertia, Joint, Placement, StaticBox, Tree, Visual, testing
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 
 from treesim_viser import ViserViewer
-from treesim_viser.scene import _triangles
+from treesim_viser.scene import _triangles, hit
 from viser.transforms import SO3
 
 SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "capsule": (0.1, 0.4)}
@@ -79,9 +79,42 @@ def test_a_slider_reaches_the_program(robot):
         raise AssertionError("the slider moved nothing")
 
 
-def test_clicks_are_not_heard_and_that_is_told(robot):
-    with treesim.viewer(robot, ViserViewer()) as view, pytest.raises(UnsupportedError, match="hears no clicks"):
-        view.on_click(print)
+def test_a_ray_meets_a_box_where_it_enters_it():
+    solid = _triangles(Visual(1, Placement(), "box", (0.2, 0.4, 0.6)))
+    triangles, pose = solid.vertices[solid.faces], Placement.from_xyz_rpy((1, 2, 3), (0, 0, np.pi / 2)).matrix()
+    for start, way, point in (
+        ((1, 2, 9), (0, 0, -1), (1, 2, 3.3)),  # from above
+        ((9, 2.05, 3), (-1, 0, 0), (1.2, 2.05, 3)),  # its y is along the world's -x
+        ((1, 9, 3), (0, -1, 0), (1, 2.1, 3)),
+        ((1, 9, 3), (0, 1, 0), None),  # away from it
+        ((1, 9, 3.31), (0, -1, 0), None),  # over it
+    ):
+        found = hit(triangles, pose, np.array(start, float), np.array(way, float))
+        assert (found is None) == (point is None)
+        if point is not None:
+            np.testing.assert_allclose(found, point, atol=1e-12)
+
+
+class Ray(NamedTuple):
+    """What viser tells of a click."""
+
+    ray_origin: tuple[float, float, float]
+    ray_direction: tuple[float, float, float]
+
+
+def test_a_click_on_a_body_is_heard(robot):
+    heard = []
+    with treesim.viewer(robot, ViserViewer()) as view:
+        view.on_click(heard.append)
+        q = robot.neutral()
+        q[0] = 3.0
+        view.update(q)
+        part = view.viewer._parts[0]
+        assert part.body == 1
+        view.viewer._click(part, Ray((3.0, 0.0, 5.0), (0.0, 0.0, -1.0)))
+        view.viewer._click(part, Ray((0.0, 0.0, 5.0), (0.0, 0.0, -1.0)))  # where it was before
+        view.wait(0)
+    assert [(click.body, click.point.round(9).tolist()) for click in heard] == [("trunk", [3.0, 0.0, 0.2])]
 
 
 def motion(robot: Tree, states: int) -> Trajectory:

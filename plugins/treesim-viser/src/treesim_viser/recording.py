@@ -34,7 +34,7 @@ def _recording(robot: Tree, trajectory: Trajectory, pauses: np.ndarray, poses: n
     server = open_server()
     try:
         center, radius = look_at(server, poses[0])
-        frames = add_robot(server.scene, robot, poses[0])
+        frames, _ = add_robot(server.scene, robot, poses[0])
         add_ground(server.scene, trajectory.ground, center, 10 * radius, min(0.0, float(center[2] - radius)))
         recording = server.get_scene_serializer()
         for pause, now in zip(pauses, poses[1:], strict=True):

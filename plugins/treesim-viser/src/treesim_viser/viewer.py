@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
 from .recording import write_recording
-from .scene import MARKS, add_ground, add_robot, move, place
+from .scene import MARKS, Part, add_ground, add_robot, hit, move, place
 from .server import ADDRESS, close_server, look_at, open_server
 
 STEPS = 1000  # of a slider
@@ -35,6 +36,9 @@ class ViserViewer:
         self._server: ViserServer | None = None
         self._robot: Tree | None = None
         self._frames: list[Any] = []
+        self._parts: list[Part] = []
+        self._poses = np.empty((0, 4, 4))  # as shown last
+        self._clicked: Callable[[str, np.ndarray], object] | None = None
         self._sliders: dict[str, Any] = {}
         self._view = np.zeros(3), 1.0  # centre and radius of what is shown [m]
 
@@ -47,8 +51,11 @@ class ViserViewer:
         self._server = self._server or open_server()
         self._robot, self._view = robot, look_at(self._server, poses)
         with self._server.atomic():
-            self._frames = add_robot(self._server.scene, robot, poses)
+            self._frames, self._parts = add_robot(self._server.scene, robot, poses)
             self._draw_ground(())
+        self._poses = poses
+        if self._clicked is not None:
+            self.listen_clicks(self._clicked)
         self.url = f"http://{ADDRESS}:{self._server.get_port()}"
         return self.url
 
@@ -69,9 +76,9 @@ class ViserViewer:
         """Move the robot to configuration q (nq,); raises ArgumentError before `show`."""
         server = self._opened("update")
         assert self._robot is not None
-        poses = treesim.body_poses(self._robot, q)
+        self._poses = treesim.body_poses(self._robot, q)
         with server.atomic():
-            move(self._frames, poses)
+            move(self._frames, self._poses)
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
@@ -103,12 +110,27 @@ class ViserViewer:
         """Remove an arrow or a frame; does nothing where there is none."""
         self._opened("remove_mark").scene.remove_by_name(_path(name))
 
+    def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
+        """Call clicked(body, point) on a thread of viser's when a user clicks on a body at a point (3,) [m]."""
+        self._opened("listen_clicks")
+        self._clicked = clicked
+        for part in self._parts:
+            part.handle.remove_click_callback()
+            part.handle.on_click(partial(self._click, part))
+
+    def _click(self, part: Part, event: Any) -> None:
+        """Tell of the point at which the ray of a click meets a part; nothing where that has moved away meanwhile."""
+        robot, ray = self._robot, (np.array(event.ray_origin), np.array(event.ray_direction))
+        point = hit(part.triangles, self._poses[part.body], *ray)
+        if robot is not None and self._clicked is not None and point is not None:
+            self._clicked(("base", *robot.body_names)[part.body], point)
+
     def close(self) -> None:
         """Stop the server. Closing twice does nothing, and `show` may follow."""
         if self._server is not None:
             close_server(self._server)
         self._server = self._robot = self.url = None
-        self._frames, self._sliders = [], {}
+        self._frames, self._parts, self._sliders, self._clicked = [], [], {}, None
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""

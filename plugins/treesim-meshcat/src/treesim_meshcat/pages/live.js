@@ -4,5 +4,5 @@ const stage = openStage();
 const session = new Session(stage, new SocketLink());
 const grab = new Grab(session);
 const panel = new Panel(session, grab);
-const program = new Program(session, grab);
 openApi(session);
+const program = new Program(session, grab);

@@ -1,6 +1,6 @@
 // What the program that shows a robot adds to its page: sliders, arrows and frames, and clicks on bodies that it hears.
 
-const CLICK_MS = 500, CLICK_PIXELS = 4;  // at most, from pressing to letting go; more is a drag of the camera
+const TAP_MS = 500, TAP_PIXELS = 4;  // at most, from pressing to letting go; more is a drag of the camera
 const OF_SIMULATIONS = ["play", "step", "reset", "time", "clock", "speed", "pace", "pull"];  // in the bar
 
 class Program {
@@ -122,7 +122,7 @@ class Program {
             began = null;
             if (!pressed || !this.told || !this.told.clicks || event.pointerId !== pressed.pointerId) return;
             const way = Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY);
-            if (way <= CLICK_PIXELS && event.timeStamp - pressed.timeStamp <= CLICK_MS) this.click(event);
+            if (way <= TAP_PIXELS && event.timeStamp - pressed.timeStamp <= TAP_MS) this.click(event);
         }, {capture: true});
     }
 
