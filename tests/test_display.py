@@ -32,6 +32,7 @@ from treesim.operational.motion import FrameMotion
 from treesim.operational.tasks import FramesTask
 from treesim.player import Frame as PlayedFrame
 from treesim.trajectory import JointStates
+from treesim.view import Click
 
 ROBOT = make.chain(2)
 JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)
@@ -68,7 +69,20 @@ BENCHMARK = Benchmark("batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJ
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 STEPPER = treesim.Stepper(ROBOT, 1e-2)
 STATE = STEPPER.reset(np.zeros((5, 2)))
+
+
+class Screen:
+    """A viewer that shows nothing."""
+
+    def show(self, robot, q):
+        """Nothing."""
+
+    update = close = show
+
+
 LINES = {
+    "<View of 'chain_2' by Screen>": treesim.viewer(ROBOT, Screen()),
+    "<Click on 'arm'>": Click("arm", np.zeros(3)),
     "<Stepper of 'chain_2': implicit_midpoint, aba, dt 0.01 s in 20 parts>": STEPPER,
     "<World of 'chain_2': 6 rows of 1 constraint>": treesim.World(ROBOT, treesim.FrameConstraint(ROBOT.body_names[1])),
     "<State: t = 0 s, 5 states>": STATE,

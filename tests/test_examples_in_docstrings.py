@@ -11,6 +11,7 @@ from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
 from treesim.dynamics import armstrong, conjugate_gradient
+from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.operational import zero_testing
@@ -24,6 +25,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         control.Zero,
         control.make_controller,
         Pull,
+        Replay,
         rollouts.read_unfinished,
         conjugate_gradient.solve,
         schedules.scheduled_methods,
@@ -56,6 +58,9 @@ NEEDED = {
     find_engine: "treesim_pinocchio",
     testing.check_engine: "treesim_pinocchio",
     testing.check_viewer: "treesim_meshcat",
+    Replay: "treesim_meshcat",
+    treesim.View: "treesim_meshcat",
+    treesim.viewer: "treesim_meshcat",
 }
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 

@@ -56,6 +56,7 @@ from .simulation import Simulation
 from .stepper import Report, State, Stepper
 from .trajectory import Trajectory
 from .urdf import UrdfWarning, load, to_urdf
+from .view import View, viewer
 from .world import World
 
 __version__ = "0.1.0"
@@ -110,6 +111,7 @@ __all__ = [
     "UnsupportedError",
     "UrdfError",
     "UrdfWarning",
+    "View",
     "Visual",
     "World",
     "__version__",
@@ -145,4 +147,5 @@ __all__ = [
     "to_urdf",
     "unpack_mass_matrix",
     "use_threads",
+    "viewer",
 ]

@@ -46,6 +46,7 @@ class Method(NamedTuple):
     entry: Any
     constants: tuple[Any, ...]
     work: bool
+    dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact, which lanes take without it
 
     @property
@@ -102,7 +103,7 @@ def _method(
     if touching:
         code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)
     entry = step_entry(rule, dynamics.entry_for(robot))
-    return Method(world, dt, integrator, substeps, entry, constants, work, code)
+    return Method(world, dt, integrator, substeps, entry, constants, work, dynamics.entry_for(robot), code)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made again and again

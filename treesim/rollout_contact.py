@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .contact.lanes import ContactLanes, lanes_of
 from .engine.call.evaluate import lanes_for, run_states
-from .engine.call.steps import Arrays, Carried, Piece
+from .engine.call.specialized import BatchCode
+from .engine.call.steps import Arrays, Carried
 from .engine.graph.policies import Policy
 from .kernels.status import FINE
 from .rollout_arguments import Method, Start
 
 
-def under_contact(method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray) -> Piece:
-    """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
-    by how much each misses the laws of contact at most."""
-    return _ContactSteps(method, start, policy, engine, residual).carry
-
-
-class _ContactSteps:
+class ContactSteps:
     """Steps of many rollouts, in double precision, and the impulses from which their next steps start.
 
     A rollout's bits depend on no other, and not on how many are carried at once."""
@@ -32,30 +29,43 @@ class _ContactSteps:
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
-        bound = method.code.bound
-        sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
-        found = None
-        if engine != "generic":
-            found = lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
-        self.lanes = copy(found)
+        self.lanes = None if engine == "generic" else copy(self._lane_code(engine))
         assert method.code.stage is not None
         self.touch = None if engine == "generic" else lanes_of(method.code.stage)
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
 
+    def _lane_code(self, engine: str) -> BatchCode | None:
+        """The code of free steps on lanes, if there is any."""
+        bound = self.code.bound
+        assert bound is not None
+        sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+        return lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
+
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
-        now = [np.array(x, dtype=float, order="C") for x in states]
-        count = len(now[0])
+        self._begin(rows, steps, len(states[0]))
+        controls = partial(self._control, rows)
+        return self._walk(controls, self.residual[rows], steps, states, results, every)
+
+    def _begin(self, rows: slice, steps: slice, count: int) -> None:
+        """Forget the impulses of other rollouts, and of an earlier run."""
         if steps.start == 0 or rows.start != self.first:
             self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
             self.next = np.empty_like(self.kept)
+
+    def _walk(
+        self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
+        results: Arrays, every: int,
+    ) -> Carried:  # fmt: skip
+        """Carry states step by step; worst: residuals so far."""
+        now = [np.array(x, dtype=float, order="C") for x in states]
         finite = True
         for step in range(steps.start, steps.stop):
-            control = np.array(self._control(rows, step, now), dtype=float, order="C")
+            control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
             for _ in range(self.method.substeps):
-                now = self._substep(control, now, self.residual[rows])
+                now = self._substep(control, now, worst)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
                 for result, x in zip(results, now, strict=True):

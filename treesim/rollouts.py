@@ -23,9 +23,9 @@ from .kernels.step import policy_step_entry
 from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
-from .rollout_contact import under_contact
 from .rollout_energy import balance, total_energy, warn_of_errors
 from .rollout_files import read_record
+from .rollout_limits import under_contact
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
 from .step_settings import speed_hint
@@ -206,14 +206,14 @@ def _piece(method: Method, start: Start, every: int, engine: str, residual: np.n
         if not moves:
             return None
         if residual is not None:
-            return under_contact(method, start, None, engine, residual)
+            return under_contact(method, start, None, engine, residual).carry
         return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
     if residual is not None:
-        return under_contact(method, start, policy, engine, residual)
+        return under_contact(method, start, policy, engine, residual).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps

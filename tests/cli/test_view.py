@@ -145,3 +145,29 @@ def test_the_end_with_the_last_page_needs_a_viewer_that_tells_of_it(
 ) -> None:
     result = treesim("view", robot, "--until-closed", "--no-browser")
     assert result.exit_code == 2 and "when its pages are closed" in result.stderr
+
+
+def test_a_recording_is_replayed(
+    treesim: Callable[..., Any], watch: Callable[..., Any], robot: str, screen: Screen, tmp_path: Any
+) -> None:
+    recording = tmp_path / "run.npz"
+    treesim("simulate", robot, "--duration", 0.2, "--q0", "hip=1", "--out", recording)
+    first, last = watch(recording)
+    assert first == {"url": screen.url} and last["replayed_s"] == pytest.approx(0.2)
+    assert screen.shown[0][0] == 1 and screen.shown[-1][0] < 1 and screen.closed, "it falls again"
+    assert watch(recording, "--duration", 0.1, "--speed", 5)[1]["replayed_s"] == pytest.approx(0.1)
+
+
+def test_what_a_recording_has_not_is_refused(
+    treesim: Callable[..., Any], robot: str, screen: Screen, tmp_path: Any
+) -> None:
+    recording = tmp_path / "run.npz"
+    treesim("simulate", robot, "--duration", 0.01, "--out", recording)
+    for options, why in (
+        (("--dt", 0.1, "--html", "a.html"), "'--dt', '--html': a recorded motion"),
+        (("--base", "floating"), "does not fit"),
+        (("--port", 7000), "serves no page"),
+    ):
+        result = treesim("view", recording, "--no-browser", *options)
+        assert result.exit_code == 2 and why in result.stderr, result.stderr
+    assert "cannot read" in treesim("view", tmp_path / "none.npz", "--no-browser").stderr

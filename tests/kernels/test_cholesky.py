@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treesim.kernels.cholesky import factor, solve
+from treesim.kernels.cholesky import factor, factor_definite, solve
 
 pytestmark = pytest.mark.nojit
 
@@ -23,6 +23,9 @@ def test_solve_undoes_the_matrix(seed, n):
     x = np.random.default_rng(seed).normal(size=n)
     L, y = A.copy(), A @ x
     assert factor(L) == -1
+    definite = A.copy()
+    factor_definite(definite)
+    np.testing.assert_array_equal(definite, L)
     np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-9, atol=1e-12 * np.abs(A).max())
     solve(L, y)
     assert np.abs(A @ (y - x)).max() <= 1e-12 * np.abs(A @ x).max() + 1e-12 * np.abs(A).max()

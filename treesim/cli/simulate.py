@@ -160,7 +160,7 @@ def simulate(
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    made = {"base": base, "seed": seed, "controller": controller, "source": robot}
+    made = {"base": base, "seed": seed, "controller": controller, "source": robot, "mimic": mimic}
     with _kept(outputs, tree, made):
         first_call_s = _first_call(simulation, q, v, show)
         with _progress(show) as progress:

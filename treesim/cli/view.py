@@ -10,8 +10,9 @@ import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .common import BaseOption, JsonOption, MimicOption, guarded
 from .page import HtmlOption, checked_page, write_page
+from .replay import checked_options, is_recording, open_replay, play
 from .scenes import InstalledRobots, scene_of
 from .setup import (
     BACKEND,
@@ -47,9 +48,21 @@ FPS = 30.0
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
 
 
+RobotOrRecording = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="A URDF file, the name of an installed robot (`treesim robots` lists them), or a trajectory (.npz, .csv) "
+        "of `treesim simulate --out` to be replayed.",
+        show_default=False,
+    ),
+]
+
+
 @guarded
 def view(
-    robot: RobotArgument,
+    context: typer.Context,
+    robot: RobotOrRecording,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     dt: DtOption = DT,
@@ -105,12 +118,16 @@ def view(
 ) -> None:
     """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
 
+    In place of a robot, a trajectory that `treesim simulate --out` wrote is replayed.
     The page plays, pauses, steps and goes back, sets joints, gains, gravity, the time step, and switches backend,
     integrator and contact solver while the motion goes on; Ctrl and drag pulls a link. With --json the first line is
     {"url": ...}, and the last tells what was simulated.
     """
     from ..viewers.base import InteractiveViewer
 
+    if is_recording(robot):
+        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, duration, no_browser, json)
+        return
     if duration is not None:
         checked_steps(duration, dt)
     common.checked_positive("--speed", speed)
@@ -143,14 +160,12 @@ def view(
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
         raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not tell when its pages are closed")
+    _set_port(window, viewer, port)
     if not interactive:
-        if port is not None:
-            raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
         options["ground"], options["controller"] = bool(ground), controller or "none"
     setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:
         if interactive:
-            window.port = port or 0
             shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, until_closed, json)
         else:
             shown = _show(window, setup, speed, duration, no_browser, json)
@@ -158,6 +173,43 @@ def view(
         window.close()
     if json:
         _print_line({"robot": setup.robot.name, "simulated_s": shown})
+
+
+def _replay(
+    given: set[str],
+    path: str,
+    base: str,
+    mimic: str | None,
+    viewer: str,
+    port: int | None,
+    speed: float,
+    duration: float | None,
+    no_browser: bool,
+    json: bool,
+) -> None:
+    """Replay a recorded motion; given: which options the command line has."""
+    if duration is not None:
+        common.checked_seconds("--duration", duration)
+    window = common.get_viewer(viewer)
+    _set_port(window, viewer, port)
+    try:
+        replay = open_replay(path, window, base if "base" in given else None, mimic, speed)
+        _announce(getattr(window, "url", None), no_browser, json)
+        shown = play(replay, duration)
+    finally:
+        window.close()
+    if json:
+        _print_line({"robot": replay.robot.name, "replayed_s": shown})
+
+
+def _set_port(window: Any, viewer: str, port: int | None) -> None:
+    """Have a page served at a port, 0 for any; raises UnsupportedError for a viewer that serves none."""
+    from ..viewers.base import InteractiveViewer
+
+    if isinstance(window, InteractiveViewer):
+        window.port = port or 0
+    elif port is not None:
+        raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
 
 
 def _check_frames(speed: float, dt: float) -> None:

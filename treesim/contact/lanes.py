@@ -81,8 +81,10 @@ def lanes_of(stage: ContactStage) -> ContactLanes | None:
     points, held rows, followers, other solvers than "pgs", and in plain Python; nor where joint limits are all there
     is, which few states reach."""
     touching = stage.touching
+    if touching.only_limits:
+        return None
     pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
     smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    plain = stage.robot.coupling is None and not touching.held[0][0] and not touching.only_limits
+    plain = stage.robot.coupling is None and not touching.held[0][0]
     return ContactLanes(stage) if runs_compiled() and smooth and by_pgs and plain else None

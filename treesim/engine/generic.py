@@ -149,10 +149,8 @@ def _written(entry: Any, whole: FunctionType) -> Code:
 
 def _optimized(module: Module, text: str) -> Code:
     """The text of a module, and what LLVM is to make of its loops: without blocks of six numbers, unrolled loops gain
-    nothing, and take a fifth of the time to compile; nor do loops of the longest modules, over the rows of a few
-    contacts, as vectors."""
-    vectorized = not module.is_longest()
-    return Code(text, 0, True, module.in_blocks() and vectorized, vectorized)
+    nothing, and take a fifth of the time to compile; nor do those of the longest modules."""
+    return Code(text, 0, optimize=True, unrolled=module.in_blocks() and not module.is_longest())
 
 
 def _functions(entry: Any) -> list[FunctionType]:

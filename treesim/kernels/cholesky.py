@@ -22,32 +22,27 @@ def factor(A: Any) -> int:
             largest = A[j, j]
     for j in range(n):
         smallest = VANISHING * (A[j, j] if A[j, j] > SMALL_ENTRY * largest else SMALL_ENTRY * largest)
-        take_columns(A, j)
+        for k in range(j):
+            for i in range(j, n):
+                A[i, j] -= A[i, k] * A[j, k]
         if not A[j, j] > smallest:
             return j
-        scale_column(A, j)
+        root = sqrt(A[j, j])
+        for i in range(j, n):
+            A[i, j] = A[i, j] / root
     return -1
 
 
 def factor_definite(A: Any) -> None:
-    """A <- L with A = L L', in the lower triangle, of a matrix that is known to be positive definite."""
+    """A <- L with A = L L', in the lower triangle, of a matrix that is known to be positive definite: without the
+    question that `factor` asks of every pivot, so that it also runs on lanes (`state_lanes`)."""
     for j in range(A.shape[0]):
-        take_columns(A, j)
-        scale_column(A, j)
-
-
-def take_columns(A, j):
-    """Column j less what those before it make of it."""
-    for k in range(j):
+        for k in range(j):
+            for i in range(j, A.shape[0]):
+                A[i, j] -= A[i, k] * A[j, k]
+        root = sqrt(A[j, j])
         for i in range(j, A.shape[0]):
-            A[i, j] -= A[i, k] * A[j, k]
-
-
-def scale_column(A, j):
-    """Column j by the root of its pivot."""
-    root = sqrt(A[j, j])
-    for i in range(j, A.shape[0]):
-        A[i, j] = A[i, j] / root
+            A[i, j] = A[i, j] / root
 
 
 def solve(L, x):

@@ -38,6 +38,17 @@ def limit_gap(m, j, q):
     return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
 
 
+def limit_slack(touch, q, q_free):
+    """By how much all joints stay clear of their limits, and of the margin of these, on the way from q to q_free, and
+    as far again: where it is not negative no limit is reached."""
+    slack = q[0] * 0 + UNBOUNDED
+    for j in range(touch.limits):
+        side, k = touch.limit[j, 2], touch.limit[j, 1]
+        closing = maximum(side * (q[k] - q_free[k]), 0)
+        slack = minimum(slack, side * (q[k] - touch.bound[j]) - MARGIN - 2 * closing)
+    return slack
+
+
 def put_limits(m, q, dt, n):
     """Rows of the limits that can be reached in the step, from row n on; returns the number of rows."""
     for j in range(m.touch.limits):

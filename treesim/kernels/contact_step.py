@@ -25,7 +25,7 @@ from .contact_laws import (
     UNBOUNDED,
     compliance,
     law_of,
-    limit_gap,
+    limit_slack,
     position_problem,
     put_contact,
     put_frictions,
@@ -91,11 +91,8 @@ def clear(after, wrench, pairs, told, work):
 
 def moves_freely(m, q, q_free):
     """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
-    free = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
-    for j in range(m.touch.limits):
-        side, k = m.touch.limit[j, 2], m.touch.limit[j, 1]
-        free = free and limit_gap(m, j, q) >= MARGIN + 2 * maximum(side * (q[k] - q_free[k]), 0)
-    return free
+    only_limits = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
+    return only_limits and limit_slack(m.touch, q, q_free) >= 0
 
 
 def remember(m, nc, n, after):

@@ -14,6 +14,7 @@ from ..errors import TreesimError
 from ..integrators.base import CompiledRule
 from ..model.joints import Joint
 from ..model.tree import Tree
+from ..operational.frames import body_poses
 from ..step_code import touches
 from ..world import World
 
@@ -31,12 +32,10 @@ def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
     """Return what can be set in a world: names of methods that serve it, joints, bodies in the order of poses, and what
     else a page can do. scenes: `robots` and `bases` to choose from, or nothing."""
     robot = world.robot
-    lower, upper = robot.lower, robot.upper
-    joints = [_joint(robot.joint(name), lower[i], upper[i]) for name, i in movable(robot).items()]
     return {
         **scenes,
         "robot": robot.name,
-        "joints": joints,
+        "joints": joint_rows(robot),
         "bodies": ["base", *robot.body_names],
         "backends": plugins.available("dynamics"),
         "integrators": [name for name in plugins.available("integrators") if _serves(world, name)],
@@ -44,6 +43,21 @@ def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
         "controllers": list(CONTROLLERS),
         "can": [*CAN, *(["contact"] if world.ground or world.bodies else [])],
     }
+
+
+def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
+    """Return the bodies that something touches: where they are, and the force (3,) on each of forces (n_bodies, 3)."""
+    touching = np.flatnonzero(forces.any(axis=1) & np.isfinite(forces).all(axis=1))
+    if not len(touching):
+        return {}
+    places = body_poses(robot, q)[1:, :3, 3]
+    names = robot.body_names
+    return {names[i]: {"at": places[i].tolist(), "force": forces[i].tolist()} for i in touching}
+
+
+def joint_rows(robot: Tree) -> list[dict[str, Any]]:
+    """Return what a page is told of joints that it shows: name, unit, limits (None where there are none) and kind."""
+    return [_joint(robot.joint(name), robot.lower[i], robot.upper[i]) for name, i in movable(robot).items()]
 
 
 def _joint(joint: Joint, lower: float, upper: float) -> dict[str, Any]:

@@ -17,14 +17,13 @@ from ..errors import ArgumentError, TreesimError, unknown_name
 from ..model.given import told
 from ..model.standing import standing
 from ..model.tree import Tree
-from ..operational.frames import body_poses
 from ..operational.motion import center_of_mass
 from ..player import Frame, Player
 from ..simulation import Simulation
 from ..world import World
 from .drive import Drive, without_effort_limits
 from .history import History, Moment
-from .panel import finite, movable, total_energy
+from .panel import finite, movable, total_energy, touched
 from .pull import G, Pull
 from .settings import Settings
 
@@ -272,15 +271,6 @@ class LivePhysics:
 
     # ---- what is told ----
 
-    def _contacts(self, forces: np.ndarray) -> dict[str, Any]:
-        """The bodies that something touches: where they are, and the force (3,) on each of forces (n_bodies, 3)."""
-        touching = np.flatnonzero(forces.any(axis=1) & np.isfinite(forces).all(axis=1))
-        if not len(touching):
-            return {}
-        places = body_poses(self.robot, self.player.q)[1:, :3, 3]
-        names = self.robot.body_names
-        return {names[i]: {"at": places[i].tolist(), "force": forces[i].tolist()} for i in touching}
-
     def state(self) -> dict[str, Any]:
         """Return how it stands, as JSON can hold it."""
         player, settings = self.player, self.settings
@@ -312,7 +302,7 @@ class LivePhysics:
             "realTimeFactor": None if player.paused else finite(self.pace),
             "history": list(self.history.span),
             "contactForce": float(np.linalg.norm(wrench.sum(axis=0))),
-            "contacts": self._contacts(wrench),
+            "contacts": touched(self.robot, q, wrench),
             "com": center_of_mass(self.robot, q).tolist() if self.robot.mass > 0 else None,
             "weight": self.robot.mass * G,
             "pull": None if self.pull is None else self.pull.told(),

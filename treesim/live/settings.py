@@ -66,7 +66,8 @@ def _gain(name: str, value: Any) -> float:
     return positive_number(name, value, "gain", zero=True)
 
 
-def _speed(name: str, value: Any) -> float:
+def check_speed(name: str, value: Any) -> float:
+    """Return how many times real time a motion is to be played; raises ArgumentError for what no player can do."""
     speed = positive_number(name, value, "number")
     if not SLOWEST <= speed <= FASTEST:
         raise ArgumentError(f"{name} must be {SLOWEST:g} to {FASTEST:g} times real time, got {speed:g}")
@@ -89,5 +90,5 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "controller": _controller,
     "kp": _gain,
     "kd": _gain,
-    "speed": _speed,
+    "speed": check_speed,
 }

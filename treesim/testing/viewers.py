@@ -1,4 +1,4 @@
-"""Whether a viewer keeps its promises (`Viewer`, `GroundViewer`, `InteractiveViewer`, `Recorder` of viewers.base)."""
+"""Whether a viewer keeps its promises: those of `viewers.base` that it makes, by the methods that it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation import Simulation
-from ..viewers.base import GroundViewer, InteractiveViewer, Recorder
+from ..viewers.base import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, Recorder, SliderViewer
 from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import random_state, sample_robots
 
@@ -27,7 +27,8 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
     robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
-    takes every kind of ground, an `InteractiveViewer` a panel and states; that it may be closed
+    takes every kind of ground, an `InteractiveViewer` a panel and states, and that sliders, marks and clicks of a
+    program are taken where it offers them; that it may be closed
     twice and used again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that
     say so; that a `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees
     must be looked at. Raises ConformanceError listing what is not as promised.
@@ -82,6 +83,26 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.listen(lambda message, reply: None)
             viewer.show_panel({"robot": robot.name, "joints": [], "bodies": ["base", *robot.body_names], "can": []})
             viewer.show_state({"t": 0.0, "running": False, "q": q.tolist()})
+    _check_program(checks, viewer, robot)
+
+
+def _check_program(checks: Checks, viewer: Any, robot: Tree) -> None:
+    """Try what a program adds, before a robot that is shown; each twice, as it is then changed."""
+    if isinstance(viewer, SliderViewer):
+        with checks.require("takes sliders", robot.name):
+            for value in (0.0, 0.5):
+                viewer.set_slider("gain", -1.0, 1.0, value, "N", lambda chosen: None)
+    if isinstance(viewer, MarkViewer):
+        with checks.require("draws arrows and frames, and removes them", robot.name):
+            for scale in (1.0, 0.5):
+                viewer.set_arrow("force", np.zeros(3), np.array([0, 0, scale]), (1.0, 0.5, 0.0))
+                viewer.set_frame("goal", np.eye(4), scale)
+            viewer.set_frame("force", np.eye(4), 1.0)
+            for name in ("force", "goal", "never there"):
+                viewer.remove_mark(name)
+    if isinstance(viewer, ClickViewer):
+        with checks.require("listens to clicks", robot.name):
+            viewer.listen_clicks(lambda body, point: None)
 
 
 def _check_recording(checks: Checks, viewer: Any, robot: Tree) -> None:

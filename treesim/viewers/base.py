@@ -2,8 +2,9 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a robot into one that
-simulates.
+what it shows, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and
+hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a
+robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -81,6 +82,41 @@ class InteractiveViewer(Viewer, Protocol):
 
     def show_state(self, state: Message) -> None:
         """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+
+
+@runtime_checkable
+class SliderViewer(Viewer, Protocol):
+    """A viewer on which a program can offer sliders to its user."""
+
+    def set_slider(
+        self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
+    ) -> None:
+        """Offer a slider from lower to upper that stands at value, in place of any of its name, until `close`;
+        moved(value) is called, from any thread, with each value that a user chooses."""
+
+
+@runtime_checkable
+class MarkViewer(Viewer, Protocol):
+    """A viewer that draws arrows and frames for a program, over the robot; `close` removes them."""
+
+    def set_arrow(self, name: str, origin: np.ndarray, vector: np.ndarray, color: Sequence[float]) -> None:
+        """Draw an arrow from origin (3,) along vector (3,), in the world's axes [m], in place of any mark of its name.
+        color: red, green, blue from 0 to 1."""
+
+    def set_frame(self, name: str, pose: np.ndarray, length: float) -> None:
+        """Draw the axes of a frame, `length` [m] long, at its pose (4, 4) in the world, in place of any mark of its
+        name."""
+
+    def remove_mark(self, name: str) -> None:
+        """Remove the arrow or frame of a name; does nothing where there is none."""
+
+
+@runtime_checkable
+class ClickViewer(Viewer, Protocol):
+    """A viewer that hears where its users click."""
+
+    def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
+        """Call clicked(body, point), from any thread, when a user clicks on a body at a point (3,) of the world [m]."""
 
 
 @runtime_checkable

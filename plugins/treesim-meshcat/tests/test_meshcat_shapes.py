@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
-from treesim_meshcat.meshes import read_mesh
 from treesim_meshcat.scene import robot_parts, scene_message
 from treesim_meshcat.shapes import capsule, material_of, shape_of
 
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
+from treesim.viewers.meshes import read_mesh
 
 RED_AND_BLUE = """mtllib colors.mtl
 v 0 0 0

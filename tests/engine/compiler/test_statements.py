@@ -282,3 +282,23 @@ def test_kernels_call_those_of_their_own_file_and_of_treesim(tmp_path, monkeypat
 
     with pytest.raises(UnsupportedError, match=r"my_file.py:5: .*'third' is no kernel: .* of their own file only"):
         generic.compiled(divides)
+
+
+def replaces(a: TableOfReals, out: Reals) -> int:
+    moved = Vector(a[0], a[1], a[2])._replace(y=a[3], x=2 * a[1])
+    out[0], out[1], out[2] = moved.x, moved.y, moved.z
+    return FINE
+
+
+def test_named_tuples_with_other_items():
+    assert agree(replaces, NUMBERS, np.empty(3))[1].tolist() == [4.0, 4.0, 3.0]
+
+
+def replaces_what_is_not_there(a: TableOfReals, out: Reals) -> int:
+    out[0] = Vector(a[0], a[1], a[2])._replace(w=a[3]).x
+    return FINE
+
+
+def test_items_that_a_named_tuple_has_not_got_cannot_be_replaced():
+    with pytest.raises(UnsupportedError, match="a Vector has no w to replace"):
+        generic.compiled(replaces_what_is_not_there)

@@ -57,7 +57,7 @@ def under_controls(
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         given = controls[rows, steps]
         if code is not None:
-            each = _held(given, held)
+            each = held_controls(given, held)
             return _on_lanes(code, [*states, each], results, each.shape[1], every * held)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
@@ -111,8 +111,8 @@ def under_policy(
     return piece
 
 
-def _held(controls: np.ndarray, held: int) -> np.ndarray:
-    """The controls (count, steps, m) of all substeps, of which each step has so many."""
+def held_controls(controls: np.ndarray, held: int) -> np.ndarray:
+    """Return the controls (count, steps, m) of all substeps, of which each step has so many."""
     count, steps, m = controls.shape
     if held == 1 or not controls.size:
         return controls

@@ -191,7 +191,7 @@ def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Va
     body.loops = body.loops[:-1]
     body.begin(following)
     body.do(f"store i64 {body.get(f'add nsw i64 {k}, {step.parts[0]}')}, ptr {counter}")
-    body.jump(test)
+    body.jump(test, body.loop_kind)
     body.begin(end)
 
 

@@ -18,6 +18,7 @@ class Body:
 
     def __init__(self, flags: str) -> None:
         self.flags = flags
+        self.loop_kind = ""
         self.lines: list[str] = []
         self.memory: list[str] = []  # variables in memory, reserved where the function begins
         self.count = 0
@@ -54,9 +55,9 @@ class Body:
         self.lines.append(f"{label}:")
         self.ended = False
 
-    def jump(self, label: str) -> None:
-        """Go on at a block."""
-        self.do(f"br label %{label}")
+    def jump(self, label: str, kind: str = "") -> None:
+        """Go on at a block; kind: LLVM's metadata of the loop that this ends."""
+        self.do(f"br label %{label}{kind}")
         self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 RESULT = "return"  # no name of a variable
 PARAMETER = re.compile(r"%a\d+\.\d+")
+# files of kernels whose loops are taken to vectors in the longest modules, too: those over rows, and over all results
+WIDE = {
+    f"treesim.kernels.{name}" for name in ("contact_rows", "contact_problem", "contact_pgs", "contact_admm", "status")
+}
+OTHER_LOOP = ", !llvm.loop !6"
 FEW = 8  # parts of a result, of which literals are returned as well
 MOST_IN_REGISTERS = 40  # parts of a result
 WORDS = {"ptr", "i64", "double", "i1"}  # LLVM's types that a word of memory holds
@@ -152,6 +157,7 @@ class FunctionBody(Body):
         super().__init__(module.flags(function))
         self.masked, self.mask = masked, MASKED if masked else None
         self.module, self.function, self.tree, self.wider = module, function, tree, wider
+        self.loop_kind = "" if function.__module__ in WIDE else OTHER_LOOP
         self.returns_arrays = arrays
         self.registers = registers(tree)
         self.names: dict[str, Value | Slot] = {}

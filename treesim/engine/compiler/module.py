@@ -29,7 +29,7 @@ FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of
 LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, at many places, and worth a call like a sweep
 INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
 FEW = 8  # parts of a result, of which LLVM's type is written out
-LONGEST = 800_000  # characters of a module, as that of a step with contact
+LONGEST = 800_000  # characters of a module, as that of a step with contact, most of whose loops are left as they are
 LONG = 490_000  # characters of a module, which LLVM would work on for nearly two seconds
 
 OWN = "treesim."
@@ -94,6 +94,7 @@ METADATA = """
 !4 = !{!"real", !5}
 !5 = !{!"numbers"}
 """
+AS_THEY_ARE = '!6 = distinct !{!6, !7}\n!7 = !{!"llvm.loop.vectorize.enable", i1 false}\n'
 KINDS: dict[str, Type] = {
     "Integer": INTEGER,
     "TableOfIntegers": Array(INTEGER, 1, CONTIGUOUS, True),
@@ -172,9 +173,10 @@ class Module:
         """Return the module, with further functions; memory: what declares or defines malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
+        loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
         known = FUNCTIONS, ON_LANES, memory, DECLARATIONS
-        return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA])
+        return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA, loops])
 
 
 def entry_types(entry: Any) -> list[Type]:

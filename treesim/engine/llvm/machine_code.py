@@ -167,6 +167,6 @@ def optimize(module: Any, machine: Any, source: Code) -> None:
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.loop_unrolling = source.vectorized, source.unrolled
+    options.loop_vectorization, options.loop_unrolling = True, source.unrolled
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)

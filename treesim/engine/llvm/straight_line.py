@@ -24,14 +24,12 @@ from .values import I32, I64, PTR, Value
 
 class Code(NamedTuple):
     """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
-    to inline and optimise it: text that was made for one robot is as it should be. unrolled, vectorized: whether
-    loops then are unrolled, and taken to vectors."""
+    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are."""
 
     text: str
     workspace: int
     optimize: bool = False
     unrolled: bool = True
-    vectorized: bool = True
 
 
 def straight_line(

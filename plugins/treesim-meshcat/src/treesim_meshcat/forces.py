@@ -15,9 +15,9 @@ from treesim.model.inertia import unit_vector
 from treesim.model.pack import axis_rotation
 from treesim.model.support import candidates
 from treesim.trajectory import Trajectory
+from treesim.viewers.meshes import TriangleMesh
 
 from .encoding import pose_rows
-from .meshes import TriangleMesh
 from .shapes import revolved
 
 ROOT = "forces"

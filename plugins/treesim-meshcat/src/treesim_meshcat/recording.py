@@ -10,9 +10,9 @@ import numpy as np
 
 import treesim
 from treesim import Tree
-from treesim.errors import ArgumentError
 from treesim.files import write_whole
 from treesim.trajectory import Trajectory
+from treesim.viewers.keyframes import keyframes
 
 from .encoding import pose_rows, to_json
 from .forces import ROOT, G, arrow_material, arrow_mesh, contact_arrows
@@ -37,7 +37,7 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
 
 def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
     """Return the text of the HTML file that `write_recording` writes; same arguments and errors."""
-    index = _keyframes(robot, trajectory, fps)
+    index = keyframes(robot, trajectory, fps)
     times, q = trajectory.t[index] - trajectory.t[0], trajectory.q[index]
     poses = np.broadcast_to(treesim.body_poses(robot, q), (len(q), robot.n_bodies + 1, 4, 4))
     title = f"{robot.name}, {times[-1]:.4g} s"
@@ -45,22 +45,6 @@ def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
     message["animation"] = {"times": times.astype(np.float32), "poses": pose_rows(poses)}
     _add_arrows(message, robot, trajectory, index, poses)
     return page("recording", title, scene=to_json(message))
-
-
-def _keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> np.ndarray:
-    """The states (K,) that are shown: of each frame the one nearest to it, first and last too."""
-    if not (np.isfinite(fps) and fps > 0):
-        raise ArgumentError(f"fps must be a positive number of poses per second, got {fps}")
-    q, t = trajectory.q, trajectory.t
-    if q.shape[1] != robot.nq:
-        raise ArgumentError(f"trajectory: q has shape {q.shape}, but {robot.name!r} has nq = {robot.nq}")
-    if len(t) == 0:
-        raise ArgumentError("trajectory: it is empty, there is nothing to record")
-    t = t - t[0]
-    wanted = np.arange(0.0, t[-1], 1.0 / fps)
-    right = np.searchsorted(t, wanted)
-    nearest = right - (wanted - t[np.maximum(right - 1, 0)] < t[right] - wanted)
-    return np.unique(np.concatenate([np.maximum(nearest, 0), [len(t) - 1]]))
 
 
 def _add_arrows(

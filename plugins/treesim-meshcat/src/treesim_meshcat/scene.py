@@ -13,9 +13,10 @@ from meshcat.path import Path as ScenePath
 
 from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
+from treesim.viewers.meshes import read_mesh
+from treesim.viewers.surfaces import floor_height
 
 from . import ground
-from .meshes import read_mesh
 from .shapes import Shape, material_of, shape_of
 
 ROOT = "robot"
@@ -68,7 +69,7 @@ def scene_message(
     geometries: dict[str, Any] = {}
     paths = body_paths(robot)
     view = framing(parts, poses)
-    level = ground.floor_height(surfaces)
+    level = floor_height(surfaces)
     floor = view["floor"] = view["floor"] if level is None else level
     commands = _stage_commands(floor, grid=level is not None or not surfaces)
     for k, part in enumerate(parts):

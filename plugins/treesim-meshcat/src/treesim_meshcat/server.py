@@ -27,7 +27,7 @@ from .pages import page
 
 HOSTS = r"(127\.0\.0\.1|localhost)"
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
-KINDS = ("panel", "state")  # of messages of which only the latest counts, the most important first
+KINDS = ("panel", "program", "state")  # of messages of which only the latest counts, the most important first
 MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
 RELOAD_SECONDS = 2.0  # after the last page has gone, in which a reload brings it back
@@ -56,7 +56,7 @@ class LiveServer:
         self._token = token_for(port)
         self.receive = receive
         self.left: Callable[[], object] = lambda: None  # called on the server's thread when the last page has gone
-        self._latest: dict[str, str] = {}  # panel and state, as JSON
+        self._latest: dict[str, str] = {}  # of each kind, as JSON
         self.port = self._sockets[0].getsockname()[1]
         self.url = f"http://{ADDRESS}:{self.port}/{self._token}/"
         self._pages: set[LivePage] = set()
@@ -85,7 +85,7 @@ class LiveServer:
             self._loop.call_soon_threadsafe(self._move)
 
     def tell(self, kind: str, message: str) -> None:
-        """Send a message (JSON text) of a kind, "panel" or "state", to all pages, in place of the one before."""
+        """Send a message (JSON text) of a kind, of KINDS, to all pages, in place of the one before."""
         self._loop.call_soon_threadsafe(self._tell, kind, message)
 
     def close(self) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 from meshcat.geometry import Box, Cylinder, Geometry, MeshPhongMaterial, Sphere
 
 from treesim import Visual
-
-from .meshes import TriangleMesh, read_mesh
+from treesim.viewers.meshes import TriangleMesh, read_mesh
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 _Z_FROM_Y = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # three.js cylinders stand along y

@@ -15,9 +15,10 @@ from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
-from .encoding import pose_frame, to_json
+from .encoding import pose_frame, pose_rows, to_json
 from .offline import write_page
 from .overlays import add_overlays
+from .program import Program
 from .recording import write_recording
 from .scene import Part, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
@@ -37,6 +38,7 @@ class MeshcatViewer:
         self._receive: Receive = ignore
         self._left: Callable[[], object] = lambda: None
         self._server: LiveServer | None = None
+        self._program = Program(self._tell_program)
         self._robot: Tree | None = None
         self._parts: list[Part] = []
         self._poses = np.empty((0, 4, 4))  # as shown last
@@ -51,7 +53,7 @@ class MeshcatViewer:
         """
         poses = treesim.body_poses(robot, q)
         parts = robot_parts(robot)
-        self._server = self._server or LiveServer(port=self.port, receive=self._receive)
+        self._server = self._server or LiveServer(port=self.port, receive=self._take)
         self._server.left = self._left
         self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
         self._send_scene(())
@@ -87,8 +89,41 @@ class MeshcatViewer:
     def listen(self, receive: Receive) -> None:
         """Call receive(message, reply) on the server's thread with what users ask for; reply(text) tells that user."""
         self._receive = receive
+
+    def _take(self, message: dict[str, Any], reply: Callable[[str], object]) -> None:
+        """Hand over what users ask for: to the program that uses this viewer, or to who listens."""
+        if not self._program.take(message, self._body_names()):
+            self._receive(message, reply)
+
+    def _body_names(self) -> tuple[str, ...]:
+        robot = self._robot
+        return () if robot is None else ("base", *robot.body_names)
+
+    def _tell_program(self, told: Mapping[str, Any]) -> None:
         if self._server is not None:
-            self._server.receive = receive
+            self._server.tell("program", to_json({"program": told}))
+
+    def set_slider(
+        self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
+    ) -> None:
+        """Offer a slider on all pages, until `close`; moved(value) is called on the server's thread."""
+        self._program.set_slider(name, lower, upper, value, unit, moved)
+
+    def set_arrow(self, name: str, origin: np.ndarray, vector: np.ndarray, color: Sequence[float]) -> None:
+        """Draw an arrow from origin (3,) along vector (3,) [m], of a color (3,); never waits, as `update`."""
+        self._program.set_mark(name, {"origin": origin.tolist(), "vector": vector.tolist(), "color": list(color)})
+
+    def set_frame(self, name: str, pose: np.ndarray, length: float) -> None:
+        """Draw a frame's axes of a length [m] at a pose (4, 4); never waits, as `update`."""
+        self._program.set_mark(name, {"pose": pose_rows(pose[None])[0].tolist(), "length": length})
+
+    def remove_mark(self, name: str) -> None:
+        """Remove an arrow or a frame."""
+        self._program.set_mark(name, None)
+
+    def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
+        """Call clicked(body, point) on the server's thread when a user clicks on a body at a point (3,) [m]."""
+        self._program.listen(clicked)
 
     def when_left(self, left: Callable[[], object]) -> None:
         """Call left(), on the server's thread, when the last page is closed, and not opened again for two seconds."""
@@ -112,6 +147,7 @@ class MeshcatViewer:
         if self._server is not None:
             self._server.close()
         self._server = self._robot = None
+        self._program = Program(self._tell_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""

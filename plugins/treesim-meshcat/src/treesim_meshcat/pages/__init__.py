@@ -25,7 +25,7 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "recording": _Kind("recording", "'none'", "recording.html", ("recording.js",)),
-    "live": _Kind("live", "'self' ws: wss:", "panel.html", (*_SESSION, "socket_link.js", "live.js")),
+    "live": _Kind("live", "'self' ws: wss:", "panel.html", (*_SESSION, "program.js", "socket_link.js", "live.js")),
     "offline": _Kind(
         "live",
         "'none'",

@@ -11,6 +11,7 @@ function openApi(session) {
         // {t, running, speed, q, v, joints, backend, integrator, solver, energy, realTimeFactor, ...}, as told last
         state: () => session.state,
         panel: () => session.panel,
+        program: () => session.program,  // {sliders: [{name, lower, upper, value, unit}], marks, clicks}, null without any
         bodyPose,  // [x, y, z, qx, qy, qz, qw], as received last [m]
         set: (values) => session.set(values),
         reset: () => session.do("reset"),

@@ -1,4 +1,4 @@
-// A page whose physics runs in the program that serves it.
+// A page that shows what the program that serves it computes.
 
 const stage = openStage();
 const session = new Session(stage, new SocketLink());
@@ -6,3 +6,4 @@ const grab = new Grab(session);
 const panel = new Panel(session, grab);
 const inspector = new Inspector(session, grab);
 openApi(session);
+const program = new Program(session, grab);

@@ -130,7 +130,7 @@ class Panel {
         element("pull").parentElement.hidden = !this.can("pull");
         side.replaceChildren(
             ...this.robotSection(panel),
-            this.section("Physics", ...this.physics(panel)),
+            ...(panel.replay ? [] : [this.section("Physics", ...this.physics(panel))]),
             ...this.controlSection(panel),
             this.section("Now", ...this.readings(panel)),
             this.section("Show", ...this.overlays.rows(panel)),
@@ -229,6 +229,7 @@ class Panel {
         const [min, max] = limited ? [lower, upper] : [-TURN, TURN];
         const input = make("input", {type: "range", min, max, step: "any", ariaLabel: name, title: name});
         input.dataset.joint = name;
+        input.disabled = Boolean(this.session.panel.replay);
         const output = make("output");
         const control = new Control(input, (value) => { input.value = value; });
         input.addEventListener("input", () => this.sendJoint(name, input.valueAsNumber));
@@ -269,7 +270,7 @@ class Panel {
         for (const name of ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd"]) {
             if (this.controls[name]) this.controls[name].show(state[name]);
         }
-        AXES.forEach((axis, i) => this.controls[`gravity_${axis}`].show(state.gravity && state.gravity[i]));
+        if (state.gravity) AXES.forEach((axis, i) => this.controls[`gravity_${axis}`].show(state.gravity[i]));
         this.energy.textContent = Number.isFinite(state.energy) ? state.energy.toPrecision(6) : "-";
         this.contacts.textContent = Number.isFinite(state.contactForce) ? state.contactForce.toFixed(1) : "-";
         for (const [name, {control, output, unit}] of Object.entries(this.joints)) {

@@ -10,6 +10,13 @@ const QUANTITIES = {  // by what the choice calls them: the number in a state, a
     "pull": [(state) => (state.pull ? state.pull.force : 0), "N"],
 };
 
+// Two numbers in as few digits, from three on, as tell them apart.
+function twoLabels(low, high) {
+    const apart = Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / (high - low))) + 1;
+    const digits = Math.min(Math.max(apart, 3), 9);
+    return [low.toPrecision(digits), high.toPrecision(digits)];
+}
+
 class Plot {
     constructor(session) {
         this.session = session;
@@ -66,22 +73,24 @@ class Plot {
     }
 
     line(pen, width, points, unit) {
-        const {left, right, top, bottom} = PLOT_PAD, style = getComputedStyle(document.body);
+        const {right, top, bottom} = PLOT_PAD, style = getComputedStyle(document.body);
         const ys = points.map(([, y]) => y), t0 = points[0][0], t1 = Math.max(points[points.length - 1][0], t0 + 1);
         let low = Math.min(...ys), high = Math.max(...ys);
         const room = Math.max(0.05 * (high - low), 1e-6 * Math.max(Math.abs(low), Math.abs(high)), 1e-9);
         low -= room;
         high += room;
+        pen.font = "11px system-ui, sans-serif";
+        const ends = twoLabels(low, high);
+        const left = Math.max(PLOT_PAD.left, ...ends.map((label) => pen.measureText(label).width + 6));
         const x = (t) => left + (t - t0) / (t1 - t0) * (width - left - right);
         const y = (value) => PLOT_HEIGHT - bottom - (value - low) / (high - low) * (PLOT_HEIGHT - top - bottom);
-        pen.font = "11px system-ui, sans-serif";
         pen.fillStyle = style.getPropertyValue("--faint");
         pen.strokeStyle = style.getPropertyValue("--line");
         pen.lineWidth = 1;
         pen.strokeRect(left, top, width - left - right, PLOT_HEIGHT - top - bottom);
         pen.textAlign = "right";
-        pen.fillText(high.toPrecision(3), left - 4, top + 8);
-        pen.fillText(low.toPrecision(3), left - 4, PLOT_HEIGHT - bottom);
+        pen.fillText(ends[1], left - 4, top + 8);
+        pen.fillText(ends[0], left - 4, PLOT_HEIGHT - bottom);
         pen.fillText(unit, left - 4, PLOT_HEIGHT / 2);
         pen.fillText(`${t1.toFixed(1)} s`, width - right, PLOT_HEIGHT - 4);
         pen.textAlign = "left";

@@ -3,7 +3,8 @@
 // A link carries JSON-able objects both ways, and poses down: `link.send(message)`; it calls `link.onmessage(message)`,
 // `link.onframe(buffer)` with poses of all bodies (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
 // Up:   {set: {...}}, {do: "reset" | "step" | "seek" | "pull" | "release", ...}, {ack: number of a frame that is drawn}.
-// Down: a scene (it has `commands`), {panel: {...}}, {state: {...}}, {error: text} about what this page asked for.
+//       To a program that adds sliders and hears clicks: {set: {sliders: {name: value}}}, {do: "click", body: index, point}.
+// Down: a scene (it has `commands`), {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
 
 const HEAD_BYTES = 16;
 
@@ -12,8 +13,9 @@ class Session {
         this.stage = stage;
         this.link = link;
         this.panel = null;  // what there is to be set, as told last
+        this.program = null;  // what the program that shows the robot adds
         this.state = null;
-        this.listeners = {panel: [], state: [], error: [], status: [], overlay: [], scene: []};
+        this.listeners = {panel: [], program: [], state: [], error: [], status: [], overlay: [], scene: []};
         this.waiting = null;  // the newest frame that is not applied yet
         this.latest = null;  // the one that is
         link.onmessage = (message) => this.take(message);
@@ -40,7 +42,7 @@ class Session {
             this.latest = null;
             this.tell("scene", message);
         }
-        for (const kind of ["panel", "state"]) {
+        for (const kind of ["panel", "program", "state"]) {
             if (message[kind]) {
                 this[kind] = message[kind];
                 this.tell(kind, message[kind]);

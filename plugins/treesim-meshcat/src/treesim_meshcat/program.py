@@ -1,0 +1,86 @@
+"""What a program adds to its pages: sliders, arrows and frames, and the clicks that it hears."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Clicked = Callable[[str, np.ndarray], object]
+
+
+class Program:
+    """What pages are told of a program, all of it at each change, and what they ask of it. For any thread.
+
+    tell(message) sends {"sliders": [...], "marks": {name: ...}, "clicks": whether these are heard} to all pages; it
+    must not wait. What pages send is not trusted: what is no number or no body is left out.
+    """
+
+    def __init__(self, tell: Callable[[Mapping[str, Any]], object]) -> None:
+        self._tell, self._lock = tell, threading.Lock()
+        self._sliders: dict[str, dict[str, Any]] = {}
+        self._moved: dict[str, Callable[[float], object]] = {}
+        self._marks: dict[str, dict[str, Any]] = {}
+        self._clicked: Clicked | None = None
+
+    def set_slider(
+        self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
+    ) -> None:
+        """Offer a slider, in place of any of its name."""
+        with self._lock:
+            self._sliders[name] = {"name": name, "lower": lower, "upper": upper, "value": value, "unit": unit}
+            self._moved[name] = moved
+            self._tell_all()
+
+    def set_mark(self, name: str, mark: dict[str, Any] | None) -> None:
+        """Draw an arrow {origin, vector, color} or a frame {pose, length} in place of any of its name, or nothing."""
+        with self._lock:
+            if mark is None:
+                self._marks.pop(name, None)
+            else:
+                self._marks[name] = mark
+            self._tell_all()
+
+    def listen(self, clicked: Clicked) -> None:
+        """Call clicked(body, point) when a user clicks on a body."""
+        with self._lock:
+            self._clicked = clicked
+            self._tell_all()
+
+    def take(self, message: Mapping[str, Any], bodies: Sequence[str]) -> bool:
+        """Do what a page asks for, and return whether it was asked of the program. bodies: names, the base first."""
+        asked = message.get("set")
+        if isinstance(asked, Mapping) and "sliders" in asked:
+            chosen = asked["sliders"]
+            for name, value in chosen.items() if isinstance(chosen, Mapping) else ():
+                self._move(name, value)
+        elif message.get("do") == "click":
+            self._click(message.get("body"), message.get("point"), bodies)
+        else:
+            return False
+        return True
+
+    def _move(self, name: str, value: Any) -> None:
+        with self._lock:
+            if name not in self._sliders or not _finite(value):
+                return
+            slider, moved = self._sliders[name], self._moved[name]
+            slider["value"] = chosen = min(max(float(value), slider["lower"]), slider["upper"])
+            self._tell_all()
+        moved(chosen)
+
+    def _click(self, body: Any, point: Any, bodies: Sequence[str]) -> None:
+        known = isinstance(body, int) and 0 <= body < len(bodies)
+        if self._clicked and known and isinstance(point, list) and len(point) == 3 and all(map(_finite, point)):
+            self._clicked(bodies[body], np.array(point, dtype=float))
+
+    def _tell_all(self) -> None:
+        sliders = list(self._sliders.values())
+        self._tell({"sliders": sliders, "marks": self._marks, "clicks": self._clicked is not None})
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

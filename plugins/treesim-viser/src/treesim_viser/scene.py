@@ -1,0 +1,136 @@
+"""A robot and what it stands on in a scene of viser's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import trimesh
+from trimesh import creation
+from viser import SceneApi
+from viser.transforms import SO3
+
+from treesim import Ground, HeightField, StaticBox, Surface, Tree, Visual
+from treesim.viewers.base import drawables
+from treesim.viewers.meshes import TriangleMesh, read_mesh
+from treesim.viewers.surfaces import floor_height, height_mesh, plane_pose, square
+
+DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
+GROUND_COLOR, GROUND_OPACITY = (138, 147, 158), 0.5
+EDGE = 1e-6  # of a triangle's edges, by which a ray may miss it, for the numbers of browsers
+ROBOT, GROUND, GRID, MARKS = "/robot", "/ground", "/grid", "/marks"  # paths in the scene
+
+
+class Part(NamedTuple):
+    """A drawn shape: the body it belongs to, viser's handle, and its triangles (n, 3, 3) in the body's frame."""
+
+    body: int
+    handle: Any
+    triangles: np.ndarray
+
+
+def add_robot(scene: SceneApi, robot: Tree, poses: np.ndarray) -> tuple[list[Any], list[Part]]:
+    """Draw a robot with its bodies at poses (n_bodies + 1, 4, 4), in place of any before; return their frames, and the
+    shapes in them.
+
+    Warns once if mesh files cannot be read (see treesim.viewers.base.drawables).
+    """
+    scene.remove_by_name(ROBOT)
+    paths = [f"{ROBOT}/{i}" for i in range(len(poses))]
+    frames = [scene.add_frame(path, show_axes=False) for path in paths]
+    visuals = drawables(robot, readable=lambda file: read_mesh(file) is not None)
+    parts = [_add_visual(scene, f"{paths[visual.body]}/{k}", visual) for k, visual in enumerate(visuals)]
+    move(frames, poses)
+    return frames, parts
+
+
+def move(frames: list[Any], poses: np.ndarray) -> None:
+    """Move frames to poses (n, 4, 4)."""
+    for frame, place, turn in zip(frames, poses[:, :3, 3], SO3.from_matrix(poses[:, :3, :3]).wxyz, strict=True):
+        frame.position, frame.wxyz = place, turn
+
+
+def place(pose: np.ndarray) -> dict[str, np.ndarray]:
+    """Return a pose (4, 4) as viser's functions take it."""
+    return {"position": pose[:3, 3], "wxyz": SO3.from_matrix(pose[:3, :3]).wxyz}
+
+
+def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
+    """Draw a visual: a mesh file's own colours win over the visual's, which win over grey."""
+    mesh, pose = _triangles(visual), visual.placement.matrix()
+    vertices = mesh.vertices * (np.broadcast_to(visual.size, 3) if visual.kind == "mesh" else np.ones(3))
+    triangles = (vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces]
+    if mesh.colors is not None:
+        colored = trimesh.Trimesh(vertices, mesh.faces, vertex_colors=mesh.colors, process=False)
+        return Part(visual.body, scene.add_mesh_trimesh(path, colored, **place(pose)), triangles)
+    *color, opacity = visual.color or DEFAULT_COLOR
+    drawn = scene.add_mesh_simple(
+        path, vertices, mesh.faces, color=tuple(color), opacity=None if opacity >= 1 else opacity, side="double",
+        flat_shading=visual.kind in ("box", "mesh"), **place(pose),
+    )  # fmt: skip
+    return Part(visual.body, drawn, triangles)
+
+
+def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> np.ndarray | None:
+    """Return the first point (3,) of triangles (n, 3, 3) in a body at pose (4, 4) on a ray of the world, None without.
+
+    Möller, Trumbore 1997: of each triangle with edges a, b from its corner c, origin + t direction = c + u a + w b.
+    """
+    R = pose[:3, :3]
+    o, d = R.T @ (origin - pose[:3, 3]), R.T @ direction
+    a, b, s = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0], o - triangles[:, 0]
+    p, q = np.cross(d, b), np.cross(s, a)
+    with np.errstate(divide="ignore", invalid="ignore"):  # triangles along the ray, which it does not hit
+        t, u, w = np.array([(b * q).sum(axis=1), (s * p).sum(axis=1), q @ d]) / (a * p).sum(axis=1)
+        inside = (t > 0) & (u >= -EDGE) & (w >= -EDGE) & (u + w <= 1 + EDGE)
+    return origin + t[inside].min() * direction if inside.any() else None
+
+
+def _triangles(visual: Visual) -> TriangleMesh:
+    if visual.kind == "mesh":
+        mesh = read_mesh(visual.file or "")
+        assert mesh is not None  # treesim.viewers.base.drawables took the unreadable ones out
+        return mesh
+    return _plain(_SOLIDS[visual.kind](*visual.size))
+
+
+_SOLIDS = {
+    "box": lambda *size: creation.box(size),
+    "sphere": lambda radius: creation.icosphere(3, radius),
+    "cylinder": lambda radius, length: creation.cylinder(radius, length),
+    "capsule": lambda radius, length: creation.capsule(length, radius),
+}
+
+
+def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:
+    """The triangles of a solid, about the middle of its box."""
+    return TriangleMesh(mesh.vertices - mesh.bounds.mean(axis=0), mesh.faces, None)
+
+
+def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray, reach: float, lowest: float) -> None:
+    """Draw planes, static boxes and height fields in place of any ground before, and a grid on the highest level plane.
+
+    A plane has no end: it is drawn as a square about its point nearest to `center` (3,), `reach` to each side [m].
+    lowest: height of the grid where there is no ground [m]; where there is no level plane either, it is left out.
+    """
+    scene.remove_by_name(GROUND)
+    surfaces = tuple(surfaces)
+    for k, surface in enumerate(surfaces):
+        mesh, pose = _surface(surface, center, reach)
+        scene.add_mesh_simple(
+            f"{GROUND}/{k}", mesh.vertices, mesh.faces, color=GROUND_COLOR, opacity=GROUND_OPACITY, side="double",
+            flat_shading=True, **place(pose),
+        )  # fmt: skip
+    level = floor_height(surfaces)
+    height = level if level is not None else lowest
+    scene.add_grid(GRID, infinite_grid=True, position=(0, 0, height), visible=level is not None or not surfaces)
+
+
+def _surface(surface: Surface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
+    if isinstance(surface, Ground):
+        return square(reach), plane_pose(surface, center)
+    if isinstance(surface, HeightField):
+        return height_mesh(surface), np.eye(4)
+    assert isinstance(surface, StaticBox)
+    return _plain(creation.box(np.asarray(surface.size))), surface.placement.matrix()

@@ -1,0 +1,36 @@
+"""Viser's server as this viewer uses it: for this computer alone, silent, its camera on the robot."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+
+import numpy as np
+from viser import ViserServer
+
+ADDRESS = "127.0.0.1"
+VIEW_DIRECTION = np.array([0.80, 0.52, 0.30])  # from the robot to the camera, z up
+
+
+def open_server() -> ViserServer:
+    """Return a server for this computer alone, at a free port, that prints nothing."""
+    with redirect_stdout(io.StringIO()):
+        server = ViserServer(host=ADDRESS, port=0, label="treesim")
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    return server
+
+
+def close_server(server: ViserServer) -> None:
+    """Stop a server, which prints nothing then either."""
+    with redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def look_at(server: ViserServer, poses: np.ndarray) -> tuple[np.ndarray, float]:
+    """Let pages that open later look at bodies at poses (n, 4, 4); return the centre (3,) and radius [m] of these."""
+    places = poses[:, :3, 3] if len(poses) == 1 else poses[1:, :3, 3]
+    lower, upper = places.min(axis=0), places.max(axis=0)
+    center, radius = (lower + upper) / 2, max(float(np.linalg.norm(upper - lower)) / 2, 0.1)
+    server.initial_camera.look_at = center
+    server.initial_camera.position = center + 2.5 * radius * VIEW_DIRECTION
+    return center, radius

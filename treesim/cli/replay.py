@@ -1,0 +1,65 @@
+"""`treesim view run.npz`: a recorded motion in a viewer."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError, TreesimError, listed
+from . import common
+
+if TYPE_CHECKING:
+    import typer
+
+    from ..live import Replay
+    from ..model.tree import Tree
+    from ..trajectory import Trajectory
+
+KNOWN = {"robot", "base", "mimic", "duration", "speed", "viewer", "port", "no_browser", "json"}  # parameters of `view`
+
+
+def is_recording(source: str) -> bool:
+    """Whether the command line names a trajectory, not a robot."""
+    return Path(source).suffix.lower() in (".npz", ".csv")
+
+
+def checked_options(context: typer.Context) -> set[str]:
+    """Return which parameters of `view` were given; raises ArgumentError for those that a recorded motion has not."""
+    given = {
+        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
+    foreign = sorted("--" + name.replace("_", "-") for name in given - KNOWN)
+    if foreign:
+        raise ArgumentError(f"{listed(foreign)}: a recorded motion is played as it is; this is for simulations")
+    return given
+
+
+def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float) -> Replay:
+    """Load a trajectory and its robot, and show its first state. base: the recording's own by default."""
+    from ..live import Replay
+    from ..trajectory import Trajectory
+
+    trajectory = Trajectory.load(path)
+    return Replay(_robot_of(path, trajectory, base, mimic), trajectory, window, speed)
+
+
+def _robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
+    """The robot that a recording was made with, by what its metadata tell."""
+    made = trajectory.metadata
+    source = str(made.get("source") or trajectory.robot_name)
+    try:
+        return common.load_robot(source, base or str(made.get("base") or "fixed"), mimic or made.get("mimic"))
+    except TreesimError as error:
+        raise ArgumentError(
+            f"{path} was made with the robot {source!r}, which cannot be loaded here: {error}; in Python, "
+            "treesim.live.Replay(robot, trajectory, viewer) takes any"
+        ) from error
+
+
+def play(replay: Replay, duration: float | None) -> float:
+    """Play until the duration [s] is over, or Ctrl-C; return the seconds of the motion that were played."""
+    began = replay.t
+    with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
+        replay.run(duration)
+    return replay.t - began

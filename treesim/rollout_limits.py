@@ -1,0 +1,110 @@
+"""Rollouts of robots with joint limits alone: on lanes through all steps, and again where a limit is near."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from .engine.call.evaluate import lanes_for
+from .engine.call.specialized import BatchCode
+from .engine.call.steps import Arrays, Carried, held_controls
+from .engine.graph.policies import Policy
+from .kernels.watched_step import watched_step_entry
+from .rollout_arguments import Method, Start
+from .rollout_contact import ContactSteps
+
+CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
+
+
+def under_contact(
+    method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray
+) -> ContactSteps:
+    """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
+    by how much each misses the laws of contact at most."""
+    world = method.world
+    watched = world.touching.only_limits and world.robot.coupling is None and not world.m and policy is None
+    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual)
+
+
+class WatchedSteps(ContactSteps):
+    """Steps of robots that nothing but joint limits can hold up. Lanes carry all rollouts through a whole piece of free
+    motion, and watch how near they come to limits; those that may have reached one are carried again, step by step, by
+    the same code for what is free: into which pieces rollouts are cut changes no bit."""
+
+    crowded = False  # whether most were at their limits in the piece before
+
+    def _lane_code(self, engine: str) -> BatchCode | None:
+        """The code of free steps that watch the limits."""
+        robot, code, touching = self.method.world.robot, self.code, self.method.world.touching
+        assert code.bound is not None
+        entry = watched_step_entry(code.rule, self.method.dynamics)
+        constants = (*code.bound.constants, touching.layout, touching.geometry)
+        sizes = [robot.nq, robot.nv, 1, robot.nv, 2]
+        return lanes_for(entry, constants, [*sizes, robot.nv], sizes, np.dtype(float), engine, carried=len(sizes))
+
+    def _free(self, *arrays: np.ndarray) -> int:
+        if self.lanes is None:
+            return super()._free(*arrays)
+        q, v, control, q_new, v_new, force, work = arrays
+        slack = np.empty((len(q), 1))
+        begun = [q, v, *self._begun(len(q))]
+        return self.lanes.run([*begun, control, q_new, v_new, slack, force, work], len(q))
+
+    def _begun(self, count: int) -> list[np.ndarray]:
+        """Slack, force and work before the first step."""
+        sizes = [(1, np.inf), (self.method.world.robot.nv, 0.0), (2, 0.0)]
+        return [np.broadcast_to(np.full((1, n), x), (count, n)) for n, x in sizes]
+
+    def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
+        if self.lanes is None or self.crowded or results[0].dtype != float:
+            carried = super().carry(rows, steps, states, results, every)
+            self.crowded = bool(np.count_nonzero(self.kept.any(axis=1)) > CROWDED * len(self.kept))
+            return carried
+        self._begin(rows, steps, len(states[0]))
+        ends, near = self._freely(rows, steps, states, results, every)
+        self.kept[~near] = 0.0
+        self.crowded = bool(np.count_nonzero(near) > CROWDED * len(near))
+        return self._again(np.flatnonzero(near), rows, steps, states, results, every, ends)
+
+    def _freely(
+        self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
+    ) -> tuple[list[np.ndarray], np.ndarray]:
+        """Carry all as if there were no limits; returns where they end, and which have come near to one."""
+        assert self.lanes is not None
+        count, many, held = len(states[0]), steps.stop - steps.start, self.method.substeps
+        q, v, *total = states
+        slack, force, work = self._begun(count)
+        last = [np.empty((count, 1, x.shape[1])) for x in (slack, force, work)]  # of all records the last stays
+        unread = last if every == many else [np.broadcast_to(x, (count, many // every, x.shape[2])) for x in last]
+        begun = [q, v, slack, force, total[0] if total else work]
+        outputs = [*results[:2], *unread[:2], results[2] if total else unread[2]]
+        controls = held_controls(self.start.u[rows, steps], held)
+        self.lanes.run([*begun, controls, *outputs], count, many * held, every * held)
+        ends = [np.array(x[:, -1]) for x in results]
+        near = ~(last[0][:, 0, 0] >= 0)
+        for x in ends:
+            near |= ~np.isfinite(x).all(axis=1)
+        return ends, near
+
+    def _again(
+        self, near: np.ndarray, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int,
+        ends: list[np.ndarray],
+    ) -> Carried:  # fmt: skip
+        """Carry those that came near to a limit again, step by step."""
+        if not near.size:
+            return Carried(ends, True)
+        part = copy(self)
+        part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
+        worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in results]
+        found = part._walk(
+            lambda step, now: self.start.u[rows, step][near], worst, steps, [x[near] for x in states], own, every
+        )
+        self.kept[near] = part.kept
+        self.residual[rows.start + near] = worst
+        for result, x in zip(results, own, strict=True):
+            result[near] = x
+        for end, x in zip(ends, found.states, strict=True):
+            end[near] = x
+        return Carried(ends, found.finite)
