@@ -140,6 +140,13 @@ def test_a_port_needs_a_viewer_with_pages(treesim: Callable[..., Any], robot: st
     assert result.exit_code == 2 and "serves no page" in result.stderr
 
 
+def test_the_end_with_the_last_page_needs_a_viewer_that_tells_of_it(
+    treesim: Callable[..., Any], robot: str, screen: Screen
+) -> None:
+    result = treesim("view", robot, "--until-closed", "--no-browser")
+    assert result.exit_code == 2 and "when its pages are closed" in result.stderr
+
+
 def test_a_recording_is_replayed(
     treesim: Callable[..., Any], watch: Callable[..., Any], robot: str, screen: Screen, tmp_path: Any
 ) -> None:

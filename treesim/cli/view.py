@@ -158,10 +158,10 @@ def view(
         write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
         return
     interactive = isinstance(window, InteractiveViewer)
+    if until_closed and not (interactive and hasattr(window, "when_left")):
+        raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not tell when its pages are closed")
     _set_port(window, viewer, port)
     if not interactive:
-        if until_closed:
-            raise UnsupportedError(f"--until-closed: viewer {viewer!r} serves no page")
         options["ground"], options["controller"] = bool(ground), controller or "none"
     setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:

@@ -276,7 +276,7 @@ def test_joint_torques_are_arrows_along_their_axes(live):
     along = np.array(page.evaluate(f"new MeshCat.THREE.Vector3(0, 1, 0).applyQuaternion({arrow}.quaternion).toArray()"))
     np.testing.assert_allclose(along, [0, np.sign(tau), 0], atol=1e-6)
     tip = f"children[1].position.y + {arrow}.children[1].scale.y"
-    length = page.evaluate("stage.weight") * abs(tau) / (0.1 * radius * weight)
+    length = page.evaluate("stage.weight") * abs(tau) / (0.3 * radius * weight)
     assert page.evaluate(f"{arrow}.{tip}") == pytest.approx(length)
 
 

@@ -14,7 +14,7 @@ const OVERLAYS = [  // its name, what the page must be told for it, what the pan
 ];
 const INSIDE = ["collision", "skeleton", "inertia"];  // while they are shown, visual shapes let see through
 const FADED = 0.22;  // of their opacity
-const TORQUE_ARM = 0.1;  // of the robot's size: its weight at this arm is as long as in contact forces
+const TORQUE_ARM = 0.3;  // of the robot's size: its weight at this arm is as long as in contact forces
 
 class Overlays {
     constructor(session) {

@@ -142,12 +142,14 @@ class Stage {
         this.viewer.set_dirty();
     }
 
-    // Point the camera at a box that fills the view; the scene has z up, three.js has y up.
+    // Point the camera at a box that fills the view, or, where it is not to be followed, at the ball in which a robot that
+    // stays moves; the scene has z up, three.js has y up.
     look({center: [x, y, z], radius, half, floor, weight, anchor, follow}) {
         const {camera, controls} = this.viewer;
         const {offsetWidth, offsetHeight} = element("meshcat-pane");
         const high = Math.tan(FIELD_OF_VIEW * Math.PI / 360), wide = high * offsetWidth / offsetHeight;
-        const offset = viewAxis().multiplyScalar(Math.max(distanceTo(half, wide, high), 0.1 * radius));
+        const ball = follow ? 0.1 : MARGIN * Math.hypot(1, 1 / high);  // times its radius
+        const offset = viewAxis().multiplyScalar(Math.max(distanceTo(half, wide, high), ball * radius));
         Object.assign(this, {radius, floor, weight});
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
