@@ -6,7 +6,6 @@ import math
 import queue
 import threading
 import time
-import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
@@ -254,6 +253,8 @@ def viewer(
         window.port = port
     view = View(robot, window, q)
     if browser and view.url:
+        import webbrowser
+
         webbrowser.open(view.url)
     return view
 
