@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..display import Shown, selection
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
+from ..model.given import checked_robot
 from ..model.loops import Loop
 from ..model.tree import Tree
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
@@ -119,7 +120,8 @@ Constraint = FrameConstraint | LoopConstraint
 
 
 def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
-    """Return what holds the robot's own loops closed (`Tree.loops`), as `treesim.World` does by itself.
+    """Return what holds the robot's own loops closed (`Tree.loops`), as `treesim.World` does by itself. Raises
+    ArgumentError for what is no robot.
 
     Example:
         >>> ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
@@ -128,7 +130,7 @@ def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
         >>> treesim.loop_constraints(robot)
         (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
     """
-    return tuple(_closing(loop) for loop in robot.loops)
+    return tuple(_closing(loop) for loop in checked_robot(robot).loops)
 
 
 def _closing(loop: Loop) -> LoopConstraint:

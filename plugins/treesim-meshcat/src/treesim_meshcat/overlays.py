@@ -17,9 +17,9 @@ from treesim.model.pack import axis_rotation
 from treesim.model.shapes import CollisionShape
 from treesim.viewers.base import skeleton
 from treesim.viewers.links import link_facts
+from treesim.viewers.meshes import TriangleMesh
 
 from .forces import arrow_mesh
-from .meshes import TriangleMesh
 from .scene import ROOT, body_paths, in_front, object_commands
 from .shapes import MeshGeometry, material_of, shape_of
 
