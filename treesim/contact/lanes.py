@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engine.generic import compiled, runs_compiled
 from ..engine.threads import over_threads
-from ..kernels.contact_lanes import FOR_ONE, ITERATIONS, TOLD, UNSOLVED, contact_step_on_lanes
+from ..kernels.contact_lanes import FOR_ONE, TOLD, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
 from ..kernels.contact_points_lanes import MOST
 from ..kernels.contact_solids import CAPSULE, PLANE, SPHERE
@@ -21,40 +21,34 @@ WIDTH = 8  # states side by side
 STATES_PER_TASK = 2 * WIDTH  # fewer states than this are not worth handing to another of Python's threads
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
 BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
-MOST_ITERATIONS = 2  # the place of this number in the table of the scheme
 
 
 class ContactLanes:
-    """Compiled code of what contact makes of free steps on lanes. States whose solves take long are collected first,
-    and solved together; those that lanes leave, go through the stage of single states.
+    """Compiled code of what contact makes of free steps on lanes. States that lanes leave, as those whose solves take
+    long, go through the stage of single states.
 
     A state's bits do not depend on the other states, nor on how many there are."""
 
     def __init__(self, stage: ContactStage) -> None:
         self.stage, self.code = stage, compiled(contact_step_on_lanes)
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
-        layout, quick = layout.copy(), scheme.copy()
+        layout = layout.copy()
         layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
-        quick[MOST_ITERATIONS] = ITERATIONS
-        self.constants = (*tables, layout, geometry, rows, frames, settings)
-        self.quick, self.thorough = quick, scheme
+        self.constants = (*tables, layout, geometry, rows, frames, settings, scheme)
 
     def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force and
         impulses before, then q_new, v_new, impulses and change of the work; return the residuals (count,)."""
-        told = self._on_lanes(self.quick, inputs, results)
-        for reason in (UNSOLVED, FOR_ONE):
-            left = np.flatnonzero(told[:, 1] == reason)
-            if left.size:
-                given, own = [x[left] for x in inputs], [np.empty((left.size, x.shape[1])) for x in results]
-                told[left] = (
-                    self._on_lanes(self.thorough, given, own) if reason == UNSOLVED else self._one_by_one(given, own)
-                )
-                for x, found in zip(results, own, strict=True):
-                    x[left] = found
+        told = self._on_lanes(inputs, results)
+        left = np.flatnonzero(told[:, 1] == FOR_ONE)
+        if left.size:
+            own = [np.empty((left.size, x.shape[1])) for x in results]
+            told[left, 0] = self._one_by_one([x[left] for x in inputs], own)
+            for x, found in zip(results, own, strict=True):
+                x[left] = found
         return told[:, 0]
 
-    def _on_lanes(self, scheme: np.ndarray, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+    def _on_lanes(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """The states on lanes; what is told (count, TOLD)."""
         q_new, v_new, impulses, work = results
         told = np.empty((len(q_new), TOLD))
@@ -62,18 +56,18 @@ class ContactLanes:
 
         def part(first: int, last: int) -> int:
             given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
-            return int(self.code(*self.constants, scheme, *given))
+            return int(self.code(*self.constants, *given))
 
         if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
             told[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
         return told
 
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """The states through the stage of single states; what is told (count, TOLD)."""
+        """The states through the stage of single states; their residuals (count,)."""
         q_new, v_new, impulses, work = results
         _, wrench, pairs, told = self.stage.memory((len(q_new),))
         self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, told, work)
-        return np.column_stack([told[:, 1], np.zeros(len(told))])
+        return told[:, 1]
 
 
 def lanes_of(stage: ContactStage) -> ContactLanes | None:

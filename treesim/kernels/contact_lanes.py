@@ -29,8 +29,8 @@ from .status import status_of
 from .step import resist, settings_of
 from .tables import tree_tables, with_armature
 
-TOLD = 2  # numbers: residual, and, of a state that is left, and whose other results mean nothing, why
-UNSOLVED, FOR_ONE = 1, 2  # its solve takes long; it is one for `contact_step`
+TOLD = 2  # numbers: residual, and FOR_ONE of a state that is left, whose other results mean nothing
+FOR_ONE = 1
 
 
 ITERATIONS = 100  # of `contact_admm` on lanes, which wait for the slowest
@@ -150,22 +150,19 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
     return True
 
 
-def solve_some(problem, several, impulse, sigma, tolerance, most, memory):
-    """Impulses as by `contact_pgs`, with at most so many iterations where sweeps stall; returns where it left the
-    problem unsolved since `most` is not more than ITERATIONS. several: whether a state has several contacts."""
-    taken = sigma[0] * 0
+def solve_some(problem, several, impulse, sigma, tolerance, memory):
+    """Impulses as by `contact_pgs`, without its searches; returns where that has not solved the problem. several:
+    whether a state has several contacts."""
     if several and from_nothing(problem, impulse):
-        taken = solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    swept = sweeps(problem, impulse, sigma, tolerance, SWEEPS)
-    stalls = swept >= SWEEPS and residual(problem, impulse, sigma) > tolerance
-    if most > ITERATIONS and stalls:
-        solve_admm(problem, impulse, sigma, tolerance, most, memory)
-    return most <= ITERATIONS and (stalls or taken >= most)
+        solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
+        scale_along_ray(problem, impulse, sigma)
+    sweeps(problem, impulse, sigma, tolerance, SWEEPS)
+    return residual(problem, impulse, sigma) > tolerance
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
     """Both sets of impulses, m.push and m.impulse; told."""
-    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     settle(problem)
@@ -173,19 +170,19 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
         m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
     recall(m, nc, n, share, before, R, first, last, alive)
     scale_along_ray(problem, m.push, m.sigma)
-    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, most, memory)
+    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, most, memory)
-    for_one = count[0] > MOST
+    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
+    left = left or count[0] > MOST
     for c in range(nc):
-        for_one = for_one or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
+        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
-    told[1] = select(for_one, FOR_ONE, select(left, UNSOLVED, 0))
+    told[1] = select(left, FOR_ONE, 0)
 
 
 def stand(tree, m, n, q_free, v_free, q_new, v_new, work):
