@@ -60,9 +60,9 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     assert (found.diverged == -1).all()
     for b in (0, 7, 10):
         run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3)).run(0.02, q0[b], v0[b])
-        # friction is solved to 1e-9 rad/s, on lanes and of single states not to the same last digits
-        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-12
-        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-10
+        # friction is solved to 1e-9 rad/s in each step, on lanes and of single states not to the same last digits
+        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-10
+        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-8
 
 
 def test_rollouts_towards_targets_are_simulations(engine):
