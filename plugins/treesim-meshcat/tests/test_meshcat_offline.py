@@ -229,14 +229,14 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     page.watched.wait("treesim.state().pull")
     pull = page.state()["pull"]
     assert pull["body"] == "link_0" and 0 < pull["force"] <= 3 * robot.mass * 9.81
-    page.steps(3000)
+    page.set(running=True)
+    page.watched.wait("treesim.state().t > 3")
+    page.set(running=False)
     state = page.state()
     pose = treesim.body_poses(robot, np.array(state["q"]))[1]
     np.testing.assert_allclose(pose[:3] @ [0, 0, 0.1, 1], target, rtol=0, atol=0.02)
     page.page.evaluate("treesim.release()")
     page.watched.wait("!treesim.state().pull")
-    v = np.array(page.state()["v"])
-    assert np.array_equal(page.steps(1)["v"][:3], v[:3]) or np.abs(v).max() < 1
 
 
 @pytest.mark.browser
