@@ -123,7 +123,7 @@ def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[...
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("touching", [False, True])
+@pytest.mark.parametrize("touching", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) -> None:
     robot, gravity, kp, kd = limbs(), [0.5, 0.0, -9.0], 60.0, 3.0
     q0 = robot.random(np.random.default_rng(3))

@@ -85,7 +85,7 @@ def wait_until(view: treesim.View, holds: Any) -> None:
 def test_a_slider_reaches_the_program_and_moves_the_robot(shown, watch, body_rows):
     view, watched = shown
     assert view.slider("angle", -2, 2, value=0.25, unit="rad") == 0.25
-    watched.wait("document.querySelector('input[data-slider=angle]').value === '0.25'")
+    watched.wait("document.querySelector('input[data-slider=angle]')?.value === '0.25'")
     watched.page.locator("input[data-slider=angle]").evaluate(SLIDE, 1.5)
     wait_until(view, lambda: view.slider("angle", -2, 2) == 1.5)
     view.update([view.slider("angle", -2, 2)])
