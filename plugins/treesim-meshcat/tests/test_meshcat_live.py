@@ -308,8 +308,9 @@ def test_the_first_picture_is_the_whole_robot_from_its_front(live, size):
     page.evaluate("treesim.reset()")
     seen = np.array(
         page.evaluate(
-            """() => {
-                const {camera} = stage.viewer, corners = [];
+            """async () => {
+                const {camera} = stage.viewer, corners = [], drawn = stage.frames + 3;
+                while (stage.frames < drawn) await new Promise(requestAnimationFrame);
                 stage.bodies[0].parent.updateMatrixWorld(true);
                 for (const x of [-0.06, 0.06]) for (const y of [-0.06, 0.06]) for (const z of [0, -1])
                     corners.push(stage.viewer.scene.localToWorld(new MeshCat.THREE.Vector3(x, y, z)).project(camera));
