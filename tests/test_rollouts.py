@@ -58,11 +58,13 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     found = treesim.rollout(robot, q0, v0, forces, dt=1e-3, engine=engine)
     assert found.q.shape == (11, 20, robot.nq) and found.t[-1] == pytest.approx(0.02)
     assert (found.diverged == -1).all()
+    # friction is solved to 1e-9 rad/s in each of 20 steps, on lanes in another order than for single states
+    off = 1e-13 if engine == "generic" else 20 * 1e-9
+    assert found.residual is None or found.residual.max() < 1e-9
     for b in (0, 7, 10):
         run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3)).run(0.02, q0[b], v0[b])
-        # friction is solved to 1e-9 rad/s in each step, on lanes and of single states not to the same last digits
-        assert trees.relative_error(found.q[b], run.q[1:]) < 1e-10
-        assert trees.relative_error(found.v[b], run.v[1:]) < 1e-8
+        assert trees.relative_error(found.q[b], run.q[1:]) < (off if engine == "generic" else off * 0.02)
+        assert trees.relative_error(found.v[b], run.v[1:]) < off
 
 
 def test_rollouts_towards_targets_are_simulations(engine):
