@@ -57,7 +57,7 @@ def axis_span(touch, k, one, other):
 
 
 def part(a, axis):
-    """Component 0, 1 or 2 of a vector."""
+    """Component 0, 1 or 2 of a vector, or that half axis of a box."""
     found = a.x
     if axis == 1:
         found = a.y
@@ -84,16 +84,6 @@ class HalfAxes(NamedTuple):
     z: Any
 
 
-def half_axis(a, axis):
-    """Half axis 0, 1 or 2 of a box."""
-    found = a.x
-    if axis == 1:
-        found = a.y
-    if axis == 2:
-        found = a.z
-    return found
-
-
 def reach_along(n, a):
     """How far a box reaches along n from its centre."""
     return absolute(dot(n, a.x)) + absolute(dot(n, a.y)) + absolute(dot(n, a.z))
@@ -108,7 +98,7 @@ def facing(c, a, b):
     """How far two boxes are apart, at most, along the normals of the faces of a, and which half axis that is."""
     most, axis = c.x * 0 - FAR, 0
     for k in range(3):
-        own = half_axis(a, k)
+        own = part(a, k)
         apart = separation(scale(own, 1 / sqrt(dot(own, own))), c, a, b)
         if apart > most:
             most, axis = apart, k
@@ -119,9 +109,9 @@ def facing_normal(c, a, b):
     """How far two boxes are apart, at most, along the normals of their faces, and that normal, from b to a."""
     most, axis = facing(c, a, b)
     other, k = facing(c, b, a)
-    n = half_axis(a, axis)
+    n = part(a, axis)
     if other > most:
-        most, n = other, half_axis(b, k)
+        most, n = other, part(b, k)
     return most, scale(n, sign_of(dot(n, c)) / sqrt(dot(n, n)))
 
 
@@ -129,7 +119,7 @@ def steepest(n, a):
     """The half axis of a box that is most along n."""
     axis, most = 0, n.x * 0 - 1
     for k in range(3):
-        own = half_axis(a, k)
+        own = part(a, k)
         along = absolute(dot(n, own)) / sqrt(dot(own, own))
         if along > most:
             axis, most = k, along
@@ -141,7 +131,7 @@ def edge_toward(n, a, axis):
     found = scale(n, n.x * 0)
     for k in range(3):
         if k != axis:
-            own = half_axis(a, k)
+            own = part(a, k)
             found = add(found, scale(own, sign_of(dot(n, own))))
     return found
 
@@ -149,7 +139,7 @@ def edge_toward(n, a, axis):
 def edge_of_face(n, a, up, axis, side):
     """The middle of an edge along half axis `axis` of that face of a box, across half axis `up`, which is farthest
     along n, from the box's centre; side: which of the face's two edges, 0 or 1."""
-    own, beside = half_axis(a, up), half_axis(a, 3 - up - axis)
+    own, beside = part(a, up), part(a, 3 - up - axis)
     return add(scale(own, sign_of(dot(n, own))), scale(beside, n.x * 0 + 2 * side - 1))
 
 
@@ -170,7 +160,7 @@ def crossing_in_faces(c, a, b, n, number):
     gap, p = n.x * 0 + FAR, c
     up, top = steepest(n, a), steepest(n, b)
     axis, other = (up + 1 + number // 8) % 3, (top + 1 + number // 4 % 2) % 3
-    u, e = half_axis(a, axis), half_axis(b, other)
+    u, e = part(a, axis), part(b, other)
     on_a = add(c, edge_of_face(scale(n, n.x * 0 - 1), a, up, axis, number // 2 % 2))
     on_b = edge_of_face(n, b, top, other, number % 2)
     s, t = passing(n, on_a, u, on_b, e)
@@ -200,7 +190,7 @@ def crossing_edges(c, a, b, most):
     gap, p, normal = o + FAR, c, unit(o, 2)
     for i in range(3):
         for j in range(3):
-            u, e = half_axis(a, i), half_axis(b, j)
+            u, e = part(a, i), part(b, j)
             n = cross(u, e)
             square = dot(n, n)
             if square > PARALLEL * dot(u, u) * dot(e, e):

@@ -292,7 +292,7 @@ class LiveSession:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         for backend in plugins.available("dynamics"):
             settings = replace(physics.settings, backend=backend)
-            with suppress(Exception):
+            with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
                 physics.warm(settings)
                 self._ready.add(_compiled(settings))
 
