@@ -285,13 +285,28 @@ def test_an_engine_may_refuse():
         compare_source(RobotSource(treesim.Tree("leg", [body])), Mirror())
 
 
-def test_an_engine_s_failure_passes_through():
+@pytest.mark.parametrize("level", [RAW, CANONICAL])
+def test_an_engine_s_failure_is_a_finding(level):
     class Broken(Mirror):
-        def read(self, robot, urdf, level):
-            raise EngineError("lost")
+        def read(self, robot, urdf, at):
+            if at == level:
+                raise EngineError("it lost the robot")
+            return super().read(robot, urdf, at)
 
-    with pytest.raises(EngineError, match="lost"):
-        ask(Broken())
+    report = ask(Broken())
+    assert not report.passed and report.failures == {level: "it lost the robot"}
+    assert report.rows and all(row.passed and row.level != level for row in report.rows)
+    assert report.summary.startswith("mirror failed: it lost the robot; treesim and mirror agree on all")
+
+
+def test_an_engine_that_fails_everywhere_compares_nothing():
+    class Broken(Mirror):
+        def read(self, robot, urdf, at):
+            raise EngineError(f"lost {at}")
+
+    report = ask(Broken())
+    assert not report.passed and report.rows == ()
+    assert report.summary == "mirror failed: lost raw; mirror failed: lost canonical; nothing was compared"
 
 
 @pytest.mark.parametrize(("name", "plugin"), [("mirror", "pybullet"), ("mujoco", "mujoco"), ("pinocchio", "pinocchio")])

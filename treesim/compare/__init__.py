@@ -1,10 +1,11 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
-from .checks import compare
+from .comparison import Comparison, compare
 from .engines import (
     CANONICAL,
     RAW,
+    ControlledAdapter,
     EngineAdapter,
     EngineError,
     EngineModel,
@@ -13,6 +14,7 @@ from .engines import (
     find_engine,
     installed_engines,
 )
+from .isolation import Isolated
 from .layouts import Layout
 from .report import Report, Row
 from .source import RobotSource
@@ -21,9 +23,12 @@ __all__ = [
     "CANONICAL",
     "RAW",
     "BenchmarkCase",
+    "Comparison",
+    "ControlledAdapter",
     "EngineAdapter",
     "EngineError",
     "EngineModel",
+    "Isolated",
     "Layout",
     "Motion",
     "Report",

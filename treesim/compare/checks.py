@@ -1,9 +1,9 @@
-"""`compare`: treesim and another engine on the same robot and states, with a report of every difference."""
+"""treesim and one other engine on the same robot and states, with a report of every difference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,43 +12,17 @@ import treesim
 from ..errors import UnsupportedError
 from ..model.given import positive_number, whole_number
 from ..model.tree import Tree
-from ..types import Base
 from .diagnosis import CAUSES, summary, worst_entry
-from .engines import CANONICAL, RAW, EngineAdapter, EngineModel, Results, StateBatch, find_engine
-from .measures import PERTURBATION, Scales, distance, errors, valid_steps, worst
+from .engines import CANONICAL, RAW, EngineAdapter, EngineError, Results, StateBatch
+from .measures import Scales, errors, worst
+from .motions import compare_motions, refinement
 from .report import Report, Row
-from .source import RobotSource, canonical, is_floating, read, without_losses
-from .treesim_engine import TreesimEngine, TreesimModel, random_batch
+from .source import RobotSource, canonical, is_floating, without_losses
+from .treesim_engine import TreesimEngine, random_batch
 
 TOLERANCE = {RAW: 1e-10, CANONICAL: 1e-12}  # the numbers of a file pass through two loaders
 FORWARD_TOLERANCE = 1e-11  # or 10 eps cond(M), whichever is larger
-TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the perturbed run's divergence, whichever is larger
 MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against that share
-
-
-def compare(
-    robot_source: object,
-    against: str | EngineAdapter = "pybullet",
-    base: Base = "floating",
-    seed: int = 0,
-    states: int = 100,
-    steps: int = 1000,
-    dt: float = 1e-3,
-) -> Report:
-    """Compare treesim with another engine on one robot.
-
-    robot_source: whatever `treesim.load` takes, or a Tree; a Tree has no file, so only the canonical level is compared.
-    against: an engine adapter, or its name in `available("engines")`. base: "fixed" or "floating", for anything but a
-    Tree. states: random states. steps, dt [s]: length and step of the trajectory, by the other engine's stepping rule.
-    Returns the Report. Raises UnsupportedError when the engine cannot evaluate the robot, EngineError when it fails.
-
-    Example:
-        >>> from treesim.compare import compare
-        >>> compare("ur5", against="pybullet", base="fixed", states=5, steps=10)
-        <Report: 'ur5' beside 'pybullet', 19 rows, passed>
-    """
-    engine = find_engine(against) if isinstance(against, str) else against  # before the robot is read: it may be a typo
-    return compare_source(read(robot_source, base), engine, seed, states, steps, dt)
 
 
 def compare_source(
@@ -62,7 +36,8 @@ def compare_source(
 ) -> Report:
     """Compare a Tree with what another engine makes of the file that describes it.
 
-    own: what stands for treesim, which tests replace. Otherwise as `compare`.
+    own: what stands for treesim, which tests and controls replace. Otherwise as `compare`. Raises UnsupportedError where
+    the engine does not take the robot's bodies; an engine that fails otherwise is a finding of the report.
     """
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(source.robot)
@@ -70,24 +45,85 @@ def compare_source(
         raise UnsupportedError(f"{engine.name} cannot judge {robot.name!r}: {reason}")
     ours = (own or TreesimEngine(engine.integrator)).read(robot)
     batch = random_batch(robot, states, seed, 0 if engine.integrator is None else steps, dt)
-    models, missing = _models(source, robot, engine)
+    refined = refinement(ours, engine, batch)
+    batch = batch if refined is None else replace(batch, refinements=refined.runs)
+    found = _evaluated(source, robot, engine, batch)
+    mine = ours.evaluate(_still(batch))
     rows: list[Row] = []
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
-    for level, model in models.items():
-        asked = batch if level == CANONICAL else replace(batch, steps=0)
-        theirs = model.evaluate(asked)
-        rows += _rows(level, asked, ours, theirs)
-        skipped[level] = _left_out(theirs, asked, engine) if level == CANONICAL else _left_out(theirs, asked)
+    for level, theirs in found.results.items():
+        rows += [*_model_rows(level, robot, mine, theirs), *_state_rows(level, robot, mine, theirs)]
+        skipped[level] = _left_out(theirs, batch, engine) if level == CANONICAL else _left_out(theirs, _still(batch))
         if theirs.changes:
             changes[level] = theirs.changes
-    left_out = missing | _merged(skipped)
-    return Report(
+    left_out = found.missing | _merged(skipped)
+    motions = None
+    if batch.steps and CANONICAL in found.results:
+        motions = compare_motions(engine.title, batch, ours, found.results[CANONICAL], refined)
+    if motions is not None:
+        rows.append(motions.row)
+        left_out |= motions.skipped
+    report = Report(
         robot=robot.name, engine=engine.name, base="floating" if is_floating(robot) else "fixed",
         sha256=source.sha256, gravity=tuple(robot.gravity.tolist()), seed=seed, dt=dt,
         versions={"treesim": treesim.__version__, engine.name: engine.version()},
-        rows=tuple(rows), skipped=left_out, changes=changes, summary=summary(rows, engine.name, left_out),
+        rows=tuple(rows), skipped=left_out, changes=changes, failures=found.failures,
+        trajectory=motions and motions.trajectory, conservation=motions.conservation if motions else (),
+        convergence=motions and motions.convergence,
     )  # fmt: skip
+    return replace(report, summary=_whole_summary(report))
+
+
+@dataclass
+class _Evaluated:
+    """What an engine gave at each level, why it was not asked at some, and how it failed at others."""
+
+    results: dict[str, Results] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch) -> _Evaluated:
+    found = _Evaluated()
+    texts = {CANONICAL: canonical(robot)}
+    if source.urdf is None:
+        found.missing["raw level"] = "the robot was not read from a file"
+    elif RAW not in engine.levels:
+        found.missing["raw level"] = f"{engine.name} takes the robot's bodies alone"
+    else:
+        texts = {RAW: source.urdf} | texts
+    for level, urdf in texts.items():
+        asked = batch if level == CANONICAL else _still(batch)
+        try:
+            found.results[level] = engine.read(robot, urdf, level).evaluate(asked)
+        except UnsupportedError as error:
+            if level == CANONICAL:
+                raise
+            found.missing["raw level"] = str(error)
+        except EngineError as error:
+            found.failures[level] = str(error)
+    return found
+
+
+def _still(batch: StateBatch) -> StateBatch:
+    """The same states without motions."""
+    return replace(batch, steps=0, refinements=())
+
+
+def _whole_summary(report: Report) -> str:
+    """The summary, with what the engine failed on before it, and what its motion lacks after it."""
+    failed = "".join(f"{report.engine} failed: {why}; " for why in report.failures.values())
+    agreed = (
+        summary(report.rows, report.engine, report.skipped) if report.rows or not failed else "nothing was compared"
+    )
+    found = report.convergence
+    if found is None or found.passed:
+        return failed + agreed
+    return (
+        f"{failed}{agreed}; its motion does not converge as its rule should: order {found.slope:.2f}, "
+        f"{found.extrapolated_slope:.2f} extrapolated, where {found.order} and {found.order + 1} are due"
+    )
 
 
 def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None = None) -> dict[str, str]:
@@ -106,39 +142,14 @@ def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None =
     return found
 
 
-def _models(source: RobotSource, robot: Tree, engine: EngineAdapter) -> tuple[dict[str, EngineModel], dict[str, str]]:
-    """The robot in the engine at each level, and why it is not there at a level."""
-    models: dict[str, EngineModel] = {}
-    missing = {}
-    if source.urdf is None:
-        missing["raw level"] = "the robot was not read from a file"
-    elif RAW not in engine.levels:
-        missing["raw level"] = f"{engine.name} takes the robot's bodies alone"
-    else:
-        try:
-            models[RAW] = engine.read(robot, source.urdf, RAW)
-        except UnsupportedError as error:
-            missing["raw level"] = str(error)
-    models[CANONICAL] = engine.read(robot, canonical(robot), CANONICAL)
-    return models, missing
-
-
 def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
     """What was left out of every level, then what was left out of one, so named."""
-    if RAW not in skipped:
-        return skipped[CANONICAL]
+    if len(skipped) < 2:
+        return next(iter(skipped.values()), {})
     everywhere = dict(skipped[RAW].items() & skipped[CANONICAL].items())
     for level, entries in skipped.items():
         everywhere |= {f"{what} ({level} level)": why for what, why in entries.items() if what not in everywhere}
     return dict(sorted(everywhere.items()))
-
-
-def _rows(level: str, states: StateBatch, own: TreesimModel, theirs: Results) -> Iterator[Row]:
-    ours = own.evaluate(states)
-    yield from _model_rows(level, own.robot, ours, theirs)
-    yield from _state_rows(level, own.robot, ours, theirs)
-    if "trajectory_q" in theirs.values and "trajectory_v" in theirs.values:
-        yield _trajectory_row(level, states, own, ours, theirs)
 
 
 def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
@@ -178,25 +189,6 @@ def _state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iter
         k = worst(found)
         allowed = tolerance * max(scale, np.abs(b[k]).max())
         yield _row(level, quantity, found, tolerance, worst_entry(robot, quantity, a[k] - b[k], allowed), note)
-
-
-def _trajectory_row(level: str, states: StateBatch, own: TreesimModel, ours: Results, theirs: Results) -> Row:
-    robot = own.robot
-    q, v = ours.values["trajectory_q"], ours.values["trajectory_v"]
-    apart = distance(robot, q, v, theirs.values["trajectory_q"], theirs.values["trajectory_v"])
-    perturbed = own.trajectory(states.q0, states.v0 * (1 + PERTURBATION), states.steps, states.dt)
-    divergence = distance(robot, *perturbed, q, v)
-    valid = valid_steps(divergence)
-    apart, allowed = apart[:valid], np.maximum(TRAJECTORY_TOLERANCE, 100 * divergence[:valid])
-    k = worst(apart / allowed)
-    note = (
-        f"same stepping rule; valid for {valid - 1} of {states.steps} steps, "
-        f"perturbed run apart by {divergence[valid - 1]:.1e}"
-    )
-    return Row(
-        "trajectory", level, valid - 1, float(apart[k]), float(np.median(apart)), float(allowed[k]),
-        bool(apart[k] <= allowed[k]) and valid > 1, f"step {k}", note,
-    )  # fmt: skip
 
 
 def _row(level: str, quantity: str, found: np.ndarray, tolerance: float, where: str, note: str = "") -> Row:

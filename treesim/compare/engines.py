@@ -36,6 +36,7 @@ class StateBatch:
 
     q (K, nq), v, a, tau (K, nv): states for the single evaluations.
     q0 (nq,), v0 (nv,), steps, dt [s]: a free motion under gravity; none if steps is 0.
+    refinements: numbers of steps and their dt [s]; further free motions from the same start, of which the ends count.
     """
 
     q: np.ndarray
@@ -46,6 +47,7 @@ class StateBatch:
     v0: np.ndarray
     steps: int = 0
     dt: float = 1e-3
+    refinements: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,8 @@ class Results:
 
     Quantities: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
     pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
-    inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv).
+    inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv),
+    ends_q (R, nq), ends_v (R, nv) of the R refinements.
     """
 
     values: Mapping[str, np.ndarray]
@@ -179,6 +182,10 @@ def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[
         names = ("trajectory_q", "trajectory_v")
         return dict(zip(names, model.trajectory(states.q0, states.v0, states.steps, states.dt), strict=True))
 
+    def ends() -> dict[str, np.ndarray]:
+        motions = [model.trajectory(states.q0, states.v0, steps, dt) for steps, dt in states.refinements]
+        return {"ends_q": np.array([q[-1] for q, _ in motions]), "ends_v": np.array([v[-1] for _, v in motions])}
+
     calls: dict[str, tuple[Callable[..., np.ndarray], tuple[np.ndarray, ...]]] = {
         "pose": (model.body_poses, (q,)),
         "mass_matrix": (model.mass_matrix, (q,)),
@@ -188,7 +195,8 @@ def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[
         "forward_dynamics": (model.forward_dynamics, (q, v, tau)),
     }
     found = {quantity: partial(_each, quantity, call, arguments) for quantity, (call, arguments) in calls.items()}
-    return {**found, **({"trajectory": trajectory} if states.steps else {})}
+    motions = {"trajectory": trajectory} if states.steps else {}
+    return {**found, **motions, **({"ends": ends} if states.refinements else {})}
 
 
 def _each(quantity: str, call: Callable[..., np.ndarray], arguments: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
@@ -224,6 +232,15 @@ class EngineAdapter(Protocol):
         robot: treesim's tree of it, without losses. Raises UnsupportedError for what the engine does not know, and
         EngineError when it fails on the text, or reads other joints from it than treesim.
         """
+        ...
+
+
+@runtime_checkable
+class ControlledAdapter(EngineAdapter, Protocol):
+    """An adapter that can also be set up wrongly, for the negative controls of a comparison."""
+
+    def controls(self) -> Mapping[str, EngineAdapter]:
+        """Return the engine set up wrongly, by what is wrong: a comparison with each must fail."""
         ...
 
 

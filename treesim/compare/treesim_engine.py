@@ -39,6 +39,9 @@ class TreesimModel(EngineModel):
         if states.steps:
             motion = self.trajectory(states.q0, states.v0, states.steps, states.dt)
             values["trajectory_q"], values["trajectory_v"] = motion
+        if states.refinements:
+            ends = [self.trajectory(states.q0, states.v0, steps, dt) for steps, dt in states.refinements]
+            values["ends_q"], values["ends_v"] = (np.array([x[-1] for x in each]) for each in zip(*ends, strict=True))
         return Results(values)
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from .. import plugins
-from ..compare.checks import compare
+from ..compare.comparison import compare
 from ..compare.engines import CANONICAL, RAW, EngineAdapter, EngineModel, find_engine
 from ..compare.layouts import Layout
 from ..compare.source import canonical, without_losses

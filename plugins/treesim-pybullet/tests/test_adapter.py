@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from treesim_pybullet.adapter import PybulletAdapter, _failure
+from treesim_pybullet.adapter import PybulletAdapter
 
 import treesim
 from tests import layouts
-from treesim.compare import CANONICAL, EngineAdapter, EngineError, RobotSource, compare
-from treesim.compare.checks import compare_source
-from treesim.compare.source import read
-from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
+from treesim.compare import ControlledAdapter, compare
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -61,91 +55,32 @@ def test_random_trees_agree(seed, floating):
     assert report.passed, report.summary
 
 
-@pytest.fixture(scope="module")
-def described() -> RobotSource:
-    return read("simple_humanoid", "floating")
+def test_each_negative_control_is_noticed():
+    report = compare("panda", PybulletAdapter(), base="fixed", controls=True, **FEW)
+    found = {control.name: control for control in report.controls}
+    assert len(found) == 5 and all(control.applies and control.noticed for control in found.values())
+    assert found["mass of one body +0.1 %"].found == "mass (raw level) at body 'panda_link1'"
+    assert found["sign of a product of inertia flipped"].found.startswith("inertia (raw level)")
+    assert found["gyroscopic term left out"].found.startswith("bias (raw level)")
+    assert found["default motors on"].found.startswith("inverse mass matrix (raw level)")
+    assert found["URDF_MERGE_FIXED_LINKS on"].found == "com (raw level) at body 'panda_link7'"
+    assert report.passed
 
 
-def tampered(described: RobotSource, name: str, change) -> RobotSource:
-    """The same file, beside a Tree in which one body's inertia was changed."""
-    bodies = [
-        replace(body, inertia=change(body.inertia)) if body.name == name else body for body in described.robot.bodies
-    ]
-    return replace(described, robot=treesim.Tree("tampered", bodies))
-
-
-def test_a_mass_off_by_a_thousandth_fails(described):
-    name = described.robot.body_names[5]
-    wrong = tampered(described, name, lambda inertia: replace(inertia, mass=1.001 * inertia.mass))
-    report = compare_source(wrong, PybulletAdapter(), **FEW)
-    assert not report.passed
-    assert not report.row("mass", "raw").passed and not report.row("mass_matrix", "raw").passed
-    assert repr(name) in report.summary and "mass" in report.summary
-
-
-def test_a_flipped_product_of_inertia_fails():
-    def flip(inertia):
-        return replace(inertia, rotational=inertia.rotational * np.array([[1, -1, 1], [-1, 1, 1], [1, 1, 1]]))
-
-    wrong = tampered(read("panda", "fixed"), "panda_link2", flip)
-    report = compare_source(wrong, PybulletAdapter(), **FEW)
-    assert not report.passed and not report.row("inertia", "raw").passed
-    assert "'panda_link2'" in report.summary and "off-diagonal" in report.summary
-
-
-class ModelWithoutGyroscopicTerm(TreesimModel):
-    """treesim, had it forgotten w x I w in the equation of motion."""
-
-    def evaluate(self, states):
-        results = super().evaluate(states)
-        missing = np.array([gyroscopic(self.robot, q, v) for q, v in zip(states.q, states.v, strict=True)])
-        values = dict(results.values)
-        values["bias"] = values["bias"] - missing
-        values["inverse_dynamics"] = values["inverse_dynamics"] - missing
-        values["forward_dynamics"] = values["forward_dynamics"] + np.linalg.solve(
-            values["mass_matrix"], missing[..., None]
-        ).squeeze(-1)
-        return replace(results, values=values)
-
-
-class WithoutGyroscopicTerm(TreesimEngine):
-    def read(self, robot, urdf="", level=CANONICAL):
-        return ModelWithoutGyroscopicTerm(robot, self.integrator)
-
-
-def gyroscopic(robot, q, v):
-    total = np.zeros(robot.nv)
-    for body in robot.bodies:
-        J = treesim.frame_jacobian(robot, q, body.name, reference="local")[3:]
-        w = J @ v
-        total += J.T @ np.cross(w, body.inertia.rotational @ w)
-    return total
-
-
-def test_a_forgotten_gyroscopic_term_fails():
-    report = compare_source(read("panda", "fixed"), PybulletAdapter(), own=WithoutGyroscopicTerm("bullet"), **FEW)
-    assert not report.passed
-    for level in ("raw", "canonical"):
-        assert report.row("mass_matrix", level).passed and not report.row("bias", level).passed
-        assert not report.row("forward_dynamics", level).passed
-    assert "gyroscopic" in report.summary
-
-
-def test_default_motors_fail(described):
-    report = compare_source(described, PybulletAdapter(motors=True), **FEW)
+def test_default_motors_spare_the_mass_matrix():
+    report = compare("ur5", PybulletAdapter(motors=True), base="fixed", **FEW)
     assert not report.passed and report.row("mass_matrix", "canonical").passed
     assert not report.row("forward_dynamics", "canonical").passed
     assert "motor" in report.summary
 
 
-def test_merging_by_bullet_fails():
+def test_merging_by_bullet_is_told():
     report = compare("panda", PybulletAdapter(merge=True), base="fixed", **FEW)
-    assert not report.passed
-    assert any("MERGE" in change for change in report.changes["raw"])
+    assert not report.passed and any("MERGE" in change for change in report.changes["raw"])
 
 
 def test_it_is_an_engine_adapter():
-    assert isinstance(PybulletAdapter(), EngineAdapter)
+    assert isinstance(PybulletAdapter(), ControlledAdapter)
 
 
 def test_planar_joints_are_refused():
@@ -154,11 +89,16 @@ def test_planar_joints_are_refused():
         compare(treesim.Tree("table", [body]), PybulletAdapter(), **FEW)
 
 
-def test_running_out_of_time_is_said():
-    with pytest.raises(EngineError, match=r"did not finish .* in 0\.01 s"):
-        compare("ur5", PybulletAdapter(timeout=0.01), **FEW)
+def test_in_a_process_of_its_own_it_says_the_same():
+    here = compare("ur5", PybulletAdapter(), base="fixed", states=5, steps=10)
+    apart = compare("ur5", "pybullet", base="fixed", states=5, steps=10)
+    assert apart.rows == here.rows and apart.changes == here.changes
 
 
-def test_a_crash_is_said():
-    crashed = subprocess.CompletedProcess([], returncode=-11, stdout="", stderr="")
-    assert _failure(crashed) == "Bullet crashed (SIGSEGV)"
+def test_a_robot_that_bullet_does_not_load_is_a_finding():
+    class Other(PybulletAdapter):
+        def read(self, robot, urdf, level):
+            return super().read(robot, urdf.replace('"shoulder_pan_joint"', '"other"'), level)
+
+    report = compare("ur5", Other(), base="fixed", **FEW)
+    assert not report.passed and "Bullet has no joint 'shoulder_pan_joint'" in report.failures["canonical"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pybullet as bullet
+import pybullet
+from pybullet import error as BulletError
+from pybullet_utils.bullet_client import BulletClient
+
+from treesim.errors import UnsupportedError
 
 from .conversions import InertialFrame, quaternion_of, rotation_of
 from .layout import BulletJoint, BulletLayout
 
 BASE = -1  # Bullet's number of the root link
+REFUSING = "Bullet's function refuses the robot, as it does with inertias that no solid body has"
 UNIT_STEP = 1.0  # [s]; v+ - v = dt a holds for any dt, and dt = 1 rounds least
 NO_DRAG = {
     "linearDamping": 0.0,
@@ -32,7 +38,7 @@ class BulletMachine:
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         self.floating = bool(job["floating"])
         self.gravity = np.array(job["gravity"], dtype=float)
-        bullet.connect(bullet.DIRECT)
+        self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a world of its own: reused ones keep old mass matrices
         bullet.setPhysicsEngineParameter(numSubSteps=0, enableFileCaching=0)
         flags = bullet.URDF_USE_INERTIA_FROM_FILE
         if job["merge"]:
@@ -53,10 +59,10 @@ class BulletMachine:
 
     def _put_back(self, moments: dict[str, list[float]]) -> None:
         """Give links the principal moments that Bullet set to zero while loading; before its first evaluation."""
-        names = {BASE: bullet.getBodyInfo(self.robot)[0], **{info[0]: info[12] for info in self.infos}}
+        names = {BASE: self.bullet.getBodyInfo(self.robot)[0], **{info[0]: info[12] for info in self.infos}}
         for link, name in names.items():
             if name.decode() in moments:
-                bullet.changeDynamics(self.robot, link, localInertiaDiagonal=moments[name.decode()])
+                self.bullet.changeDynamics(self.robot, link, localInertiaDiagonal=moments[name.decode()])
 
     # --- what was loaded ------------------------------------------------------------------------------------------
 
@@ -84,7 +90,7 @@ class BulletMachine:
         return {"mass": mass, "com": com, "inertia": inertia}
 
     def _inertial_frame(self, link: int) -> InertialFrame:
-        info = bullet.getDynamicsInfo(self.robot, link)
+        info = self.bullet.getDynamicsInfo(self.robot, link)
         return InertialFrame(np.array(info[3]), rotation_of(np.array(info[4])))
 
     def _joint_table(self, rows: list[dict[str, Any]]) -> list[BulletJoint]:
@@ -100,7 +106,7 @@ class BulletMachine:
             joints.append(
                 BulletJoint(info[0], row["type"], slice(*row["q"]), slice(*row["v"]), dofs, self.inertial[info[0]])
             )
-        extra = [name for name, info in by_name.items() if info[2] != bullet.JOINT_FIXED]
+        extra = [name for name, info in by_name.items() if info[2] != self.bullet.JOINT_FIXED]
         if extra:
             raise ValueError(f"Bullet moves joints that treesim has not: {', '.join(extra)}")
         return joints
@@ -121,7 +127,7 @@ class BulletMachine:
     def _part(
         self, link: int, body_pose: tuple[np.ndarray, np.ndarray], link_pose: tuple[np.ndarray, np.ndarray]
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        info = bullet.getDynamicsInfo(self.robot, link)
+        info = self.bullet.getDynamicsInfo(self.robot, link)
         (R_b, p_b), (R_l, p_l) = body_pose, link_pose
         axes = R_b.T @ R_l @ self.inertial[link].rotation
         com = R_b.T @ (p_l + R_l @ self.inertial[link].com - p_b)
@@ -133,14 +139,14 @@ class BulletMachine:
         """Put the robot into configuration q (nq,) with velocity v (nv,)."""
         Q, V = self.layout.configuration_to_engine(q), self.layout.velocity_to_engine(q, v)
         if self.floating:
-            bullet.resetBasePositionAndOrientation(self.robot, Q[:3], Q[3:7])
-            bullet.resetBaseVelocity(self.robot, V[:3], V[3:6])
+            self.bullet.resetBasePositionAndOrientation(self.robot, Q[:3], Q[3:7])
+            self.bullet.resetBaseVelocity(self.robot, V[:3], V[3:6])
         for joint in self.joints:
             position, velocity = Q[self.layout.places[joint.index]], V[joint.dofs]
             if joint.spherical:
-                bullet.resetJointStateMultiDof(self.robot, joint.index, position, velocity)
+                self.bullet.resetJointStateMultiDof(self.robot, joint.index, position, velocity)
             else:
-                bullet.resetJointState(self.robot, joint.index, position[0], velocity[0])
+                self.bullet.resetJointState(self.robot, joint.index, position[0], velocity[0])
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Return q (nq,) and v (nv,)."""
@@ -152,26 +158,26 @@ class BulletMachine:
         """Configuration and velocity in Bullet's layout."""
         Q, V = np.zeros(self.nq), np.zeros(self.nv)
         if self.floating:
-            Q[:3], Q[3:7] = bullet.getBasePositionAndOrientation(self.robot)
-            V[:3], V[3:6] = bullet.getBaseVelocity(self.robot)
+            Q[:3], Q[3:7] = self.bullet.getBasePositionAndOrientation(self.robot)
+            V[:3], V[3:6] = self.bullet.getBaseVelocity(self.robot)
         for joint in self.joints:
-            read = bullet.getJointStateMultiDof if joint.spherical else bullet.getJointState
+            read = self.bullet.getJointStateMultiDof if joint.spherical else self.bullet.getJointState
             Q[self.layout.places[joint.index]], V[joint.dofs], *_ = read(self.robot, joint.index)
         return Q, V
 
     def _motors_off(self) -> None:
         for joint in self.joints:
             if joint.spherical:
-                bullet.setJointMotorControlMultiDof(
-                    self.robot, joint.index, bullet.POSITION_CONTROL, targetPosition=[0, 0, 0, 1],
+                self.bullet.setJointMotorControlMultiDof(
+                    self.robot, joint.index, self.bullet.POSITION_CONTROL, targetPosition=[0, 0, 0, 1],
                     positionGain=0, velocityGain=0, force=[0, 0, 0],
                 )  # fmt: skip
             else:
-                bullet.setJointMotorControl2(self.robot, joint.index, bullet.VELOCITY_CONTROL, force=0)
+                self.bullet.setJointMotorControl2(self.robot, joint.index, self.bullet.VELOCITY_CONTROL, force=0)
 
     def _apply(self, q: np.ndarray, tau: np.ndarray) -> None:
         """Apply generalised forces (nv,) for one step in configuration q."""
-        forces = self.layout.force_to_engine(q, tau)
+        bullet, forces = self.bullet, self.layout.force_to_engine(q, tau)
         if self.floating:
             at, _ = bullet.getBasePositionAndOrientation(self.robot)
             bullet.applyExternalForce(self.robot, BASE, forces[:3], at, bullet.WORLD_FRAME)
@@ -197,10 +203,10 @@ class BulletMachine:
         """World rotation and position of every link frame; from the centre-of-mass pose, for the link-frame pose that
         Bullet hands out is in single precision."""
         self.set_state(q, np.zeros(self.nv))
-        base_position, base_quaternion = bullet.getBasePositionAndOrientation(self.robot)
+        base_position, base_quaternion = self.bullet.getBasePositionAndOrientation(self.robot)
         poses = {BASE: self._frame_pose(BASE, base_position, base_quaternion)}
         for link in self.links[1:]:
-            position, quaternion, *_ = bullet.getLinkState(self.robot, link, computeForwardKinematics=True)
+            position, quaternion, *_ = self.bullet.getLinkState(self.robot, link, computeForwardKinematics=True)
             poses[link] = self._frame_pose(link, position, quaternion)
         return poses
 
@@ -219,18 +225,26 @@ class BulletMachine:
         return q
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv); robots without spherical joints only."""
-        found = np.array(bullet.calculateMassMatrix(self.robot, list(self.joint_positions(q))))
+        """Return M (nv, nv); robots without spherical joints only. Raises UnsupportedError where Bullet refuses."""
+        found = self._ask(self.bullet.calculateMassMatrix, self.joint_positions(q))
         return self.layout.matrix_from_engine(q, found)
 
+    def _ask(self, function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+        """What one of Bullet's functions of a robot and lists answers."""
+        try:
+            return np.array(function(self.robot, *(array.tolist() for array in arrays)))
+        except (BulletError, SystemError):  # PyBullet answers None and sets an error at once
+            raise UnsupportedError(REFUSING) from None
+
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,); robots without spherical joints only.
+        """Return tau (nv,); robots without spherical joints only. Raises UnsupportedError where
+        Bullet refuses.
 
         Bullet errs when its base is turned (free: about several axes; fixed: at all), so the base stays level and
         gravity turns instead.
         """
         attitude = rotation_of(q[3:7]) if self.floating else np.eye(3)
-        bullet.setGravity(*((attitude @ self.inertial[BASE].rotation).T @ self.gravity))
+        self.bullet.setGravity(*((attitude @ self.inertial[BASE].rotation).T @ self.gravity))
         level = q.copy()
         Q = self.joint_positions(q)
         if self.floating:
@@ -238,7 +252,7 @@ class BulletMachine:
             Q = np.concatenate([np.zeros(6), [1.0], Q])
         V = self._angular_first(self.layout.velocity_to_engine(level, v))
         A = self._angular_first(self.layout.acceleration_to_engine(level, v, a))
-        found = np.array(bullet.calculateInverseDynamics(self.robot, list(Q), list(V), list(A)))
+        found = self._ask(self.bullet.calculateInverseDynamics, Q, V, A)
         return self.layout.force_from_engine(
             level, found
         )  # velocities go in angular first, forces come out linear first
@@ -256,12 +270,12 @@ class BulletMachine:
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return dv/dt (nv,) from one step: Bullet has no function for it."""
-        bullet.setGravity(*self.gravity)
+        self.bullet.setGravity(*self.gravity)
         return self._step_acceleration(q, v, tau)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return M^-1 (nv, nv), one unit force a column, at rest and without gravity."""
-        bullet.setGravity(0, 0, 0)
+        self.bullet.setGravity(0, 0, 0)
         rest = np.zeros(self.nv)
         return np.column_stack([self._step_acceleration(q, rest, unit) for unit in np.eye(self.nv)])
 
@@ -269,19 +283,19 @@ class BulletMachine:
         self.set_state(q, v)
         _, before = self._bullet_state()
         self._apply(q, tau)
-        bullet.setTimeStep(UNIT_STEP)
-        bullet.stepSimulation()
+        self.bullet.setTimeStep(UNIT_STEP)
+        self.bullet.stepSimulation()
         _, after = self._bullet_state()
         return self.layout.acceleration_from_engine(q, v, (after - before) / UNIT_STEP)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of free motion under gravity from (q0, v0)."""
-        bullet.setGravity(*self.gravity)
-        bullet.setTimeStep(dt)
+        self.bullet.setGravity(*self.gravity)
+        self.bullet.setTimeStep(dt)
         self.set_state(q0, v0)
         q, v = [q0], [v0]
         for _ in range(steps):
-            bullet.stepSimulation()
+            self.bullet.stepSimulation()
             state = self.state()
             q.append(state[0])
             v.append(state[1])

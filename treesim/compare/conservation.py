@@ -1,0 +1,42 @@
+"""What free motion should keep: energy, and, of a robot whose base is free, momentum but for gravity's impulse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dynamics.functions import momentum
+from ..energy_balance import energies
+from ..model.tree import Tree
+from ..operational.motion import center_of_mass
+from .report import Conservation, Curve
+from .source import is_floating
+
+
+def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float) -> Conservation:
+    """Return the errors in energy and momentum along q (K, nq), v (K, nv), up to the first state that is not finite."""
+    finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+    K = len(q) if finite.all() else int(np.argmin(finite))
+    q, v, t = q[:K], v[:K], dt * np.arange(K)
+    if K == 0:
+        return Conservation(run, (), ())
+    kinetic, potential, in_play = energies(robot, q, v, None)
+    E = kinetic + potential
+    kept = _momenta(robot, q, v, t) if is_floating(robot) and robot.mass > 0 else ()
+    return Conservation(run, _curve(t), _curve((E - E[0]) / in_play), *kept)
+
+
+def _momenta(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[Curve, Curve]:
+    h = momentum(robot, q, v)
+    p, L = h[:, :3], h[:, 3:]
+    falling = p - t[:, None] * robot.mass * np.array(robot.gravity)
+    about_centre = L - np.cross(center_of_mass(robot, q), p)
+    return _drift(falling), _drift(about_centre)
+
+
+def _drift(x: np.ndarray) -> Curve:
+    scale = max(float(np.linalg.norm(x, axis=1).max()), np.finfo(float).tiny)
+    return _curve(np.linalg.norm(x - x[0], axis=1) / scale)
+
+
+def _curve(x: np.ndarray) -> Curve:
+    return tuple(x.tolist())

@@ -1,0 +1,153 @@
+"""Engines in processes of their own: one that crashes or hangs ends its process, never the comparison."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import IO, Any
+
+from ..errors import UnsupportedError
+from ..model.given import positive_number
+from ..model.tree import Tree
+from .engines import ControlledAdapter, EngineAdapter, EngineError, EngineModel, Results, StateBatch
+from .worker import FAILED, UNSUPPORTED, Job
+
+TIME_LIMIT = 300.0  # [s] for one robot at one level
+
+
+class Isolated:
+    """Another engine in a process of its own, with a time limit; itself an adapter, for `compare`.
+
+    adapter: the engine's adapter, which must be possible to pickle. timeout [s]: after it the process is ended. The
+    process starts at the first evaluation, serves all robots, and ends with `close`, or with the block of a `with`
+    statement; the next evaluation starts another.
+
+    Example:
+        >>> from treesim.compare import Isolated, compare, find_engine
+        >>> with Isolated(find_engine("mujoco"), timeout=60) as engine:
+        ...     compare("ur5", engine, base="fixed", states=5, steps=10).passed
+        True
+    """
+
+    def __init__(self, adapter: EngineAdapter, timeout: float = TIME_LIMIT) -> None:
+        self.adapter, self.timeout = adapter, positive_number("timeout", timeout)
+        self.name, self.title, self.integrator = adapter.name, adapter.title, adapter.integrator
+        self.levels, self.timed = adapter.levels, adapter.timed
+        self._process: EngineProcess | None = None
+
+    def version(self) -> str:
+        """Return the engine's version."""
+        return self.adapter.version()
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return why the engine cannot evaluate this robot, or None."""
+        return self.adapter.refuses(robot)
+
+    def read(self, robot: Tree, urdf: str, level: str) -> IsolatedModel:
+        """Return the robot for the engine, which reads it when it evaluates."""
+        return IsolatedModel(self, robot, urdf, level)
+
+    def controls(self) -> dict[str, Isolated]:
+        """Return the engine set up wrongly, by what is wrong, each in a process of its own; none if it knows none."""
+        wrong = self.adapter.controls() if isinstance(self.adapter, ControlledAdapter) else {}
+        return {name: Isolated(adapter, self.timeout) for name, adapter in wrong.items()}
+
+    def results(self, robot: Tree, urdf: str, level: str, states: StateBatch) -> Results:
+        """Return the engine's results; raises UnsupportedError and EngineError as adapters do, and EngineError when the
+        engine crashes, or does not finish in time."""
+        self._process = self._process or EngineProcess()
+        try:
+            outcome, found = self._process.ask(Job(self.adapter, robot, urdf, level, states), self.timeout)
+        except EngineError as error:
+            self.close()
+            raise EngineError(f"{self.title} {error}") from None
+        if outcome == UNSUPPORTED:
+            raise UnsupportedError(found)
+        if outcome == FAILED:
+            raise EngineError(found)
+        return found
+
+    def close(self) -> None:
+        """End the engine's process, if there is one."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def __enter__(self) -> Isolated:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) is not None:
+            self.close()
+
+
+class IsolatedModel(EngineModel):
+    """A robot in an engine that works in another process: `evaluate` alone reaches it."""
+
+    def __init__(self, engine: Isolated, robot: Tree, urdf: str, level: str) -> None:
+        super().__init__(robot)
+        self.engine = engine.title
+        self._asked = engine, robot, urdf, level
+
+    def evaluate(self, states: StateBatch) -> Results:
+        """Return the engine's results for a batch of states."""
+        engine, *text = self._asked
+        return engine.results(*text, states)
+
+
+class EngineProcess:
+    """A process that runs `worker`, and the socket to it."""
+
+    def __init__(self) -> None:
+        ours, theirs = Pipe()
+        self._connection: Connection = ours
+        self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")
+        command = [sys.executable, "-m", "treesim.compare.worker", str(theirs.fileno())]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
+            env=environment, pass_fds=(theirs.fileno(),),
+        )  # fmt: skip
+        theirs.close()
+
+    def ask(self, job: Job, timeout: float) -> tuple[str, Any]:
+        """Return the answer to a job; raises EngineError when the process ends over it, or takes longer than timeout
+        [s]."""
+        try:
+            self._connection.send(job)
+            if not self._connection.poll(timeout):
+                raise EngineError(f"did not finish {_about(job)} in {timeout:g} s")
+            return self._connection.recv()
+        except (EOFError, ConnectionError):
+            raise EngineError(f"{self._cause()} on {_about(job)}") from None
+
+    def _cause(self) -> str:
+        """How the process ended, which has closed its socket."""
+        status = self._process.wait()
+        if status < 0:
+            return f"crashed ({signal.Signals(-status).name})"
+        self._errors.seek(0)
+        last = (self._errors.read().strip().splitlines() or ["no message"])[-1]
+        return f"ended its process with status {status} ({last})"
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+        self._errors.close()
+
+
+def _about(job: Job) -> str:
+    return f"{job.robot.name!r} ({job.level})"

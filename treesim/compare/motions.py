@@ -1,0 +1,85 @@
+"""Free motion in both engines: by the same stepping rule, what it keeps, and how it converges."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import plugins
+from .conservation import conservation
+from .convergence import COARSEST, LONGEST, REFERENCE, SHORTEST, Refinement, convergence, refinement_for
+from .engines import CANONICAL, EngineAdapter, Results, StateBatch
+from .measures import PERTURBATION, distance, valid_steps, worst
+from .report import Conservation, Convergence, Row, TrajectoryCurves
+from .treesim_engine import TreesimModel
+
+TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the perturbed run's divergence, whichever is larger
+NO_HORIZON = (
+    f"on no horizon of {1e3 * SHORTEST * COARSEST:g} to {1e3 * LONGEST * COARSEST:g} ms do errors of treesim's own run by "
+    "this rule fall as powers of dt"
+)
+
+
+class Motions(NamedTuple):
+    """What the motions show; skipped: what of it could not be shown, and why."""
+
+    row: Row
+    trajectory: TrajectoryCurves
+    conservation: tuple[Conservation, ...]
+    convergence: Convergence | None
+    skipped: dict[str, str]
+
+
+def refinement(ours: TreesimModel, engine: EngineAdapter, batch: StateBatch) -> Refinement | None:
+    """Return the motion on which the engine's convergence is to be measured, if it moves at all."""
+    if not batch.steps or engine.integrator is None:
+        return None
+    return refinement_for(ours, plugins.get("integrators", engine.integrator).order, batch.q0, batch.v0)
+
+
+def compare_motions(
+    name: str, batch: StateBatch, ours: TreesimModel, theirs: Results, refined: Refinement | None
+) -> Motions | None:
+    """Return what the engine's motions show beside treesim's; None if it gives none. name: what to call the engine."""
+    given = theirs.values
+    if "trajectory_q" not in given or "trajectory_v" not in given:
+        return None
+    start = batch.q0, batch.v0, batch.steps, batch.dt
+    own, other = ours.trajectory(*start), (given["trajectory_q"], given["trajectory_v"])
+    accurate = TreesimModel(ours.robot, REFERENCE).trajectory(*start)
+    curves = _curves(ours, batch, own, other)
+    runs = {name: other, f"treesim, {ours.integrator}": own, f"treesim, {REFERENCE}": accurate}
+    kept = tuple(conservation(run, ours.robot, q, v, batch.dt) for run, (q, v) in runs.items())
+    skipped = {} if refined else {"convergence": NO_HORIZON}
+    if refined and not {"ends_q", "ends_v"} <= given.keys():
+        refined, skipped = None, {"convergence": "the adapter returns no motions of several dt"}
+    found = convergence(ours.robot, refined, theirs) if refined else None
+    return Motions(_row(curves), curves, kept, found, skipped)
+
+
+def _curves(
+    ours: TreesimModel, batch: StateBatch, own: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]
+) -> TrajectoryCurves:
+    """How far the engine's run, and a perturbed run of treesim's, are from treesim's own."""
+    perturbed = ours.trajectory(batch.q0, batch.v0 * (1 + PERTURBATION), batch.steps, batch.dt)
+    divergence = distance(ours.robot, *perturbed, *own)
+    apart = distance(ours.robot, *own, *other)
+    allowed = np.maximum(TRAJECTORY_TOLERANCE, 100 * divergence)
+    t = batch.dt * np.arange(len(apart))
+    curves = (tuple(curve.tolist()) for curve in (t, apart, divergence, allowed))
+    return TrajectoryCurves(*curves, valid=valid_steps(divergence))
+
+
+def _row(curves: TrajectoryCurves) -> Row:
+    valid, steps = curves.valid, len(curves.t) - 1
+    apart, allowed = np.array(curves.apart[:valid]), np.array(curves.allowed[:valid])
+    k = worst(apart / allowed)
+    note = (
+        f"same stepping rule; valid for {valid - 1} of {steps} steps, "
+        f"perturbed run apart by {curves.divergence[valid - 1]:.1e}"
+    )
+    return Row(
+        "trajectory", CANONICAL, valid - 1, float(apart[k]), float(np.median(apart)), float(allowed[k]),
+        bool(apart[k] <= allowed[k]) and valid > 1, f"step {k}", note,
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""The process in which another engine works: `python -m treesim.compare.worker DESCRIPTOR`, started by `isolation`.
+
+It answers jobs that come over a socket, one after the other, until the other end is closed.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from ..errors import UnsupportedError
+from ..model.tree import Tree
+from .engines import EngineAdapter, EngineError, StateBatch
+
+DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"
+
+
+class Job(NamedTuple):
+    """What an engine is asked: to read a robot from its text at a level, and to evaluate a batch of states."""
+
+    adapter: EngineAdapter
+    robot: Tree
+    urdf: str
+    level: str
+    states: StateBatch
+
+
+def answer(job: Job) -> tuple[str, Any]:
+    """Return DONE and the Results, or UNSUPPORTED or FAILED and the reason; no error of an engine goes further."""
+    try:
+        return DONE, job.adapter.read(job.robot, job.urdf, job.level).evaluate(job.states)
+    except UnsupportedError as error:
+        return UNSUPPORTED, str(error)
+    except EngineError as error:
+        return FAILED, str(error)
+    except Exception as error:
+        return FAILED, f"{type(error).__name__}: {error}"
+
+
+def main(descriptor: str) -> None:
+    """Answer jobs until there are no more."""
+    warnings.simplefilter("ignore")
+    with Connection(int(descriptor)) as connection:
+        while True:
+            try:
+                job = connection.recv()
+            except EOFError:
+                return
+            connection.send(answer(job))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
