@@ -1,6 +1,7 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .census import Census, Finding, take_census
 from .comparison import Comparison, compare
 from .engines import (
     CANONICAL,
@@ -23,11 +24,13 @@ __all__ = [
     "CANONICAL",
     "RAW",
     "BenchmarkCase",
+    "Census",
     "Comparison",
     "ControlledAdapter",
     "EngineAdapter",
     "EngineError",
     "EngineModel",
+    "Finding",
     "Isolated",
     "Layout",
     "Motion",
@@ -42,4 +45,5 @@ __all__ = [
     "compare",
     "find_engine",
     "installed_engines",
+    "take_census",
 ]

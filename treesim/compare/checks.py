@@ -36,8 +36,8 @@ def compare_source(
 ) -> Report:
     """Compare a Tree with what another engine makes of the file that describes it.
 
-    own: what stands for treesim, which tests and controls replace. Otherwise as `compare`. Raises UnsupportedError where
-    the engine does not take the robot's bodies; an engine that fails otherwise is a finding of the report.
+    own: what stands for treesim, which tests and controls replace. Otherwise as `compare`. Raises UnsupportedError
+    where the engine does not take the robot's bodies; an engine that fails otherwise is a finding of the report.
     """
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(source.robot)

@@ -73,10 +73,12 @@ class Comparison(Shown):
 
 
 @overload
-def compare(
+def compare(  # type: ignore[overload-overlap]
     robot_source: object, against: str | EngineAdapter = ..., base: Base = ..., seed: int = ..., states: int = ...,
     steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
 ) -> Report: ...  # fmt: skip
+
+
 @overload
 def compare(
     robot_source: object, against: Sequence[str | EngineAdapter], base: Base = ..., seed: int = ..., states: int = ...,

@@ -8,7 +8,7 @@ from ..dynamics.functions import momentum
 from ..energy_balance import energies
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
-from .report import Conservation, Curve
+from .report import Conservation, Curve, as_curve
 from .source import is_floating
 
 
@@ -22,7 +22,7 @@ def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float)
     kinetic, potential, in_play = energies(robot, q, v, None)
     E = kinetic + potential
     kept = _momenta(robot, q, v, t) if is_floating(robot) and robot.mass > 0 else ()
-    return Conservation(run, _curve(t), _curve((E - E[0]) / in_play), *kept)
+    return Conservation(run, as_curve(t), as_curve((E - E[0]) / in_play), *kept)
 
 
 def _momenta(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[Curve, Curve]:
@@ -35,8 +35,4 @@ def _momenta(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[
 
 def _drift(x: np.ndarray) -> Curve:
     scale = max(float(np.linalg.norm(x, axis=1).max()), np.finfo(float).tiny)
-    return _curve(np.linalg.norm(x - x[0], axis=1) / scale)
-
-
-def _curve(x: np.ndarray) -> Curve:
-    return tuple(x.tolist())
+    return as_curve(np.linalg.norm(x - x[0], axis=1) / scale)

@@ -1,4 +1,4 @@
-"""Negative controls: things made wrong on purpose, on treesim's side or the engine's, which a comparison must notice."""
+"""Negative controls: what is made wrong on purpose, on treesim's side or the engine's, must be noticed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def heavier(robot: Tree) -> Tree:
 
 
 def flipped(robot: Tree) -> Tree:
-    """Return the robot with its largest product of inertia of the other sign, and that of one more axis, if it is not 0:
-    the body mirrored, so that its moments stay."""
+    """Return the robot with its largest product of inertia of the other sign, and that of one more axis, if it is not
+    0: the body mirrored, so that its moments stay."""
     products = [np.abs(np.triu(body.inertia.rotational, 1)) for body in robot.bodies]
     i, row, _ = np.unravel_index(np.argmax(products), (robot.n_bodies, 3, 3))
     mirror = np.ones(3)

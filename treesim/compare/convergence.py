@@ -1,4 +1,4 @@
-"""Whether an engine's motion converges as its stepping rule should: the fitted order, and Richardson's extrapolation."""
+"""Whether an engine's motion converges as its stepping rule should: fitted orders, and Richardson's extrapolation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.tree import Tree
 from .engines import Results
-from .report import Convergence
+from .report import Convergence, as_curve
 from .treesim_engine import TreesimModel
 
 COARSEST, HALVINGS = 4e-3, 5  # [s] and how often it is halved: 4 ... 0.125 ms
@@ -40,7 +40,7 @@ def refinement_for(model: TreesimModel, order: int, q0: np.ndarray, v0: np.ndarr
     """
     dts = [COARSEST / 2**k for k in range(HALVINGS + 1)]
     own = [model.trajectory(q0, v0, LONGEST * 2**k, dt) for k, dt in enumerate(dts)]
-    accurate = TreesimModel(model.robot, REFERENCE).trajectory(q0, v0, LONGEST * 2 ** (HALVINGS + 1), FINEST)
+    accurate = TreesimModel(model.robot, REFERENCE, "generic").trajectory(q0, v0, LONGEST * 2 ** (HALVINGS + 1), FINEST)
     steps = LONGEST
     while steps >= SHORTEST:
         runs = tuple((steps * 2**k, dt) for k, dt in enumerate(dts))
@@ -66,7 +66,7 @@ def _fitted(robot: Tree, motion: Refinement, ends: list[tuple[np.ndarray, np.nda
     slope, extrapolated_slope = _slope(dts, errors), _slope(dts[1:], extrapolated)
     near = abs(slope - p) <= SLOPE and abs(extrapolated_slope - p - 1) <= EXTRAPOLATED_SLOPE  # False for NaN
     return Convergence(
-        p, motion.horizon, tuple(dts.tolist()), tuple(errors.tolist()), tuple(extrapolated.tolist()),
+        p, motion.horizon, as_curve(dts), as_curve(errors), as_curve(extrapolated),
         slope, extrapolated_slope, SLOPE, EXTRAPOLATED_SLOPE, near,
     )  # fmt: skip
 

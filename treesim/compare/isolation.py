@@ -112,7 +112,7 @@ class EngineProcess:
     def __init__(self) -> None:
         ours, theirs = Pipe()
         self._connection: Connection = ours
-        self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")
+        self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `end`
         command = [sys.executable, "-m", "treesim.compare.worker", str(theirs.fileno())]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(

@@ -11,13 +11,13 @@ from .conservation import conservation
 from .convergence import COARSEST, LONGEST, REFERENCE, SHORTEST, Refinement, convergence, refinement_for
 from .engines import CANONICAL, EngineAdapter, Results, StateBatch
 from .measures import PERTURBATION, distance, valid_steps, worst
-from .report import Conservation, Convergence, Row, TrajectoryCurves
+from .report import Conservation, Convergence, Row, TrajectoryCurves, as_curve
 from .treesim_engine import TreesimModel
 
 TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the perturbed run's divergence, whichever is larger
 NO_HORIZON = (
-    f"on no horizon of {1e3 * SHORTEST * COARSEST:g} to {1e3 * LONGEST * COARSEST:g} ms do errors of treesim's own run by "
-    "this rule fall as powers of dt"
+    f"on no horizon of {1e3 * SHORTEST * COARSEST:g} to {1e3 * LONGEST * COARSEST:g} ms do errors of treesim's own run "
+    "by this rule fall as powers of dt"
 )
 
 
@@ -47,7 +47,7 @@ def compare_motions(
         return None
     start = batch.q0, batch.v0, batch.steps, batch.dt
     own, other = ours.trajectory(*start), (given["trajectory_q"], given["trajectory_v"])
-    accurate = TreesimModel(ours.robot, REFERENCE).trajectory(*start)
+    accurate = TreesimModel(ours.robot, REFERENCE, "generic").trajectory(*start)
     curves = _curves(ours, batch, own, other)
     runs = {name: other, f"treesim, {ours.integrator}": own, f"treesim, {REFERENCE}": accurate}
     kept = tuple(conservation(run, ours.robot, q, v, batch.dt) for run, (q, v) in runs.items())
@@ -67,8 +67,7 @@ def _curves(
     apart = distance(ours.robot, *own, *other)
     allowed = np.maximum(TRAJECTORY_TOLERANCE, 100 * divergence)
     t = batch.dt * np.arange(len(apart))
-    curves = (tuple(curve.tolist()) for curve in (t, apart, divergence, allowed))
-    return TrajectoryCurves(*curves, valid=valid_steps(divergence))
+    return TrajectoryCurves(*map(as_curve, (t, apart, divergence, allowed)), valid=valid_steps(divergence))
 
 
 def _row(curves: TrajectoryCurves) -> Row:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..display import Shown
 
 Curve = tuple[float, ...]
+
+
+def as_curve(values: np.ndarray) -> Curve:
+    """Return numbers (K,) as a curve, plain floats."""
+    return tuple(values.tolist())
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,9 @@ class Report(Shown):
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
     skipped: what was not compared, and why. changes: what was changed to suit the other engine, by level. failures: how
     the engine failed, by level: it crashed, did not finish in time, or raised. trajectory, convergence, conservation:
-    of free motion, where the engine has it. controls: negative controls, where they were asked for. explanations: causes
-    that would explain what differs. summary: one sentence; where something disagrees it names the first body or joint
-    and the likely cause.
+    of free motion, where the engine has it. controls: negative controls, where they were asked for. explanations:
+    causes that would explain what differs. summary: one sentence; where something disagrees it names the first body or
+    joint and the likely cause.
     """
 
     robot: str

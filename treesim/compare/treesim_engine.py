@@ -10,18 +10,20 @@ import treesim
 
 from ..energy_balance import EnergyWarning
 from ..model.tree import Tree
+from ..types import Engine
 from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
 from .layouts import Reordered
 
 
 class TreesimModel(EngineModel):
-    """A robot in treesim, called as other engines are. integrator: the stepping rule of the trajectory."""
+    """A robot in treesim, called as other engines are. integrator: the stepping rule of the trajectory. engine_of_runs:
+    `engine` of `treesim.Simulation`."""
 
     engine = "treesim"
 
-    def __init__(self, robot: Tree, integrator: str | None) -> None:
+    def __init__(self, robot: Tree, integrator: str | None, engine_of_runs: Engine = "auto") -> None:
         super().__init__(robot)
-        self.integrator = integrator
+        self.integrator, self.engine_of_runs = integrator, engine_of_runs
         self.layout = Reordered(np.arange(robot.nq), np.arange(robot.nv))
 
     def evaluate(self, states: StateBatch) -> Results:
@@ -71,7 +73,7 @@ class TreesimModel(EngineModel):
         """
         assert self.integrator is not None  # else there are no steps
         free = treesim.World(self.robot, limits=False)
-        simulation = treesim.Simulation(free, integrator=self.integrator, dt=dt)
+        simulation = treesim.Simulation(free, integrator=self.integrator, dt=dt, engine=self.engine_of_runs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EnergyWarning)
             run = simulation.run(steps * dt, q0=q0, v0=v0)
@@ -89,14 +91,15 @@ class TreesimModel(EngineModel):
 
 
 class TreesimEngine:
-    """treesim as one of the engines compared. integrator: the stepping rule of its trajectories, None for none."""
+    """treesim as one of the engines compared. integrator: the stepping rule of its trajectories, None for none.
+    engine_of_runs: what runs them, as `engine` of `treesim.Simulation`."""
 
     name = title = "treesim"
     levels = (RAW, CANONICAL)
     timed = CANONICAL
 
-    def __init__(self, integrator: str | None) -> None:
-        self.integrator = integrator
+    def __init__(self, integrator: str | None, engine_of_runs: Engine = "auto") -> None:
+        self.integrator, self.engine_of_runs = integrator, engine_of_runs
 
     def version(self) -> str:
         """Return treesim's version."""
@@ -108,7 +111,7 @@ class TreesimEngine:
 
     def read(self, robot: Tree, urdf: str = "", level: str = CANONICAL) -> TreesimModel:
         """Return the robot that treesim has read already."""
-        return TreesimModel(robot, self.integrator)
+        return TreesimModel(robot, self.integrator, self.engine_of_runs)
 
 
 def random_batch(robot: Tree, states: int, seed: int, steps: int, dt: float) -> StateBatch:

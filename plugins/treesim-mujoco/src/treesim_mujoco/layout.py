@@ -9,6 +9,8 @@ import numpy as np
 
 from treesim.compare.layouts import Reordered
 
+from .reading import body_name
+
 if TYPE_CHECKING:
     from treesim import Tree
 
@@ -20,7 +22,7 @@ class MujocoLayout(Reordered):
         q_order, v_order = np.empty(robot.nq, dtype=int), np.empty(robot.nv, dtype=int)
         for body in robot.bodies:
             ours_q, ours_v = (index[body.joint.name] for index in (robot.q_index, robot.v_index))
-            joint = model.body(body.name).jntadr[0]
+            joint = model.body(body_name(body.name)).jntadr[0]
             at_q, at_v = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
             numbers = list(range(ours_q.start, ours_q.stop))
             if body.joint.type in ("floating", "spherical"):

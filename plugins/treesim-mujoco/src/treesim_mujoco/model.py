@@ -12,7 +12,7 @@ from treesim.compare import BenchmarkCase, EngineModel, Motion, Standing, States
 
 from . import standing, timed
 from .layout import MujocoLayout
-from .reading import model_of
+from .reading import body_name, model_of
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -44,7 +44,7 @@ class MujocoModel(EngineModel):
         self.model: Any = model_of(robot, urdf)
         self.data: Any = mujoco.MjData(self.model)
         self.layout: MujocoLayout = MujocoLayout(robot, self.model)
-        self._bodies = [self.model.body(body.name).id for body in robot.bodies]
+        self._bodies = [self.model.body(body_name(body.name)).id for body in robot.bodies]
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame."""

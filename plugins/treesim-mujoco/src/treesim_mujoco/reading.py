@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 OLDEST = 4  # its functions take other arguments before
 IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 GROUND = "ground_of_the_floating_base"
+WORLD = "world"  # what MuJoCo calls the ground: a link of that name cannot move
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
 
 
@@ -41,13 +42,18 @@ def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spe
     except ValueError as error:
         raise UnsupportedError(f"MuJoCo cannot take this robot ({str(error).splitlines()[0]})") from error
     read = {model.body(k).name for k in range(model.nbody) if model.body_dofnum[k]}
-    if model.nv != robot.nv or read != set(robot.body_names):
+    if model.nv != robot.nv or read != {body_name(name) for name in robot.body_names}:
         raise EngineError("MuJoCo reads other joints than treesim")
     model.opt.gravity[:] = robot.gravity
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     for name in DISABLED:
         model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
     return model
+
+
+def body_name(name: str) -> str:
+    """Return what a moving body is called in MuJoCo."""
+    return f"{name}_that_moves" if name == WORLD else name
 
 
 def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
@@ -64,10 +70,16 @@ def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
         if element.tag not in ("link", "joint"):
             root.remove(element)
     if floating:
+        _rename_world(root)
         _let_base_fly(root)
     etree.SubElement(etree.SubElement(root, "mujoco"), "compiler", fusestatic="true")
     changes = (f"removed {', '.join(counts)}",) if counts else ()
     return etree.tostring(root, encoding="unicode"), changes
+
+
+def _rename_world(root: etree._Element) -> None:
+    for element, key in [(link, "name") for link in root.iter("link")] + [(end, "link") for end in root.iter("parent")]:
+        element.set(key, body_name(str(element.get(key))))
 
 
 def _let_base_fly(root: etree._Element) -> None:
@@ -82,7 +94,7 @@ def _let_base_fly(root: etree._Element) -> None:
 def bodies_alone(robot: Tree) -> str:
     """Return a robot's bodies and joints as URDF: no frames, shapes and limits. A floating base hangs on a joint of its
     own, of type floating, below a massless root."""
-    bodies = [replace(body, joint=_unlimited(body.joint)) for body in robot.bodies]
+    bodies = [replace(body, name=body_name(body.name), joint=_unlimited(body.joint)) for body in robot.bodies]
     return to_urdf(type(robot)(robot.name, bodies, gravity=robot.gravity.tolist()), principal=True)
 
 
