@@ -1,72 +1,62 @@
-"""`treesim compare ROBOT`: this engine beside another one, on the same states."""
+"""`treesim compare ROBOT`: this engine beside other ones, on the same states."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, output, print_json
+from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, print_json
 
 if TYPE_CHECKING:
-    from ..compare import Report, Row
     from ..types import Base
 
 
 @guarded
 def compare(
     robot: RobotArgument,
-    against: Annotated[str, typer.Option(help="The other engine (`treesim plugins` lists the engines).")] = "pybullet",
+    against: Annotated[
+        str, typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them).")
+    ] = "pybullet",
     base: BaseOption = "floating",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
     steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
     dt: Annotated[float, typer.Option(help="Step of the trajectory in seconds.")] = 1e-3,
+    controls: Annotated[
+        bool, typer.Option("--controls", help="Also make things wrong on purpose: each must be noticed.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one text of the robot (s).")] = 300.0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the report with its plots to one .html file.", show_default=False)
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check this engine against another one: model, mass matrix, bias, dynamics, trajectory.
+    """Check this engine against other ones: model, mass matrix, bias, dynamics, trajectory, convergence.
 
-    Exit code 1 if anything disagrees.
+    Exit code 1 if anything disagrees, or an engine fails.
     """
     import treesim.compare
 
+    from ..files import checked_output
+    from ..plotting import comparison as page
+    from .compare_tables import print_comparison
+
     chosen = cast("Base", checked_name("base", base, BASES))
-    report = treesim.compare.compare(robot, against=against, base=chosen, seed=seed, states=states, steps=steps, dt=dt)
-    if json:
-        print_json(report.to_dict())
-    else:
-        _print_report(report)
-    if not report.passed:
-        raise typer.Exit(FAILED)
-
-
-def _print_report(report: Report) -> None:
-    from rich.table import Table
-
-    console = output()
-    versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
-    console.print(
-        f"{report.robot}, {report.base} base, gravity {list(report.gravity)} m/s^2, seed {report.seed}, "
-        f"dt {report.dt:g} s ({versions})"
-    )
-    table = Table("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
-    for row in report.rows:
-        table.add_row(*_cells(row), style=None if row.passed else "red")
-    console.print(table)
-    for title, entries in (
-        ("changed for the comparison", [f"{level}: {'; '.join(found)}" for level, found in report.changes.items()]),
-        ("not compared", [f"{what.replace('_', ' ')}: {why}" for what, why in report.skipped.items()]),
-    ):
-        if entries:
-            console.print(f"{title}:")
-        for entry in entries:
-            console.print(f"  {entry}")
-    console.print(report.summary, style="green" if report.passed else "bold red")
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    remark = ", ".join(part for part in (row.where, row.note) if part)
-    return (
-        row.quantity.replace("_", " "), row.level, str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}",
-        f"{row.tolerance:.0e}", "ok" if row.passed else "FAIL", remark,
+    if html is not None:
+        page.require_matplotlib()
+        checked_output(html, (".html", ".htm"))
+    names = [name.strip() for name in against.split(",")]
+    found = treesim.compare.compare(
+        robot, against=names, base=chosen, seed=seed, states=states, steps=steps, dt=dt, controls=controls,
+        timeout=timeout,
     )  # fmt: skip
+    if html is not None:
+        page.write_page(found, html)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_comparison(found)
+    if not found.passed:
+        raise typer.Exit(FAILED)

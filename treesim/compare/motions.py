@@ -67,7 +67,8 @@ def _curves(
     apart = distance(ours.robot, *own, *other)
     allowed = np.maximum(TRAJECTORY_TOLERANCE, 100 * divergence)
     t = batch.dt * np.arange(len(apart))
-    return TrajectoryCurves(*map(as_curve, (t, apart, divergence, allowed)), valid=valid_steps(divergence))
+    kept = as_curve(t), as_curve(apart), as_curve(divergence), as_curve(allowed)
+    return TrajectoryCurves(*kept, valid_steps(divergence))
 
 
 def _row(curves: TrajectoryCurves) -> Row:

@@ -1,0 +1,6 @@
+"""A comparison of engines as one HTML file that needs nothing else: tables, and plots by matplotlib."""
+
+from ..figures import require_matplotlib
+from .page import page, write_page
+
+__all__ = ["page", "require_matplotlib", "write_page"]
