@@ -11,7 +11,9 @@ from ..errors import ArgumentError
 from .common import FAILED, JsonOption, checked_positive, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
-    from ..compare.census import Census, Finding
+    from rich.table import Table
+
+    from ..compare.census import Census, CensusRow
     from ..types import Base
 
 
@@ -33,8 +35,11 @@ def census(
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one text of a robot (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
-    """Compare ROBOTS with other engines, and list every disagreement. Exit code 1 if there is one."""
-    from ..compare.census import DIFFERS, take_census
+    """Compare ROBOTS with other engines, and list every disagreement.
+
+    Exit code 1 if one is not explained by a known fault of the engine, or an engine fails."""
+    from ..compare import census as outcomes
+    from ..compare.census import take_census
     from ..compare.engines import find_engine
     from ..urdf import installed_robots
 
@@ -52,35 +57,54 @@ def census(
         print_json(found.to_dict())
     else:
         _print(found)
-    if found.count(DIFFERS):
+    if found.count(outcomes.DIFFERS) or found.count(outcomes.FAILED):
         raise typer.Exit(FAILED)
 
 
 def _print(found: Census) -> None:
-    from rich.table import Table
-
-    from ..compare.census import AGREES, DIFFERS, FAILED, REFUSED
+    from ..compare.census import OUTCOMES
 
     console = output()
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
-    table = Table("engine", "base", *(AGREES, DIFFERS, FAILED, REFUSED))
-    pairs = dict.fromkeys((each.engine, each.base) for each in found.findings)
-    for engine, base in pairs:
-        counts = (str(found.count(outcome, engine, base)) for outcome in (AGREES, DIFFERS, FAILED, REFUSED))
-        table.add_row(engine, base, *counts)
     console.print(f"{len(found.robots)} robots ({versions})")
-    console.print(table)
-    for outcome in (DIFFERS, FAILED, REFUSED):
+    console.print(_counts(found))
+    console.print(_largest(found))
+    for outcome in OUTCOMES[1:]:
         for line in _grouped([each for each in found.findings if each.outcome == outcome]):
             console.print(f"{outcome}: {line}", soft_wrap=True)
 
 
-def _grouped(findings: list[Finding]) -> Iterator[str]:
-    """One line for each engine and reason, with the robots that share it."""
-    shared: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for each in findings:
-        robots = shared.setdefault((each.engine, each.why), {})
-        robots.setdefault(each.robot, []).append(each.base)
-    for (engine, why), robots in shared.items():
-        names = ", ".join(robot if len(bases) == 2 else f"{robot} ({bases[0]})" for robot, bases in robots.items())
-        yield f"{engine}: {names}: {why}"
+def _counts(found: Census) -> Table:
+    from rich.table import Table
+
+    from ..compare.census import OUTCOMES
+
+    table = Table("engine", "base", *OUTCOMES)
+    for engine, base in dict.fromkeys((each.engine, each.base) for each in found.findings):
+        table.add_row(engine, base, *(str(found.count(outcome, engine, base)) for outcome in OUTCOMES))
+    return table
+
+
+def _largest(found: Census) -> Table:
+    """The largest errors on the bodies of those that agree."""
+    from rich.table import Table
+
+    errors = {engine: found.largest_errors(engine) for engine in dict.fromkeys(each.engine for each in found.findings)}
+    table = Table("largest error, canonical level", *errors)
+    for quantity in dict.fromkeys(quantity for each in errors.values() for quantity in each):
+        cells = (f"{each[quantity]:.1e}" if quantity in each else "-" for each in errors.values())
+        table.add_row(quantity.replace("_", " "), *cells)
+    return table
+
+
+def _grouped(rows: list[CensusRow]) -> Iterator[str]:
+    """One line for each reason and the engines that share it, with its robots."""
+    engines: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        engines.setdefault((row.why, row.robot, row.base), []).append(row.engine)
+    robots: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (why, robot, base), by in engines.items():
+        robots.setdefault((", ".join(by), why), {}).setdefault(robot, []).append(base)
+    for (by_all, why), bases in robots.items():
+        names = (robot if len(on) == 2 else f"{robot} ({on[0]})" for robot, on in bases.items())
+        yield f"{by_all}: {why}: {', '.join(names)}"

@@ -1,7 +1,7 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
-from .census import Census, Finding, take_census
+from .census import Census, CensusRow, take_census
 from .comparison import Comparison, compare
 from .engines import (
     CANONICAL,
@@ -25,12 +25,12 @@ __all__ = [
     "RAW",
     "BenchmarkCase",
     "Census",
+    "CensusRow",
     "Comparison",
     "ControlledAdapter",
     "EngineAdapter",
     "EngineError",
     "EngineModel",
-    "Finding",
     "Isolated",
     "Layout",
     "Motion",

@@ -10,32 +10,34 @@ from typing import Any
 import treesim
 
 from ..display import Shown
-from ..errors import TreesimError, UnsupportedError
+from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
 from ..types import Base
 from .checks import compare_source
-from .engines import EngineAdapter
+from .engines import CANONICAL, EngineAdapter
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
 from .source import read
 from .treesim_engine import TreesimEngine
 
-AGREES, DIFFERS, FAILED, REFUSED = "agrees", "differs", "failed", "refused"
+AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "differs", "failed", "refused"
 
 
 @dataclass(frozen=True)
-class Finding:
+class CensusRow:
     """One robot on one base beside one engine.
 
-    outcome: AGREES on all that was compared; DIFFERS; FAILED: the engine crashed, ran out of time, or raised; REFUSED:
-    there is nothing to compare, as the engine, or treesim, does not take the robot. rows: how many quantities were
-    compared. why: of anything but agreement, one sentence. skipped: what was not compared, and why.
+    outcome: AGREES on all that was compared; KNOWN: differs on the file alone, where a known fault of the engine acts;
+    DIFFERS; FAILED: the engine crashed, ran out of time, or raised; REFUSED: there is nothing to compare, as the engine,
+    or treesim, does not take the robot. errors: the largest of each quantity on the robot's bodies, the canonical level.
+    why: of anything but agreement, one sentence; a known fault of the engine where there is one. skipped: what was not
+    compared, and why.
     """
 
     robot: str
     base: str
     engine: str
     outcome: str
-    rows: int = 0
+    errors: dict[str, float] = field(default_factory=dict)
     why: str = ""
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -44,11 +46,11 @@ class Finding:
 class Census(Shown):
     """What was found of many robots; versions: of treesim and the engines."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CensusRow, ...]
     versions: dict[str, str]
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in (AGREES, DIFFERS, FAILED, REFUSED))
+        counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in OUTCOMES if self.count(outcome))
         return f"<Census of {len(self.robots)} robots: {counts}>"
 
     def _facts(self) -> list[tuple[Any, ...]]:
@@ -65,6 +67,12 @@ class Census(Shown):
             each.outcome == outcome and engine in (None, each.engine) and base in (None, each.base)
             for each in self.findings
         )
+
+    def largest_errors(self, engine: str) -> dict[str, float]:
+        """Return the largest error of each quantity over all robots that agree with an engine, on their bodies."""
+        agreed = [each.errors for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
+        quantities = dict.fromkeys(quantity for errors in agreed for quantity in errors)
+        return {quantity: max(errors.get(quantity, 0.0) for errors in agreed) for quantity in quantities}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types: dictionaries, lists, numbers and words."""
@@ -89,9 +97,9 @@ def take_census(
     Example:
         >>> from treesim.compare import find_engine, take_census
         >>> take_census(["ur5"], [find_engine("mujoco")], states=3, steps=5)
-        <Census of 1 robots: 2 agrees, 0 differs, 0 failed, 0 refused>
+        <Census of 1 robots: 2 agrees>
     """
-    findings: list[Finding] = []
+    findings: list[CensusRow] = []
     how = {"seed": seed, "states": states, "steps": steps}
     versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in engines}
     with ExitStack() as stack:
@@ -103,27 +111,40 @@ def take_census(
     return Census(tuple(findings), versions)
 
 
-def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str, Any]) -> Iterator[Finding]:
+def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str, Any]) -> Iterator[CensusRow]:
     try:
         source = read(robot, base)
     except TreesimError as error:
-        why = f"treesim: {' '.join(str(error).split())}"
-        yield from (Finding(robot, base, engine.name, REFUSED, why=why) for engine in engines)
+        why = _cause(error)
+        yield from (CensusRow(robot, base, engine.name, REFUSED, why=why) for engine in engines)
         return
     if source.robot.nv == 0:
-        yield from (Finding(robot, base, engine.name, REFUSED, why="nothing moves") for engine in engines)
+        yield from (CensusRow(robot, base, engine.name, REFUSED, why="nothing moves") for engine in engines)
         return
     for engine in engines:
         try:
             own = TreesimEngine(engine.integrator, "generic")  # whose code serves all robots
             yield _finding(robot, compare_source(source, engine, **how, own=own))
         except UnsupportedError as error:
-            yield Finding(robot, base, engine.name, REFUSED, why=str(error))
+            yield CensusRow(robot, base, engine.name, REFUSED, why=str(error))
         except TreesimError as error:
-            yield Finding(robot, base, engine.name, REFUSED, why=f"treesim: {error}")
+            yield CensusRow(robot, base, engine.name, REFUSED, why=_cause(error))
 
 
-def _finding(robot: str, report: Report) -> Finding:
-    outcome = FAILED if report.failures else AGREES if report.passed else DIFFERS
-    why = "" if report.passed else report.summary
-    return Finding(robot, report.base, report.engine, outcome, len(report.rows), why, report.skipped)
+def _cause(error: TreesimError) -> str:
+    """What treesim itself says of a robot, in few words."""
+    if isinstance(error, UrdfError) and error.findings:
+        codes = sorted({finding.code for finding in error.findings if finding.severity == "error"})
+        return f"treesim does not read the file ({', '.join(codes)})"
+    if isinstance(error, SingularInertiaError):
+        return "the mass matrix is singular"
+    return f"treesim: {' '.join(str(error).split())}"
+
+
+def _finding(robot: str, report: Report) -> CensusRow:
+    dynamics_agree = all(row.passed for row in report.rows if row.level == CANONICAL)
+    differs = KNOWN if report.explanations and dynamics_agree else DIFFERS
+    outcome = FAILED if report.failures else AGREES if report.passed else differs
+    why = "" if report.passed else "; ".join(report.explanations) or report.summary
+    errors = {row.quantity: row.largest for row in report.rows if row.level == CANONICAL}
+    return CensusRow(robot, report.base, report.engine, outcome, errors, why, report.skipped)

@@ -47,8 +47,8 @@ def compare_source(
     batch = random_batch(robot, states, seed, 0 if engine.integrator is None else steps, dt)
     refined = refinement(ours, engine, batch)
     batch = batch if refined is None else replace(batch, refinements=refined.runs)
-    found = _evaluated(source, robot, engine, batch)
     mine = ours.evaluate(_still(batch))
+    found = _evaluated(source, robot, engine, batch, _unsolvable(mine))
     rows: list[Row] = []
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
@@ -72,7 +72,17 @@ def compare_source(
         trajectory=motions and motions.trajectory, conservation=motions.conservation if motions else (),
         convergence=motions and motions.convergence,
     )  # fmt: skip
-    return replace(report, summary=_whole_summary(report))
+    known = tuple(dict.fromkeys(fault for theirs in found.results.values() for fault in theirs.known_faults))
+    return replace(report, summary=_whole_summary(report), explanations=() if report.passed else known)
+
+
+def _unsolvable(mine: Results) -> dict[str, str]:
+    """What takes the inverse of a mass matrix that is singular but for rounding, and that it is."""
+    condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
+    if 10 * np.finfo(float).eps * condition < 1:
+        return {}
+    why = f"the mass matrix is singular but for rounding, cond(M) up to {condition:.1e}: no digit is determined"
+    return dict.fromkeys(("inverse_mass_matrix", "forward_dynamics"), why)
 
 
 @dataclass
@@ -84,7 +94,10 @@ class _Evaluated:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch) -> _Evaluated:
+def _evaluated(
+    source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch, dropped: dict[str, str]
+) -> _Evaluated:
+    """What the engine makes of the robot's texts; dropped: quantities that are not to be compared, and why."""
     found = _Evaluated()
     texts = {CANONICAL: canonical(robot)}
     if source.urdf is None:
@@ -96,7 +109,9 @@ def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: S
     for level, urdf in texts.items():
         asked = batch if level == CANONICAL else _still(batch)
         try:
-            found.results[level] = engine.read(robot, urdf, level).evaluate(asked)
+            theirs = engine.read(robot, urdf, level).evaluate(asked)
+            kept = {quantity: values for quantity, values in theirs.values.items() if quantity not in dropped}
+            found.results[level] = replace(theirs, values=kept, skipped=theirs.skipped | dropped)
         except UnsupportedError as error:
             if level == CANONICAL:
                 raise

@@ -52,7 +52,8 @@ class StateBatch:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results by quantity, in treesim's layout; what was left out and why; what was changed to suit the engine.
+    """Results by quantity, in treesim's layout; what was left out and why; what was changed to suit the engine; faults
+    of the engine that are known to act on this robot, in words.
 
     Quantities: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
     pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
@@ -61,8 +62,9 @@ class Results:
     """
 
     values: Mapping[str, np.ndarray]
-    skipped: Mapping[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
+    known_faults: tuple[str, ...] = ()
 
 
 class EngineModel:
@@ -70,14 +72,15 @@ class EngineModel:
 
     robot: treesim's tree of the same robot, without joint damping, friction and armature. engine: the engine's name, as
     messages and tables have it. layout: between treesim's numbers and the engine's. skipped: quantities that are never
-    compared, and why. changes: what was changed in the robot or the engine's settings. integrators: names of those that
-    `free_motion` takes.
+    compared, and why. changes: what was changed in the robot or the engine's settings. known_faults: of the engine that
+    would explain a difference on this robot. integrators: names of those that `free_motion` takes.
     """
 
     engine = "the engine"
     layout: Layout
     skipped: Mapping[str, str] = {}
     changes: tuple[str, ...] = ()
+    known_faults: tuple[str, ...] = ()
     integrators: tuple[str, ...] = ()
 
     def __init__(self, robot: Tree) -> None:
@@ -141,7 +144,7 @@ class EngineModel:
                     values |= evaluation()
                 except UnsupportedError as error:
                     skipped[quantity] = str(error)
-        return Results(values, skipped, self.changes)
+        return Results(values, skipped, self.changes, self.known_faults)
 
     # calls to be timed, for the benchmark; a list is empty where the engine has none
 

@@ -98,12 +98,11 @@ class IsolatedModel(EngineModel):
     def __init__(self, engine: Isolated, robot: Tree, urdf: str, level: str) -> None:
         super().__init__(robot)
         self.engine = engine.title
-        self._asked = engine, robot, urdf, level
+        self._isolated, self._text = engine, (urdf, level)
 
     def evaluate(self, states: StateBatch) -> Results:
         """Return the engine's results for a batch of states."""
-        engine, *text = self._asked
-        return engine.results(*text, states)
+        return self._isolated.results(self.robot, *self._text, states)
 
 
 class EngineProcess:

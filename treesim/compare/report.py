@@ -150,7 +150,8 @@ class Report(Shown):
     def passed(self) -> bool:
         """Whether every quantity agrees, the motion converges, and every control was noticed; False if nothing was
         compared, or the engine failed."""
-        judged = [*self.rows, *self.controls, *([self.convergence] if self.convergence else [])]
+        judged: list[Row | Control | Convergence] = [*self.rows, *self.controls]
+        judged += [self.convergence] if self.convergence else []
         return bool(self.rows) and not self.failures and all(each.passed for each in judged)
 
     def row(self, quantity: str, level: str) -> Row:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree, html
-from lxml.html.builder import E
+from lxml.html.builder import CLASS, E
 
 from ...files import write_whole
 from . import plots
@@ -37,6 +37,7 @@ th { color: var(--faint); font-weight: 600; white-space: nowrap; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.remark { min-width: 14rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem; }
+.overview { max-width: 44rem; }
 figure { margin: 0; padding: 0.5rem; background: var(--card); border-radius: 0.5rem; }
 figcaption { font-size: 0.87rem; color: var(--faint); padding: 0.3rem 0.5rem; }
 svg { width: 100%; height: auto; display: block; }
@@ -86,13 +87,13 @@ def _header(found: Comparison) -> Iterator[Any]:
         yield E.p(E.b(engine), f" was not compared: {why}")
     if any(report.rows for report in found.reports):
         caption = "Largest errors as parts of their tolerances: what is left of the dashed line passes."
-        yield E.div(_figure(plots.overview(found), caption))
+        yield E.div(_figure(plots.overview(found), caption), CLASS("overview"))
 
 
 def _report(report: Report) -> Any:
     return E.section(
         E.h2(f"beside {report.engine} {report.versions.get(report.engine, '')}"),
-        E.p(report.summary, E.CLASS("summary" if report.passed else "summary bad")),
+        E.p(report.summary, CLASS("summary" if report.passed else "summary bad")),
         *_listed("How it failed", {f"{level} level": why for level, why in report.failures.items()}),
         *_points("What would explain it", report.explanations),
         *_quantities(report.rows),
@@ -127,8 +128,9 @@ def _motion(report: Report) -> Iterator[Any]:
                              "that starts 1e-15 beside its own."))  # fmt: skip
     if (found := report.convergence) is not None:
         caption = (
-            f"{_outcome(found.passed)}: the end after {1e3 * found.horizon:g} ms against an accurate integrator; orders "
-            f"{found.order} ± {found.tolerance:g} and {found.order + 1} ± {found.extrapolated_tolerance:g} are due."
+            f"{_outcome(found.passed)}: the end after {1e3 * found.horizon:g} ms against an accurate integrator; "
+            f"orders {found.order} ± {found.tolerance:g} and, extrapolated, {found.order + 1} ± "
+            f"{found.extrapolated_tolerance:g} are due."
         )
         drawn.append(_figure(plots.convergence(report), caption))
     for what in ("energy", "linear_momentum", "angular_momentum"):
@@ -139,13 +141,13 @@ def _motion(report: Report) -> Iterator[Any]:
             drawn.append(_figure(plots.conservation(runs, what, report.engine), caption))
     if drawn:
         yield E.h3("Free motion")
-        yield E.div(E.CLASS("plots"), *drawn)
+        yield E.div(CLASS("plots"), *drawn)
 
 
 def _controls(report: Report) -> Iterator[Any]:
     if report.controls:
         yield E.h3("Negative controls")
-        yield E.p("Each is made wrong on purpose, and must be noticed.", E.CLASS("faint"))
+        yield E.p("Each is made wrong on purpose, and must be noticed.", CLASS("faint"))
         cells = [
             ([control.name, "noticed" if control.noticed else "missed" if control.applies else "-", control.found],
              control.passed)
@@ -156,12 +158,12 @@ def _controls(report: Report) -> Iterator[Any]:
 
 def _table(headings: Iterable[str], rows: Iterable[tuple[list[str], bool]]) -> Any:
     head = E.tr(*(E.th(heading) for heading in headings))
-    return E.div(E.CLASS("wide"), E.table(E.thead(head), E.tbody(*(_line(*row) for row in rows))))
+    return E.div(CLASS("wide"), E.table(E.thead(head), E.tbody(*(_line(*row) for row in rows))))
 
 
 def _line(cells: list[str], passed: bool) -> Any:
     classes = [*["number"] * (len(cells) - 1), "remark"]
-    line = E.tr(*(E.td(cell, E.CLASS(name)) for cell, name in zip(cells, classes, strict=True)))
+    line = E.tr(*(E.td(cell, CLASS(name)) for cell, name in zip(cells, classes, strict=True)))
     if not passed:
         line.set("class", "bad")
     return line

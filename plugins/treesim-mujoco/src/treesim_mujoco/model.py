@@ -12,7 +12,7 @@ from treesim.compare import BenchmarkCase, EngineModel, Motion, Standing, States
 
 from . import standing, timed
 from .layout import MujocoLayout
-from .reading import body_name, model_of
+from .reading import body_name, massless_with_inertia, model_of
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -42,6 +42,10 @@ class MujocoModel(EngineModel):
         super().__init__(robot)
         self.changes = (*changes, "constraints and contacts off, integrator Euler")
         self.model: Any = model_of(robot, urdf)
+        if lost := massless_with_inertia(urdf):
+            self.known_faults = (
+                f"{timed.ENGINE} loses the inertia of massless links as it merges them: {', '.join(lost)}",
+            )
         self.data: Any = mujoco.MjData(self.model)
         self.layout: MujocoLayout = MujocoLayout(robot, self.model)
         self._bodies = [self.model.body(body_name(body.name)).id for body in robot.bodies]

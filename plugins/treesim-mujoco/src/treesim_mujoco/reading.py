@@ -56,6 +56,20 @@ def body_name(name: str) -> str:
     return f"{name}_that_moves" if name == WORLD else name
 
 
+def massless_with_inertia(text: str) -> tuple[str, ...]:
+    """Return the links of a URDF text, each on a fixed joint, that have inertia but no mass: MuJoCo loses that inertia
+    as it merges them."""
+    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
+    fixed = {joint.find("child").get("link") for joint in root.iter("joint") if joint.get("type") == "fixed"}
+    return tuple(str(link.get("name")) for link in root.iter("link") if link.get("name") in fixed and _ghostly(link))
+
+
+def _ghostly(link: etree._Element) -> bool:
+    mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
+    weightless = mass is not None and float(mass.get("value")) == 0
+    return weightless and inertia is not None and any(float(entry) for entry in inertia.attrib.values())
+
+
 def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
     """Return the user's URDF text fit for MuJoCo, and what was changed: shapes and limits are taken out, links on fixed
     joints are merged by MuJoCo, and a base that is to be free hangs on a joint of its own, of type floating."""

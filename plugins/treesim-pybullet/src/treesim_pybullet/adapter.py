@@ -40,7 +40,8 @@ class PybulletModel(EngineModel):
     """A robot in a world of its own in PyBullet, in this process, which Bullet ends on some robots: `compare` has the
     adapter in another one, and `prepare_timing` tries the robot there first.
 
-    adapter: its settings. urdf, level: the robot's text. Raises EngineError when it cannot be made fit for Bullet.
+    adapter: its settings. urdf, level: the robot's text. Raises UnsupportedError when it cannot be made fit for
+    Bullet.
     """
 
     engine = ENGINE
@@ -52,7 +53,7 @@ class PybulletModel(EngineModel):
         try:
             self._stripped = strip(urdf, self.floating)
         except StripError as error:
-            raise EngineError(f"{robot.name!r} ({level}): {error}") from error
+            raise UnsupportedError(str(error)) from error
         spherical = any(body.joint.type == "spherical" for body in robot.bodies)
         self.skipped = NOT_COMPARED | (dict.fromkeys(FUNCTIONS, SPHERICAL) if spherical else {})
         flags = "URDF_USE_INERTIA_FROM_FILE" + (" | URDF_MERGE_FIXED_LINKS" if merge else "")
@@ -178,8 +179,8 @@ class PybulletAdapter:
         return None
 
     def read(self, robot: Tree, urdf: str, level: str) -> PybulletModel:
-        """Return the robot for Bullet, its text stripped of what Bullet would misread; raises EngineError if it cannot
-        be made fit for Bullet."""
+        """Return the robot for Bullet, its text stripped of what Bullet would misread; raises UnsupportedError if it
+        cannot be made fit for Bullet."""
         return PybulletModel(robot, urdf, level, self)
 
     def controls(self) -> dict[str, PybulletAdapter]:
