@@ -22,7 +22,7 @@ from treesim import (
     plugins,
 )
 from treesim.bench import Benchmark
-from treesim.compare import Report, Row
+from treesim.compare import Census, CensusRow, Comparison, Report, Row
 from treesim.display import MOST_ROWS, batch, html_table, selection, span
 from treesim.dynamics.conjugate_gradient import Solution
 from treesim.model import generators as make
@@ -120,6 +120,8 @@ LINES = {
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
+    "<Comparison: 'arm' beside another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
+    "<Census of 1 robots: 1 agrees>": Census((CensusRow("arm", "fixed", "another", "agrees"),), {}),
     "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(

@@ -8,7 +8,7 @@ import pytest
 
 import treesim
 from treesim import bench, control, rollouts, schedules, testing
-from treesim.compare import compare, find_engine
+from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.dynamics import armstrong, conjugate_gradient
 from treesim.live import Replay
@@ -48,6 +48,8 @@ OF_SUBMODULES = {  # those that messages and pages name
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
+        take_census,
+        Isolated,
         armstrong.Armstrong,
         zero_testing.multiply,
         zero_testing.multiply_transposed,
@@ -56,6 +58,8 @@ OF_SUBMODULES = {  # those that messages and pages name
 NEEDED = {
     compare: "treesim_pybullet",
     find_engine: "treesim_pinocchio",
+    take_census: "treesim_mujoco",
+    Isolated: "treesim_mujoco",
     testing.check_engine: "treesim_pinocchio",
     testing.check_viewer: "treesim_meshcat",
     Replay: "treesim_meshcat",

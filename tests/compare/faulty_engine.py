@@ -1,4 +1,5 @@
-"""An engine that fails on the raw level as it is told to, and is treesim itself otherwise."""
+"""An engine that fails on the raw level as its fault has it, and is treesim itself otherwise; faults that return name
+those that are known of it, and half the masses are lost."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 
 from treesim.compare import RAW, EngineError
 from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
@@ -38,13 +40,25 @@ def refuse():
     raise UnsupportedError("it knows no such joint")
 
 
+def lose_a_mass():
+    return ("it loses masses",)
+
+
+def lose_a_mass_untold():
+    return ()
+
+
 class FaultyModel(TreesimModel):
     fault = None
 
     def evaluate(self, states):
-        if self.fault is not None:
-            self.fault()
-        return super().evaluate(states)
+        known_faults = None if self.fault is None else self.fault()
+        results = super().evaluate(states)
+        if known_faults is None:
+            return results
+        return replace(
+            results, values=results.values | {"mass": 0.5 * results.values["mass"]}, known_faults=known_faults
+        )
 
 
 class FaultyEngine(TreesimEngine):

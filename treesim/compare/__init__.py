@@ -17,7 +17,7 @@ from .engines import (
 )
 from .isolation import Isolated
 from .layouts import Layout
-from .report import Report, Row
+from .report import Conservation, Control, Convergence, Report, Row, TrajectoryCurves
 from .source import RobotSource
 
 __all__ = [
@@ -27,7 +27,10 @@ __all__ = [
     "Census",
     "CensusRow",
     "Comparison",
+    "Conservation",
+    "Control",
     "ControlledAdapter",
+    "Convergence",
     "EngineAdapter",
     "EngineError",
     "EngineModel",
@@ -42,6 +45,7 @@ __all__ = [
     "StateBatch",
     "States",
     "Stepping",
+    "TrajectoryCurves",
     "compare",
     "find_engine",
     "installed_engines",

@@ -27,10 +27,10 @@ class CensusRow:
     """One robot on one base beside one engine.
 
     outcome: AGREES on all that was compared; KNOWN: differs on the file alone, where a known fault of the engine acts;
-    DIFFERS; FAILED: the engine crashed, ran out of time, or raised; REFUSED: there is nothing to compare, as the engine,
-    or treesim, does not take the robot. errors: the largest of each quantity on the robot's bodies, the canonical level.
-    why: of anything but agreement, one sentence; a known fault of the engine where there is one. skipped: what was not
-    compared, and why.
+    DIFFERS; FAILED: the engine crashed, ran out of time, or raised; REFUSED: there is nothing to compare, as the
+    engine, or treesim, does not take the robot. errors: the largest of each quantity on the robot's bodies, the
+    canonical level. why: of anything but agreement, one sentence; a known fault of the engine where there is one.
+    skipped: what was not compared, and why.
     """
 
     robot: str

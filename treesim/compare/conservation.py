@@ -8,6 +8,7 @@ from ..dynamics.functions import momentum
 from ..energy_balance import energies
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
+from .measures import Scales
 from .report import Conservation, Curve, as_curve
 from .source import is_floating
 
@@ -30,9 +31,10 @@ def _momenta(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[
     p, L = h[:, :3], h[:, 3:]
     falling = p - t[:, None] * robot.mass * np.array(robot.gravity)
     about_centre = L - np.cross(center_of_mass(robot, q), p)
-    return _drift(falling), _drift(about_centre)
+    largest = float(np.linalg.norm(falling, axis=1).max())
+    turning = max(float(np.linalg.norm(about_centre, axis=1).max()), Scales.of(robot).length * largest)
+    return _drift(falling, largest), _drift(about_centre, turning)
 
 
-def _drift(x: np.ndarray) -> Curve:
-    scale = max(float(np.linalg.norm(x, axis=1).max()), np.finfo(float).tiny)
-    return as_curve(np.linalg.norm(x - x[0], axis=1) / scale)
+def _drift(x: np.ndarray, scale: float) -> Curve:
+    return as_curve(np.linalg.norm(x - x[0], axis=1) / max(scale, np.finfo(float).tiny))

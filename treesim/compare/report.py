@@ -77,8 +77,9 @@ class Conservation:
     """What a run of free motion makes of what should stay: reported, not judged, for rules differ in it.
 
     run: whose, by which rule. t [s]; energy: error at each step, as a part of the energy in play; linear_momentum,
-    angular_momentum: errors, as parts of the largest, gravity's impulse taken out, the latter about the centre of mass;
-    empty where a base is held, which takes momentum.
+    angular_momentum: errors, as parts of the largest, gravity's impulse taken out, the latter about the centre of mass,
+    and as parts of the former on an arm of the robot's length where that is more; empty where a base is held, which
+    takes momentum.
     """
 
     run: str

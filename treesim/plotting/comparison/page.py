@@ -36,7 +36,7 @@ th, td { text-align: left; padding: 0.25rem 0.7rem 0.25rem 0; border-bottom: 1px
 th { color: var(--faint); font-weight: 600; white-space: nowrap; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.remark { min-width: 14rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem; }
 .overview { max-width: 44rem; }
 figure { margin: 0; padding: 0.5rem; background: var(--card); border-radius: 0.5rem; }
 figcaption { font-size: 0.87rem; color: var(--faint); padding: 0.3rem 0.5rem; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ...compare import Comparison, Report
     from ...compare.report import Conservation, Curve
 
-WIDTH, HEIGHT = 5.2, 3.4  # [inches], fit for a phone
+WIDTH, HEIGHT = 4.6, 3.2  # [inches], fit for a phone
 THEMED = "#010203"  # drawn with; then replaced by the theme's colour of text
 COLOURS = ("#2f7fd6", "#e07b20", "#2e9e5b", "#b558c9", "#c94a4a")  # readable on light and on dark
 LEAST = 1e-17  # errors below it, 0 too, are drawn here
@@ -98,7 +99,7 @@ def _shown(values: Sequence[float] | np.ndarray | Curve, least: float = LEAST) -
 
 
 def _svg(figure: Any, axes: Any, name: str) -> str:
-    """The figure as an <svg> element whose identifiers begin anew for each name."""
+    """The figure as an <svg> element whose identifiers begin with its name."""
     import matplotlib
 
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2 if name == "overview" else 1,
@@ -107,4 +108,6 @@ def _svg(figure: Any, axes: Any, name: str) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.family": "sans-serif"}):
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = stream.getvalue()
-    return text[text.index("<svg") :].replace(THEMED, "currentColor")
+    own = re.sub(r"\W", "-", name)
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text[text.index("<svg") :])
+    return text.replace(THEMED, "currentColor")

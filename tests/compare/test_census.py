@@ -1,0 +1,68 @@
+"""Whatever becomes of a robot beside an engine has its row, and the counts and lists are of these."""
+
+from __future__ import annotations
+
+from typer.testing import CliRunner
+
+from tests.compare import faulty_engine as faulty
+from tests.compare.test_checks import URDF
+from treesim.cli.census import _grouped
+from treesim.cli.main import app
+from treesim.compare import Census, CensusRow, take_census
+from treesim.compare.census import AGREES, DIFFERS, FAILED, KNOWN, REFUSED
+from treesim.compare.treesim_engine import TreesimEngine
+
+FEW = {"states": 2, "steps": 3}
+LINK = '<robot name="stone"><link name="stone"/></robot>'
+ON_MASS = '<link name="base"><inertial><mass value="3"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+MASSIVE = URDF.replace('<link name="base"/>', f"{ON_MASS}</inertial></link>")
+NONSENSE = '<robot name="none"/>'
+
+
+def outcomes(census):
+    return [(row.robot[13:16], row.base, row.outcome) for row in census.findings]
+
+
+def test_each_robot_has_a_row_for_each_base_and_engine():
+    told = []
+    census = take_census([MASSIVE, NONSENSE], [TreesimEngine("bullet")], **FEW, progress=told.append)
+    assert outcomes(census) == [
+        ("arm", "fixed", AGREES), ("arm", "floating", AGREES), ("non", "fixed", REFUSED), ("non", "floating", REFUSED),
+    ]  # fmt: skip
+    assert census.findings[2].why == "treesim does not read the file (U207)" and len(told) == 4
+    assert census.largest_errors("treesim")["mass_matrix"] == 0.0
+    assert census.count(AGREES) == 2 == census.count(REFUSED, "treesim") and census.count(AGREES, base="fixed") == 1
+    assert repr(census) == "<Census of 2 robots: 2 agrees, 2 refused>"
+
+
+def test_a_robot_without_joints_has_nothing_to_compare():
+    (row,) = take_census([LINK], [TreesimEngine(None)], ["fixed"], **FEW).findings
+    assert (row.outcome, row.why) == (REFUSED, "nothing moves")
+
+
+def test_an_engine_s_crash_is_a_row():
+    (row,) = take_census([URDF], [faulty.FaultyEngine(faulty.crash)], ["fixed"], **FEW).findings
+    assert row.outcome == FAILED and "Faulty crashed (SIGSEGV)" in row.why and row.errors["bias"] == 0.0
+
+
+def test_a_known_fault_explains_what_differs_in_the_file_alone():
+    def of(fault):
+        return take_census([URDF], [faulty.FaultyEngine(fault)], ["fixed"], **FEW).findings[0]
+
+    assert (of(faulty.lose_a_mass).outcome, of(faulty.lose_a_mass).why) == (KNOWN, "it loses masses")
+    assert of(faulty.lose_a_mass_untold).outcome == DIFFERS
+    assert "disagree, first on mass (raw level)" in of(faulty.lose_a_mass_untold).why
+
+
+def test_rows_of_one_reason_share_a_line():
+    rows = [CensusRow(robot, base, engine, REFUSED, why="too large") for robot, base, engine in (
+        ("ox", "fixed", "a"), ("ox", "fixed", "b"), ("ox", "floating", "a"), ("ox", "floating", "b"),
+        ("elk", "fixed", "a"), ("elk", "fixed", "b"), ("cow", "fixed", "a"),
+    )]  # fmt: skip
+    assert list(_grouped(rows)) == ["a, b: too large: ox, elk (fixed)", "a: too large: cow (fixed)"]
+    assert Census(tuple(rows), {}).robots == ("ox", "elk", "cow")
+
+
+def test_the_command_refuses_other_bases():
+    result = CliRunner().invoke(app, ["census", "ur5", "--base", "flying"])
+    assert result.exit_code == 2 and "fixed, floating or both" in result.output
