@@ -69,8 +69,10 @@ def test_several_engines_stand_beside_each_other(run):
     result, calls = run(TWO, "--against", "mirror, glass,paper", "--controls", "--timeout", "7")
     assert result.exit_code == 1 and calls["against"] == ["mirror", "glass", "paper"]
     assert calls["controls"] is True and calls["timeout"] == 7.0
-    for part in ("largest errors", "beside mirror:", "beside glass:", "raw level: it crashed",
-                 "paper: not compared: it is thin", "control, motors on: noticed: bias at 'elbow'", "sha256 of the robot's file: 000"):  # fmt: skip
+    for part in (
+        "largest errors", "beside mirror:", "beside glass:", "raw level: it crashed", "paper: not compared: it is thin",
+        "control, motors on: noticed: bias at 'elbow'", "sha256 of the robot's file: 000",
+    ):  # fmt: skip
         assert part in result.output, part
 
 

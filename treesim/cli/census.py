@@ -68,7 +68,8 @@ def _print(found: Census) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     console.print(f"{len(found.robots)} robots ({versions})")
     console.print(_counts(found))
-    console.print(_largest(found))
+    if found.count("agrees"):
+        console.print(_largest(found))
     for outcome in OUTCOMES[1:]:
         for line in _grouped([each for each in found.findings if each.outcome == outcome]):
             console.print(f"{outcome}: {line}", soft_wrap=True)
@@ -89,9 +90,12 @@ def _largest(found: Census) -> Table:
     """The largest errors on the bodies of those that agree."""
     from rich.table import Table
 
+    from ..compare.diagnosis import CAUSES
+
     errors = {engine: found.largest_errors(engine) for engine in dict.fromkeys(each.engine for each in found.findings)}
     table = Table("largest error, canonical level", *errors)
-    for quantity in dict.fromkeys(quantity for each in errors.values() for quantity in each):
+    known = {quantity for each in errors.values() for quantity in each}
+    for quantity in filter(known.__contains__, CAUSES):
         cells = (f"{each[quantity]:.1e}" if quantity in each else "-" for each in errors.values())
         table.add_row(quantity.replace("_", " "), *cells)
     return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,6 +88,25 @@ def test_bodies_without_mass_are_refused():
 def test_a_file_with_inertias_that_no_solid_body_has_is_left_out():
     report = compare("allegro_right_hand", MujocoAdapter(), base="fixed", states=3, steps=0)
     assert report.passed and "inertia must satisfy" in report.skipped["raw level"]
+
+
+def test_the_inertia_that_mujoco_loses_as_it_merges_is_a_known_fault():
+    file = Path(__file__).parents[3] / "docs/faults/massless_inertia.urdf"
+    report = compare(file, MujocoAdapter(), base="fixed", states=3, steps=0)
+    assert not report.row("inertia", "raw").passed and report.row("inertia", "canonical").passed
+    assert report.explanations == ("MuJoCo loses the inertia of massless links as it merges them: foot",)
+
+
+@pytest.mark.parametrize("name", ["world", "elsewhere"])
+def test_a_free_root_may_be_called_world(name):
+    joint = treesim.Joint("swing", "revolute", axis=(0, 1, 0))
+    inertia = treesim.Inertia(1.0, (0.1, 0.0, 0.0), np.diag([0.1, 0.2, 0.2]))
+    tree = treesim.Tree("called", [treesim.Body(name, 0, treesim.Joint("root_joint", "floating"), inertia),
+                                   treesim.Body("arm", 1, joint, inertia)])  # fmt: skip
+    text = to_urdf(tree)
+    assert f'<link name="{name}"' in text
+    report = compare(text, MujocoAdapter(), base="floating", states=3, steps=3)
+    assert report.passed and {row.level for row in report.rows} == {"raw", "canonical"}, report.summary
 
 
 def test_a_file_that_mujoco_reads_otherwise_is_told():
