@@ -299,6 +299,17 @@ def test_an_engine_s_failure_is_a_finding(level):
     assert report.summary.startswith("mirror failed: it lost the robot; treesim and mirror agree on all")
 
 
+@pytest.mark.parametrize("quantity", ["mass", "bias", "trajectory_q", "ends_v"])
+def test_results_of_other_shapes_are_a_finding(quantity):
+    def distort(values):
+        if quantity in values:
+            values[quantity] = values[quantity][:, None]
+
+    report = ask(Mirror(distort))
+    where = f"it gives {quantity.replace('_', ' ')} of shape"
+    assert not report.passed and where in report.failures["canonical"]
+
+
 def test_an_engine_that_fails_everywhere_compares_nothing():
     class Broken(Mirror):
         def read(self, robot, urdf, at):

@@ -22,6 +22,7 @@ from .treesim_engine import TreesimEngine, random_batch
 
 TOLERANCE = {RAW: 1e-10, CANONICAL: 1e-12}  # the numbers of a file pass through two loaders
 FORWARD_TOLERANCE = 1e-11  # or 10 eps cond(M), whichever is larger
+STATICS = ("pose", "mass_matrix", "inverse_mass_matrix", "bias", "inverse_dynamics", "forward_dynamics")
 MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against that share
 
 
@@ -48,7 +49,7 @@ def compare_source(
     refined = refinement(ours, engine, batch)
     batch = batch if refined is None else replace(batch, refinements=refined.runs)
     mine = ours.evaluate(_still(batch))
-    found = _evaluated(source, robot, engine, batch, _unsolvable(mine))
+    found = _evaluated(source, robot, engine, batch, mine)
     rows: list[Row] = []
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
@@ -94,11 +95,9 @@ class _Evaluated:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def _evaluated(
-    source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch, dropped: dict[str, str]
-) -> _Evaluated:
-    """What the engine makes of the robot's texts; dropped: quantities that are not to be compared, and why."""
-    found = _Evaluated()
+def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch, mine: Results) -> _Evaluated:
+    """What the engine makes of the robot's texts, in the shapes of treesim's results."""
+    found, dropped = _Evaluated(), _unsolvable(mine)
     texts = {CANONICAL: canonical(robot)}
     if source.urdf is None:
         found.missing["raw level"] = "the robot was not read from a file"
@@ -110,6 +109,7 @@ def _evaluated(
         asked = batch if level == CANONICAL else _still(batch)
         try:
             theirs = engine.read(robot, urdf, level).evaluate(asked)
+            _check_shapes(theirs, mine, asked, robot)
             kept = {quantity: values for quantity, values in theirs.values.items() if quantity not in dropped}
             found.results[level] = replace(theirs, values=kept, skipped=theirs.skipped | dropped)
         except UnsupportedError as error:
@@ -119,6 +119,19 @@ def _evaluated(
         except EngineError as error:
             found.failures[level] = str(error)
     return found
+
+
+def _check_shapes(theirs: Results, mine: Results, asked: StateBatch, robot: Tree) -> None:
+    """Raise EngineError for results of other shapes than they should have; there may be fewer states."""
+    motions = {"trajectory": asked.steps + 1, "ends": len(asked.refinements)}
+    due = {quantity: values.shape for quantity, values in mine.values.items()}
+    due |= {f"{name}_q": (many, robot.nq) for name, many in motions.items()}
+    due |= {f"{name}_v": (many, robot.nv) for name, many in motions.items()}
+    for quantity in due.keys() & theirs.values.keys():
+        shape, wanted = np.shape(theirs.values[quantity]), due[quantity]
+        fewer = quantity in STATICS and len(shape) > 0 and 0 < shape[0] < wanted[0]
+        if shape != wanted and not (fewer and shape[1:] == wanted[1:]):
+            raise EngineError(f"it gives {quantity.replace('_', ' ')} of shape {shape} where {wanted} is due")
 
 
 def _still(batch: StateBatch) -> StateBatch:

@@ -130,7 +130,6 @@ def compare(
             refused[engine.name] = str(error)
     if not several:
         return reports[0]
-
     return Comparison(source.robot.name, "floating" if is_floating(source.robot) else "fixed", seed, states, steps, dt,
                       tuple(reports), refused)  # fmt: skip
 
