@@ -41,6 +41,15 @@ def test_limits_go_and_drawing_goes():
     assert any("limits" in change for change in stripped.changes)
 
 
+def test_limits_of_spherical_joints_go():
+    """pybullet_data has one such file: Bullet holds its joint within them."""
+    limit = '<limit effort="1000" lower="0.2" upper="0.8" twist="0.3"/>'
+    stripped = strip(robot(link("a", 1), link("b", 1), joint("spherical", "a", "b", limit)), floating=False)
+    tree = etree.fromstring(stripped.urdf)
+    assert tree.find("joint").get("type") == "spherical" and tree.find(".//limit") is None
+    assert any("limits" in change for change in stripped.changes)
+
+
 def test_a_massless_root_takes_the_mass_of_what_is_fixed_to_it():
     text = robot(
         link("a"), link("b"), link("sensor"), joint("fixed", "a", "sensor"),

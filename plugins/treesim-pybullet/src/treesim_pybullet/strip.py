@@ -68,12 +68,13 @@ def _drop_ignored(root: etree._Element) -> list[str]:
 
 
 def _free_limits(root: etree._Element) -> list[str]:
-    """Bullet enforces limits: a revolute joint becomes continuous, a prismatic one gets lower > upper."""
+    """Bullet enforces limits: a revolute joint becomes continuous, a spherical one loses them, a prismatic one gets
+    lower > upper."""
     count = 0
     for joint in root.findall("joint"):
         if joint.get("type") == "revolute":
             joint.set("type", "continuous")
-        elif joint.get("type") != "prismatic":
+        elif joint.get("type") != "prismatic" and not (joint.get("type") == "spherical" and joint.findall("limit")):
             continue
         for limit in joint.findall("limit"):
             joint.remove(limit)
