@@ -17,7 +17,7 @@ from .treesim_engine import TreesimModel
 TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the perturbed run's divergence, whichever is larger
 NO_HORIZON = (
     f"on no horizon of {1e3 * SHORTEST * COARSEST:g} to {1e3 * LONGEST * COARSEST:g} ms do errors of treesim's own run "
-    "by this rule fall as powers of dt"
+    "by this rule, and of its extrapolation, fall as powers of dt: the robot whips, or nothing but rounding is left"
 )
 
 
