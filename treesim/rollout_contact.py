@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -29,7 +28,7 @@ class ContactSteps:
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
-        self.lanes = None if engine == "generic" else copy(self._lane_code(engine))
+        self.lanes = None if engine == "generic" else self._lane_code(engine)
         assert method.code.stage is not None
         self.touch = None if engine == "generic" else lanes_of(method.code.stage)
         # impulses of the rollouts at work, from this one on, and memory for those of their next step

@@ -11,6 +11,7 @@ import ctypes
 import math
 import threading
 import weakref
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,27 +96,25 @@ class BatchCode:
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
         size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
-        job = Job(
-            0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), ctypes.addressof(table)
-        )
+        workspaces = _workspaces.aligned(size * threads)
+        job = Job(0, 0, 0, count, block, steps, every, size, workspaces, table.buffer_info()[0])
         together(loaded.share, ctypes.addressof(job), threads)
         return NOT_FINITE if job.status else FINE
 
-    def _table(self, arrays: Sequence[np.ndarray]) -> Any:
+    def _table(self, arrays: Sequence[np.ndarray]) -> array[int]:
         """Address and strides of each array: from number to number, state to state, step to step; whether it is too
         large for caches (see `nontemporal_stores`)."""
         unit = self.lanes.bytes // self.lanes.width
-        words = []
+        words: list[int] = []
         for x in arrays:
-            strides = x.strides
-            words += [
-                address(x),
-                strides[-1] // unit if x.shape[-1] > 1 else 1,
-                strides[0] // unit,
-                strides[1] // unit if x.ndim == 3 else 0,
-                int(worth_it(x.nbytes, self.lanes) and strides[-1] == unit and x.ctypes.data % unit == 0),
-            ]
-        return (ctypes.c_int64 * len(words))(*words)
+            first, *middle, last = x.strides
+            place = address(x)
+            past_caches = worth_it(x.nbytes, self.lanes) and last == unit and place % unit == 0
+            words += (
+                place, last // unit if x.shape[-1] > 1 else 1, first // unit, middle[0] // unit if middle else 0,
+                past_caches,
+            )  # fmt: skip
+        return array("q", words)  # ctypes' arrays take five times as long
 
 
 def lanes(single: bool) -> Lanes:
