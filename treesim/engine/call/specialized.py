@@ -193,7 +193,7 @@ def _single_function(
 
     def write() -> Code:
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
-        return Code(single_state(traced, inputs, results, lanes(single), quaternions), 0)
+        return single_state(traced, inputs, results, lanes(single), quaternions)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code)
