@@ -192,7 +192,8 @@ def state_arrays(
     if len(sizes) > 1:
         raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
     count = sizes.pop() if sizes else 1
-    return [_repeated(x, count, own) for x, own in axes]
+    q, v, u = (_repeated(x, count, own) for x, own in axes[:3])
+    return [q, v, u, np.empty((count, 0), number) if parameters is None else _repeated(p, count, 1)]
 
 
 def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:

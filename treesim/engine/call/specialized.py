@@ -25,7 +25,7 @@ from ..generic import runs_compiled
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
-from ..llvm.nontemporal_stores import worth_it
+from ..llvm.nontemporal_stores import LARGE, worth_it
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
@@ -107,13 +107,10 @@ class BatchCode:
         unit = self.lanes.bytes // self.lanes.width
         words: list[int] = []
         for x in arrays:
-            first, *middle, last = x.strides
-            place = address(x)
-            past_caches = worth_it(x.nbytes, self.lanes) and last == unit and place % unit == 0
-            words += (
-                place, last // unit if x.shape[-1] > 1 else 1, first // unit, middle[0] // unit if middle else 0,
-                past_caches,
-            )  # fmt: skip
+            strides, place = x.strides, address(x)
+            past_caches = x.nbytes >= LARGE and worth_it(self.lanes) and strides[-1] == unit and place % unit == 0
+            step = strides[1] // unit if len(strides) == 3 else 0
+            words += (place, strides[-1] // unit if x.shape[-1] > 1 else 1, strides[0] // unit, step, past_caches)
         return array("q", words)  # ctypes' arrays take five times as long
 
 
