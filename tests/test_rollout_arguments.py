@@ -69,6 +69,7 @@ def writing_nan(t, q, v, p, u):
     u[1] = np.nan
 
 
+@pytest.mark.parametrize("engine", ["auto", "generic"])
 @pytest.mark.parametrize(
     "policy, error, message",
     [
@@ -79,10 +80,10 @@ def writing_nan(t, q, v, p, u):
         (writing_nan, treesim.ArgumentError, r"writes nan to u\[1\]"),
     ],
 )
-def test_what_is_no_policy_is_refused(policy, error, message):
+def test_what_is_no_policy_is_refused(policy, error, message, engine):
     robot = generators.chain(4)
     with pytest.raises(error, match=message):
-        treesim.rollout(robot, np.zeros(4), np.zeros(4), policy, steps=3, engine="generic")
+        treesim.rollout(robot, np.zeros(4), np.zeros(4), policy, steps=3, engine=engine)
 
 
 @pytest.mark.parametrize(
