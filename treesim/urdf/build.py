@@ -33,8 +33,11 @@ ROOT_JOINT = "root_joint"
 
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
     """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
-    root = parse(document, findings)
-    find_mesh = MeshResolver(document.path).find
+    return tree_of(parse(document, findings), MeshResolver(document.path).find, base, mimic, findings)
+
+
+def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None, findings: Findings) -> Tree:
+    """Check and build a parsed document, which loses what is not honoured. Raises UrdfError with all errors."""
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
     validate(root, findings, mimic)
