@@ -24,5 +24,4 @@ def check_center_of_mass(groups: Iterable[Group], findings: Findings) -> None:
             own = at.place.inverse()
             place = own.rotation @ com + own.translation
             text = f"{group.title}: centre of mass {vector(place)}, in the link's axes, is {distance:.3g} m outside"
-            hint = "check the <origin> of the <inertial>, and the axes that it was exported in"
-            findings.add("U604", f"{text} the hull of its shapes, {hull.diameter:.3g} m across", at.inertial, hint)
+            findings.add("U604", f"{text} the hull of its shapes, {hull.diameter:.3g} m across", at.inertial)

@@ -44,6 +44,5 @@ def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Fi
     motion = np.abs(vectors[worst, :, 0])
     names = [name for name, where in robot.v_index.items() if motion[where].max() >= BLAMED * motion.max()]
     text = f"{pose_name(worst)} the mass matrix has condition number {condition[worst]:.1e} (scaled to unit diagonal)"
-    hint = "give the links between them inertia, or add armature"
     at = next((joints[name] for name in names if name in joints), None)
-    findings.add("U605", f"{text}: next to no inertia resists joints {listed(names)} together", at, hint)
+    findings.add("U605", f"{text}: next to no inertia resists joints {listed(names)} together", at)

@@ -25,9 +25,9 @@ def check_density(groups: Iterable[Group], findings: Findings) -> None:
             continue
         text = f"{group.title}: {mass:.3g} kg in shapes of {hull.volume:.3g} m^3, {hull.diameter:.3g} m across"
         if density > DENSEST:
-            than, hint = "denser than lead", "check the unit of the mass, kg, and the sizes of the shapes, m"
+            than, hint = "denser than lead", ""
         elif hull.diameter > HUGE:
             than, hint = "lighter than air", 'meshes in millimetres need scale="0.001 0.001 0.001"'
         else:
-            than, hint = "lighter than air", "give the mass in kg"
+            than, hint = "lighter than air", ""
         findings.add("U601", f"{text}, are {density:.3g} kg/m^3: {than}", group.heaviest.inertial, hint)

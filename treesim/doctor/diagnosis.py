@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..display import Shown
@@ -47,6 +47,10 @@ class Diagnosis(Shown):
     def of(self, severity: str) -> tuple[Finding, ...]:
         """Return the findings of one severity, "error", "warning" or "info", in order."""
         return tuple(found for found in self.findings if found.severity == severity)
+
+    def without_notes(self) -> Diagnosis:
+        """Return it without the findings that are neither errors nor warnings."""
+        return replace(self, findings=tuple(found for found in self.findings if found.severity != "info"))
 
     @property
     def counts(self) -> dict[str, int]:

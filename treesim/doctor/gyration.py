@@ -31,12 +31,13 @@ def check_gyration(groups: Iterable[Group], findings: Findings) -> None:
         if spreads[worst] > MARGIN * widths[worst] / 2:
             text = (
                 f"{group.title}: its rotational inertia spreads the mass by {spreads[worst]:.3g} m (standard deviation) "
-                f"along {_direction(axes[:, worst])}, where its shapes are {widths[worst]:.3g} m wide"
+                f"along {_direction(axes[:, worst])}, where its shapes, {widths[worst]:.3g} m wide, allow "
+                f"{widths[worst] / 2:.3g} m"
             )
-            findings.add("U602", text, at, f"at most {widths[worst] / 2:.3g} m fits; check units and placeholders")
+            findings.add("U602", text, at)
         elif gyration < POINT * group.hull.diameter:
             text = f"{group.title}: radius of gyration {gyration:.3g} m, in shapes {group.hull.diameter:.3g} m across"
-            findings.add("U603", text, at, "compute the inertia from the shapes")
+            findings.add("U603", text, at)
 
 
 def _direction(axis: np.ndarray) -> str:

@@ -15,8 +15,6 @@ from ..urdf.findings import Findings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-HELD = "write type=\"fixed\" if it does not move"
-
 
 def check_limits(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:
     """Tell of position limits that leave one position or leave out the neutral one, and of efforts and speeds of zero.
@@ -37,14 +35,14 @@ def _check_positions(joint: Joint, limit: _Element, findings: Findings) -> None:
     lower, upper = float(np.ravel(joint.lower)[0]), float(np.ravel(joint.upper)[0])
     owner, unit = f"joint {quoted(joint.name)}", "m" if joint.type == "prismatic" else "rad"
     if lower == upper:
-        findings.add("U611", f"{owner} can be nowhere but at {lower:g} {unit}", limit, HELD)
+        findings.add("U611", f"{owner} can be nowhere but at {lower:g} {unit}", limit)
     elif not lower <= 0 <= upper:
         text = f"{owner}: 0 {unit} is not within {lower:g} ... {upper:g} {unit}"
-        findings.add("U609", text, limit, "start simulations from a configuration within the limits")
+        findings.add("U609", text, limit)
 
 
 def _check_zero(joint: Joint, limit: _Element, findings: Findings) -> None:
     zero = [name for name in ("effort", "velocity") if not np.any(getattr(joint, name))]
     if zero:
         text = f"joint {quoted(joint.name)}: {' and '.join(zero)} limit{'s' * (len(zero) > 1)} of 0"
-        findings.add("U610", text, limit, "give what the drive can do, or leave the attribute out")
+        findings.add("U610", text, limit)

@@ -48,8 +48,7 @@ def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Finding
     if found:
         named = ", ".join(f"{quoted(a)} and {quoted(b)} by {1e3 * depth:.3g} mm" for depth, a, b in found[:NAMED])
         more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
-        hint = "worlds with self_collision leave out pairs that touch there"
-        findings.add("U608", f"in the neutral pose links overlap: {named}{more}", links.get(found[0][1]), hint)
+        findings.add("U608", f"in the neutral pose links overlap: {named}{more}", links.get(found[0][1]))
     if not with_coal and len(looked_at) < len(pairs):
         yield "overlaps of hulls and cylinders: `python -m pip install coal` brings what finds them"
 

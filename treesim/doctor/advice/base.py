@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 
 GOOD = """<robot name="arm">
   <link name="base">
+    <inertial>
+      <mass value="3"/>
+      <inertia ixx="0.0125" ixy="0" ixz="0" iyy="0.0125" iyz="0" izz="0.02"/>
+    </inertial>
     <visual><geometry><box size="0.2 0.2 0.1"/></geometry></visual>
     <collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>
   </link>
