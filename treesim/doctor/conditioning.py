@@ -36,7 +36,7 @@ def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Fi
         return
     scale = 1 / np.sqrt(diagonal)
     eigenvalues, vectors = np.linalg.eigh(M * scale[:, :, None] * scale[:, None, :])
-    least = np.maximum(eigenvalues[:, 0], np.finfo(float).tiny)
+    least = np.maximum(eigenvalues[:, 0], np.finfo(float).eps * eigenvalues[:, -1])
     condition = eigenvalues[:, -1] / least
     worst = int(condition.argmax())
     if condition[worst] <= LARGEST:

@@ -23,8 +23,8 @@ BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limi
 @dataclass(frozen=True)
 class Entry:
     """What becomes of all elements, or attributes, that stand at one place of the format: `path`, as in
-    "link/inertial/mass@value"; their `fate`; the `lines` at which they stand; and how many elements are `inside` them,
-    which are ignored with them."""
+    "link/inertial/mass@value"; their `fate`; the `lines` at which they stand; and how many elements and
+    attributes are `inside` them, which are ignored with them."""
 
     path: str
     fate: Fate
@@ -55,7 +55,7 @@ def ledger_of(root: _Element, findings: Iterable[Finding]) -> tuple[Entry, ...]:
 def _walk(
     element: _Element, above: str, tag: str, told: dict[tuple[str, int | None], str]
 ) -> Iterator[tuple[str, Fate, int, int]]:
-    """Yield (path, fate, line, elements inside that are ignored with it) of a known element and of all in it."""
+    """Yield (path, fate, line, what is inside, and ignored with it) of a known element and of all in it."""
     path, line = f"{above}/{tag}".removeprefix("/robot/").removeprefix("/"), element.sourceline or 0
     code = told.get((path_of(element), element.sourceline))
     fate: Fate = "altered" if code in ALTERING else "honoured"
@@ -72,7 +72,7 @@ def _walk(
         if inner not in idle and not dropped and (once or inner in allowed.many):
             yield from _walk(child, f"{above}/{tag}", inner, told)
         else:
-            below = sum(1 for _ in child.iter("*")) - 1
+            below = sum(1 + len(one.attrib) for one in child.iter("*")) - 1
             place = inner.rpartition("}")[2]
             yield (place if path == "robot" else f"{path}/{place}"), "ignored", child.sourceline or 0, below
         seen.add(inner)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 def relative_path(file: str) -> str:
     """Return a file's path relative to the current folder where it is below that, else as it is."""
-    absolute, here = os.path.abspath(file), os.getcwd() + os.sep
+    absolute, here = os.path.abspath(file), os.path.join(os.getcwd(), "")
     return absolute.removeprefix(here) if absolute.startswith(here) else file
 
 
