@@ -34,7 +34,7 @@ def test_the_robot_of_the_examples_has_nothing_wrong():
 @pytest.mark.parametrize("code", sorted(ADVICE.keys() - WITHOUT_EXAMPLE))
 def test_the_example_has_the_finding_and_the_cure_ends_it(code):
     advice = ADVICE[code]
-    assert advice.whole or advice.before in GOOD and advice.right in (GOOD if not advice.before else advice.right)
+    assert advice.whole or (advice.before in GOOD and advice.right in (GOOD if not advice.before else advice.right))
     wrong = said(advice.robot(advice.wrong) if advice.wrong else GOOD, **advice.options)
     assert wrong[code].severity == CODES[code].severity and wrong[code].line
     if advice.wrong:

@@ -31,7 +31,9 @@ def test_distance_from_the_faces_of_a_box():
     assert hull.widths(np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])) == pytest.approx([2.0, 4.0])
 
 
-@pytest.mark.parametrize("points", [np.zeros((0, 3)), np.ones((5, 3)), np.eye(3), np.random.default_rng(0).normal(size=(9, 3)) * [1, 1, 0]])
+@pytest.mark.parametrize(
+    "points", [np.zeros((0, 3)), np.ones((5, 3)), np.eye(3), np.random.default_rng(0).normal(size=(9, 3)) * [1, 1, 0]]
+)
 def test_what_is_flat_has_no_volume_and_nothing_outside(points):
     hull = Hull(points)
     assert hull.volume == 0 and hull.outside(np.full(3, 9.0)) == -np.inf

@@ -55,7 +55,7 @@ ROWS = {
     "missing mass": (MASS, "", "U203", "error", 19, f"{UPPER}/inertial"),
     "missing inertia": (INERTIA, "", "U203", "error", 19, f"{UPPER}/inertial"),
     "missing entry": (INERTIA, INERTIA.replace('izz="0.001"', ""), "U203", "error", 22, f"{UPPER}/inertial/inertia"),
-    "two inertials": ("</inertial>\n    <visual>\n", "</inertial><inertial/><visual>\n", "U208", "error", 23, "inertial"),
+    "two inertials": ("</inertial>\n    <visual>\n", "</inertial><inertial/><visual>", "U208", "error", 23, "inertial"),
     "indefinite inertia": (INERTIA, INERTIA.replace('"0.001"', '"-0.001"'), "U305", "error", 22, "inertia"),
     "triangle inequality": (INERTIA, INERTIA.replace('"0.001"', '"0.1"'), "U307", "warning", 22, "inertia"),
     "zero mass with inertia": (MASS, '<mass value="0"/>', "U308", "warning", 22, "inertia"),
@@ -103,7 +103,10 @@ def test_what_is_no_document_has_one_error(row, monkeypatch):
 
 
 CARRIER = '<joint name="a" type="continuous"><parent link="base"/><child link="carrier"/></joint><link name="carrier"/>'
-LOAD = f'<joint name="b" type="continuous"><parent link="carrier"/><child link="load"/><axis xyz="0 1 0"/></joint><link name="load"><inertial>{MASS}{INERTIA}</inertial></link>'
+LOAD = (
+    '<joint name="b" type="continuous"><parent link="carrier"/><child link="load"/><axis xyz="0 1 0"/></joint>'
+    f'<link name="load"><inertial>{MASS}{INERTIA}</inertial></link>'
+)
 SPHERICAL = TYPE.replace("revolute", "spherical")
 ACCEPTED = {
     "trailing NUL bytes": (GOOD.encode() + b"\0\0", set()),

@@ -11,19 +11,26 @@ import treesim
 from treesim.doctor.advice import GOOD
 from treesim.errors import UrdfError
 
+MORE = """<gazebo><mu1>1</mu1></gazebo>
+  <link name="flag"/>
+  <joint name="pole" type="fixed">
+    <parent link="base"/><child link="flag"/><axis xyz="0 0 1"/><limit effort="1"/>
+  </joint>
+  <link name="wheel">
+    <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+  </link>
+  <joint name="axle" type="continuous">
+    <parent link="base"/><child link="wheel"/><axis xyz="0 0 2"/><limit lower="-1" upper="1" effort="5"/>
+  </joint>
+  <loop_joint name="pin" type="revolute">
+    <link1 link="wheel" xyz="0 0 1" rpy="0 0 0"/><link2 link="left_finger"/><axis xyz="0 0 1"/>
+  </loop_joint>
+</robot>"""
 FULL = (
     GOOD.replace('<robot name="arm">', '<robot name="arm" version="1.0" xmlns:a="b"><a:extra/><material name="grey"/>')
     .replace('<link name="base">', '<link name="base" type="x"><self_collision><deep/></self_collision>')
-    .replace(
-        "</robot>",
-        '<gazebo><mu1>1</mu1></gazebo><link name="flag"/><joint name="pole" type="fixed"><parent link="base"/>'
-        '<child link="flag"/><axis xyz="0 0 1"/><limit effort="1"/></joint><link name="wheel"><inertial><mass value="1"/>'
-        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="axle" type="continuous">'
-        '<parent link="base"/><child link="wheel"/><axis xyz="0 0 2"/><limit lower="-1" upper="1" effort="5"/></joint>'
-        '<loop_joint name="pin" type="revolute"><link1 link="wheel" xyz="0 0 1" rpy="0 0 0"/><link2 link="left_finger"/>'
-        '<axis xyz="0 0 1"/></loop_joint></robot>',
-    )
-)  # fmt: skip
+    .replace("</robot>", MORE)
+)
 
 
 def entries(text):
@@ -64,16 +71,14 @@ def outcome(text):
             robot = treesim.load(text, base="floating")
         except UrdfError:
             return None
-    bodies = [
-        (body.name, body.parent, repr(body.joint), body.joint.effort, body.joint.velocity, body.joint.damping)
-        + (body.joint.friction, body.joint.placement.matrix(), body.inertia.mass, body.inertia.com, body.inertia.rotational)
-        for body in robot.bodies
-    ]
+    bodies = [(body.name, body.parent, body.joint, body.joint.placement, body.inertia) for body in robot.bodies]
+    numbers = [robot.effort_limit, robot.velocity_limit, robot.damping, robot.friction, robot.lower, robot.upper]
+    inertias = [(body.inertia.rotational, body.inertia.com, body.joint.placement.matrix()) for body in robot.bodies]
     looks = [(shape.kind, shape.size, shape.color, shape.placement.matrix()) for shape in robot.visuals]
     touch = [(shape.kind, shape.size, shape.placement.matrix()) for shape in robot.shapes]
     loops = [(repr(loop), loop.axis, robot.frame(loop.first).placement.matrix()) for loop in robot.loops]
     codes = Counter(note.code for note in robot.notes)
-    return str([robot.name, bodies, looks, touch, loops, robot.frame_names, sorted(codes.items())])
+    return str([robot.name, bodies, numbers, inertias, looks, touch, loops, robot.frame_names, sorted(codes.items())])
 
 
 def place_of(element):
@@ -97,8 +102,8 @@ def changed(root, element, name):
 
 
 def test_what_is_honoured_acts_and_what_is_ignored_does_not():
-    """Each attribute of the document is changed in turn; names of materials and fixed joints act only in that others may
-    refer to them, or not be called so, and what else a fixed joint holds is another entry's."""
+    """Each attribute of the document is changed in turn; names of materials and fixed joints act only in that others
+    may refer to them, or not be called so, and what else a fixed joint holds is another entry's."""
     root = etree.fromstring(FULL)
     with np.printoptions(precision=17, threshold=10**6):
         before, fates = outcome(FULL), treesim.check(FULL).ledger

@@ -13,7 +13,9 @@ from treesim.urdf.resolve import MeshResolver
 SPHERE = '<sphere radius="0.1"/>'
 TEXT = robot(
     joint("hinge", "base", "arm"),
-    joint("flange", "arm", "tool", "fixed", xyz="0 0 1").replace('<origin xyz="0 0 1"/>', '<origin xyz="0 0 1" rpy="0.3 0 1"/>'),
+    joint("flange", "arm", "tool", "fixed", xyz="0 0 1").replace(
+        '<origin xyz="0 0 1"/>', '<origin xyz="0 0 1" rpy="0.3 0 1"/>'
+    ),
     base=solid(),
     arm=solid(2.0, "0.1 0 0.5", (0.2, 0.3, 0.1)) + shape(SPHERE),
     tool=solid(0.5, "0 0.2 0.1", (0.02, 0.01, 0.015)) + shape(SPHERE, "0 0 0.5"),

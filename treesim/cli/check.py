@@ -65,12 +65,25 @@ def check(
     found = [treesim.check(robot, where, follow, chosen, strict, meshes) for robot in robots]
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
-    _write(form, found, ledger)
+    if form == "text":
+        _print_reports(robots, found, ledger)
+    else:
+        _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):
         raise typer.Exit(FAILED)
 
 
-def _write(form: str, found: Sequence[Diagnosis], ledger: bool) -> None:
+def _print_reports(names: Sequence[str], found: Sequence[Diagnosis], ledger: bool) -> None:
+    from .check_report import print_report
+
+    console = output()
+    for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
+        if number:
+            console.print()
+        print_report(name, diagnosis, console, ledger)
+
+
+def _write(form: str, found: Sequence[Diagnosis]) -> None:
     if form == "json":
         passed = all(diagnosis.passed for diagnosis in found)
         print_json({"passed": passed, "robots": [diagnosis.to_dict() for diagnosis in found]})
@@ -78,14 +91,9 @@ def _write(form: str, found: Sequence[Diagnosis], ledger: bool) -> None:
         from ..doctor.sarif import sarif_log
 
         print_json(sarif_log(found))
-    elif form == "github":
+    else:
         from ..doctor.github import annotation
 
         for diagnosis in found:
             for one in diagnosis.findings:
                 typer.echo(annotation(one))
-    else:
-        from .check_report import print_report
-
-        for diagnosis in found:
-            print_report(diagnosis, output(), ledger)

@@ -21,20 +21,17 @@ MOST = 5  # findings of one code that are told in full
 MOST_PLACES = 6  # kinds of elements that a line names
 
 
-def print_report(diagnosis: Diagnosis, console: Console, ledger: bool) -> None:
-    """Print the sections of the report on one robot; with `ledger`, all of its entries."""
+def print_report(name: str, diagnosis: Diagnosis, console: Console, ledger: bool) -> None:
+    """Print the report on one robot, under the name that was typed; with `ledger`, all of its entries."""
+    robot = diagnosis.robot
+    about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"
+    console.print(f"{name}: {about}", style="bold", soft_wrap=True)
     for section in SECTIONS:
         section(diagnosis, console)
     if ledger:
         _print_entries(diagnosis.ledger, console)
     style = "green" if diagnosis.passed else "bold red"
     console.print(f"{'passed' if diagnosis.passed else 'failed'}: {diagnosis.summary}", style=style)
-
-
-def _print_title(diagnosis: Diagnosis, console: Console) -> None:
-    robot = diagnosis.robot
-    about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"
-    console.print(f"{diagnosis.file}: {about}", style="bold", soft_wrap=True)
 
 
 def _print_findings(diagnosis: Diagnosis, console: Console) -> None:
@@ -44,7 +41,7 @@ def _print_findings(diagnosis: Diagnosis, console: Console) -> None:
         for one in of_tier:
             by_code.setdefault((one.severity, one.code), []).append(one)
         for severity in LABELS:
-            for (kind, code), found in by_code.items():
+            for (kind, code), found in sorted(by_code.items()):
                 if kind == severity:
                     _print_code(code, found, console)
 
@@ -106,4 +103,4 @@ def _print_skipped(diagnosis: Diagnosis, console: Console) -> None:
         console.print(f"not looked at: {'; '.join(diagnosis.skipped)}")
 
 
-SECTIONS = (_print_title, _print_findings, _print_ledger, _print_skipped)
+SECTIONS = (_print_findings, _print_ledger, _print_skipped)  # of a report, in order

@@ -59,7 +59,7 @@ def check(
         >>> diagnosis.passed, diagnosis.robot
         (True, <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>)
         >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
-        link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes, ...
+        link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
     """
     _check_options(base, mimic, tiers)
     findings, skipped, robot = Findings("<source>"), [], None
@@ -130,7 +130,7 @@ def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Eleme
 def _not_compared(groups: Sequence[Group]) -> Iterator[str]:
     """Which links with mass were not compared with their shapes, and why."""
     massive = [group for group in groups if group.inertia.mass > 0]
-    bare = [group for group in massive if not len(group.points)]
+    bare = [group for group in massive if group.whole and not len(group.points)]
     unread = [group for group in massive if not group.whole]
     if bare:
         yield f"mass and inertia of {_links(bare)} without shapes"

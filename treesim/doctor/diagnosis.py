@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..display import Shown
-from ..urdf.findings import CODES, Finding
+from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .ledger import Entry
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
 
-SEVERITIES = ("error", "warning", "info")
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, repr=False)

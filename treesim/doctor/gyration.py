@@ -30,8 +30,8 @@ def check_gyration(groups: Iterable[Group], findings: Findings) -> None:
         gyration = float(np.linalg.norm(spreads))
         if spreads[worst] > MARGIN * widths[worst] / 2:
             text = (
-                f"{group.title}: its rotational inertia spreads the mass by {spreads[worst]:.3g} m (standard deviation) "
-                f"along {_direction(axes[:, worst])}, where its shapes, {widths[worst]:.3g} m wide, allow "
+                f"{group.title}: its rotational inertia spreads the mass by {spreads[worst]:.3g} m (standard deviation)"
+                f" along {_direction(axes[:, worst])}, where its shapes, {widths[worst]:.3g} m wide, allow "
                 f"{widths[worst] / 2:.3g} m"
             )
             findings.add("U602", text, at)

@@ -28,7 +28,7 @@ CIRCLE = np.stack([SPHERE[:, 0], SPHERE[:, 1], 0 * SPHERE[:, 2]], axis=1)[np.abs
 
 
 class Meshes:
-    """The vertices of convex hulls of mesh files, each file read once; `unreadable` tells which could not be, and why."""
+    """The vertices of convex hulls of mesh files, each read once; `unreadable`: those that could not be, and why."""
 
     def __init__(self) -> None:
         self._read: dict[str, np.ndarray | None] = {}

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Link:
-    """A link's `element`, its `place` in its group, and its `inertia` in the axes of the group; None where it has none, or
-    no readable one."""
+    """A link's `element`, its `place` in its group, and its `inertia` in the axes of the group; None where it has none,
+    or no readable one."""
 
     element: _Element
     place: Placement

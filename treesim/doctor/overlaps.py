@@ -29,8 +29,8 @@ NAMED = 4  # pairs named in a message
 def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Findings) -> Iterator[str]:
     """Note links on bodies that are no neighbours whose collision shapes overlap by more than 1 mm in the neutral pose.
 
-    Where the package coal is not installed, spheres, capsules and boxes are looked at alone; yielded is what was not, if
-    anything. links: where each stands, by name.
+    Where the package coal is not installed, spheres, capsules and boxes are looked at alone; yielded is what was not,
+    if anything. links: where each stands, by name.
     """
     try:
         with warnings.catch_warnings(action="ignore", category=ShapeWarning):

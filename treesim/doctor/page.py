@@ -10,9 +10,10 @@ from .check import check
 
 HEAD = """# Findings
 
-What `treesim.load` warns of and refuses, and what `treesim check` looks at beyond that ([check](check.md)): each code stands
-for one kind of finding, and keeps its meaning. This page is made by `python -m treesim.doctor.page` from the tables that
-the program itself uses; what stands behind *says* was said of the robot at the end of the page, changed as shown.
+What `treesim.load` warns of and refuses, and what `treesim check` looks at beyond that ([check](check.md)): each code
+stands for one kind of finding, and keeps its meaning. This page is made by `python -m treesim.doctor.page` from the
+tables that the program itself uses; what stands behind "says" was said of the robot at the end of the page, changed as
+shown.
 """
 TITLES = {
     "syntax": "Syntax: XML, elements, attributes, numbers",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def check_weight(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:
-    """Warn of joints whose effort limit is below the force that gravity asks of them in the neutral pose, and note those
-    that are too weak only in poses that sample the limits.
+    """Warn of joints whose effort limit is below the force that gravity asks of them in the neutral pose, and note
+    those that are too weak only in poses that sample the limits.
 
     The base is upright and held, nothing else touches: what a leg carries when it stands is not looked at. Limits of
     zero are told of elsewhere. joints: where each stands, by name.

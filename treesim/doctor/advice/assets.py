@@ -27,9 +27,16 @@ ASSETS = {
     "U504": Advice(
         "What is drawn is what touches, which often is simpler than the robot.",
         "Nothing is wrong; a <visual> says what is to be drawn.",
-        '<robot name="ball"><link name="ball"><inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" '
-        'iyz="0" izz="0.01"/></inertial><collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
-        "</robot>\n",
+        """<robot name="ball">
+  <link name="ball">
+    <inertial>
+      <mass value="1"/>
+      <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.004"/>
+    </inertial>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision>
+  </link>
+</robot>
+""",
         whole=True,
     ),
     "U505": Advice(

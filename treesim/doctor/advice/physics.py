@@ -6,10 +6,9 @@ from .base import END, Advice
 
 MASS, FINGER_MASS = '<mass value="2"/>', '<mass value="0.1"/>'
 SMALL = '<inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>'
-LEAF = (
-    '<joint name="dial" type="continuous"><parent link="base"/><child link="pointer"/></joint>'
-    '<link name="pointer"{more}\n'
-)
+LEAF = """<joint name="dial" type="continuous"><parent link="base"/><child link="pointer"/></joint>
+<link name="pointer"{more}
+"""
 INERTIA = '<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.001"/>'
 INERTIAL = f"""<inertial>
       <origin xyz="0 0 0.2" rpy="0 0 0"/>
@@ -22,12 +21,20 @@ FINGER = """<inertial>
       <inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>
     </inertial>
     <collision>"""
-SHELF = (
-    '<joint name="hinge" type="revolute"><parent link="base"/><child link="shelf"/><axis xyz="0 1 0"/>'
-    '<limit lower="-1" upper="1" effort="{effort}" velocity="1"/></joint><link name="shelf"><inertial>'
-    '<origin xyz="0.1 0 0"/><mass value="1"/><inertia ixx="0.003" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.005"/>'
-    "</inertial></link>\n"
-)
+SHELF = """<joint name="hinge" type="revolute">
+  <parent link="base"/>
+  <child link="shelf"/>
+  <axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="{effort}" velocity="1"/>
+</joint>
+<link name="shelf">
+  <inertial>
+    <origin xyz="0.1 0 0"/>
+    <mass value="1"/>
+    <inertia ixx="0.003" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.005"/>
+  </inertial>
+</link>
+"""
 LIMIT = '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
 DYNAMICS = '<dynamics damping="0.1" friction="0"/>'
 
@@ -35,6 +42,17 @@ DYNAMICS = '<dynamics damping="0.1" friction="0"/>'
 def _inertia(xx: str, yy: str, zz: str) -> str:
     return f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/>'
 
+
+TOP = f"""<robot name="top">
+  <link name="base"/>
+  <link name="ring">{{ring}}</link>
+  <link name="disc">
+    <inertial><mass value="1"/>{_inertia("0.1", "0.1", "0.1")}</inertial>
+  </link>
+  <joint name="spin" type="continuous"><parent link="base"/><child link="ring"/><axis xyz="0 0 1"/></joint>
+  <joint name="turn" type="continuous"><parent link="ring"/><child link="disc"/><axis xyz="0 0 1"/></joint>
+</robot>
+"""
 
 PHYSICS = {
     "U304": Advice(
@@ -84,10 +102,7 @@ PHYSICS = {
     "U311": Advice(
         "Joints whose motions cancel move nothing: forward dynamics have no answer.",
         "Give the links between them mass, fix one of the joints, or add armature.",
-        '<robot name="top"><link name="base"/><link name="ring"/><link name="disc"><inertial><mass value="1"/>'
-        f'{_inertia("0.1", "0.1", "0.1")}</inertial></link><joint name="spin" type="continuous"><parent link="base"/>'
-        '<child link="ring"/><axis xyz="0 0 1"/></joint><joint name="turn" type="continuous"><parent link="ring"/>'
-        '<child link="disc"/><axis xyz="0 0 1"/></joint></robot>\n',
+        TOP.format(ring=""),
         whole=True,
     ),
     "U404": Advice(
@@ -115,8 +130,8 @@ PHYSICS = {
         MASS,
     ),
     "U602": Advice(
-        "No distribution of the mass within the link's shapes has such an inertia: it is a placeholder, in other units, or "
-        "not about the centre of mass. The joint moves as if it carried a flywheel.",
+        "No distribution of the mass within the link's shapes has such an inertia: it is a placeholder, in other "
+        "units, or not about the centre of mass. The joint moves as if it carried a flywheel.",
         "Compute the inertia from the shape and the mass, about the centre of mass, in kg m^2.",
         _inertia("1", "1", "1"),
         INERTIA,
@@ -136,11 +151,7 @@ PHYSICS = {
     "U605": Advice(
         "Accelerations lose as many digits as the condition number has; half of them are gone here.",
         "Give the links between the joints that are named inertia, or the joints armature.",
-        '<robot name="top"><link name="base"/><link name="ring"><inertial><mass value="1e-12"/>'
-        f'{_inertia("1e-12", "1e-12", "1e-12")}</inertial></link><link name="disc"><inertial><mass value="1"/>'
-        f'{_inertia("0.1", "0.1", "0.1")}</inertial></link><joint name="spin" type="continuous"><parent link="base"/>'
-        '<child link="ring"/><axis xyz="0 0 1"/></joint><joint name="turn" type="continuous"><parent link="ring"/>'
-        '<child link="disc"/><axis xyz="0 0 1"/></joint></robot>\n',
+        TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,
     ),
     "U606": Advice(
@@ -157,8 +168,8 @@ PHYSICS = {
         LIMIT,
     ),
     "U608": Advice(
-        "Where shapes overlap before anything moves, simulations with self-collision start with a push, or must leave the "
-        "pair out. Meshes are taken as their convex hulls, which fill their hollows.",
+        "Where shapes overlap before anything moves, simulations with self-collision start with a push, or must leave "
+        "the pair out. Meshes are taken as their convex hulls, which fill their hollows.",
         "Make the collision shapes smaller, or start from another pose.",
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.2 0.04"/>',
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.02 0.04"/>',

@@ -45,7 +45,7 @@ SYNTAX = {
         "Nothing is wrong; to look up lines, expand the file by hand.",
     ),
     "U106": Advice(
-        "Strict XML parsers refuse a declaration of a version that does not exist, or one that is not at the beginning.",
+        "Strict XML parsers refuse a declaration of a version that does not exist, or that is not at the beginning.",
         'Write <?xml version="1.0"?> as the first characters of the file.',
         '<?xml version="0.0"?>\n',
         '<?xml version="1.0"?>\n',
