@@ -7,10 +7,11 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError, UrdfError, unknown_name
+from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
 from ..urdf.build import tree_of
 from ..urdf.findings import CODES, Finding, Findings
+from ..urdf.options import check_options
 from ..urdf.read import parse
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
@@ -61,7 +62,10 @@ def check(
         >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
         link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
     """
-    _check_options(base, mimic, tiers)
+    check_options(base=base, mimic=mimic)
+    for tier in tiers:
+        if tier not in TIERS:
+            raise unknown_name("tier", tier, TIERS)
     findings, skipped, robot = Findings("<source>"), [], None
     examined: _Element | None = None
     try:
@@ -78,15 +82,6 @@ def check(
     ledger = () if examined is None else ledger_of(examined, findings)
     kept = tuple(_wanted(findings, tiers, strict))
     return Diagnosis(findings.file, kept, ledger, robot, tuple(tiers), tuple(skipped), strict)
-
-
-def _check_options(base: object, mimic: object, tiers: Sequence[str]) -> None:
-    for name, value, allowed in (("base", base, ("fixed", "floating")), ("mimic", mimic, (None, "free"))):
-        if value not in allowed:
-            raise ArgumentError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
-    for tier in tiers:
-        if tier not in TIERS:
-            raise unknown_name("tier", tier, TIERS)
 
 
 def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:
