@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
-from ..urdf.build import tree_of
+from ..urdf.build import check_options, tree_of
 from ..urdf.findings import CODES, Finding, Findings
-from ..urdf.options import check_options
 from ..urdf.read import parse
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder

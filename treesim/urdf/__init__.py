@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .build import build_tree
+from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings, UrdfWarning
 from .installed import RobotEntry, installed_robots
-from .options import check_options
 from .resolve import open_source
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import quoted
+from ..errors import ArgumentError, quoted
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ROOT_JOINT = "root_joint"
+OPTIONS = {"base": ("fixed", "floating"), "mimic": (None, "free")}
+
+
+def check_options(**options: object) -> None:
+    """Raise ArgumentError, naming the option and what it may be, unless each is one that a tree is built with."""
+    for name, value in options.items():
+        if value not in OPTIONS[name]:
+            raise ArgumentError(f"{name} must be {' or '.join(map(repr, OPTIONS[name]))}, got {value!r}")
 
 
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
