@@ -64,6 +64,20 @@ def test_a_shape_that_cannot_be_used_is_ignored_with_all_that_it_holds():
     assert (entry.count, entry.inside, entry.lines) == (1, 4, (29,))
 
 
+@pytest.mark.parametrize(("filename", "fate"), [("missing.stl", "ignored"), ("there.stl", "honoured")])
+def test_a_collision_without_its_mesh_is_ignored(filename, fate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.stl").touch()
+    text = GOOD.replace('<capsule radius="0.03" length="0.34"/>', f'<mesh filename="{filename}"/>')
+    ledger = treesim.check(text, meshes=False).ledger
+    assert [entry.fate for entry in ledger if 29 in entry.lines and entry.path == "link/collision"] == [fate]
+
+
+def test_a_mimic_that_is_left_free_is_ignored():
+    ledger = treesim.check(GOOD, mimic="free").ledger
+    assert {entry.fate for entry in ledger if entry.path == "joint/mimic"} == {"ignored"}
+
+
 def outcome(text):
     """What a program can see of a robot, and what is said of it; None where it is refused."""
     with warnings.catch_warnings(action="ignore"):

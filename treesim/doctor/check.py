@@ -78,7 +78,7 @@ def check(
         skipped.append("the robot as a whole: it cannot be built")
     if examined is not None:
         skipped += _examine(examined, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
-    ledger = () if examined is None else ledger_of(examined, findings)
+    ledger = () if examined is None else ledger_of(examined, findings, find_mesh)
     kept = tuple(_wanted(findings, tiers, strict))
     return Diagnosis(findings.file, kept, ledger, robot, tuple(tiers), tuple(skipped), strict)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..model.joints import JOINT_TYPES
+from ..model.shapes import MISSING_MESH
 from ..urdf.findings import Finding, path_of
 from ..urdf.schema import HONOURED, SHAPE_ELEMENTS, Element
+from ..urdf.visuals import MeshFinder
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 Fate = Literal["honoured", "altered", "ignored"]
 KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": Element(("name",), ("inertial",), ("visual", "collision"), ("type",))}
 ALTERING = {"U306", "U403"}  # findings that tell of numbers that were changed
-DROPPING = {"U213", "U408", "U501", "U503", "U505"}  # ... and of elements that were left out
+DROPPING = {"U409", "U501", "U503", "U505"}  # ... and of elements that were left out
 BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limits
 
 
@@ -41,9 +43,16 @@ class Entry:
         return {"path": self.path, "fate": self.fate, "count": self.count, "inside": self.inside, "lines": self.lines}
 
 
-def ledger_of(root: _Element, findings: Iterable[Finding]) -> tuple[Entry, ...]:
-    """Return the entries of a parsed document in the order in which they first stand there; findings: the reader's."""
+def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
+    """Return the entries of a parsed document in the order in which they first stand there.
+
+    findings: the reader's. find_mesh: name -> (file, whether it exists); a collision without its mesh is left out.
+    """
     told = {(found.element, found.line): found.code for found in findings if found.code in ALTERING | DROPPING}
+    for mesh in root.iterfind("link/collision/geometry[1]/mesh[1]"):
+        if not find_mesh(mesh.get("filename", ""))[1]:
+            collision = mesh.getparent().getparent()
+            told[path_of(collision), collision.sourceline] = MISSING_MESH
     rows: dict[tuple[str, Fate], tuple[list[int], int]] = {}
     for path, fate, line, inside in _walk(root, "", "robot", told):
         lines, held = rows.setdefault((path, fate), ([], 0))
@@ -68,7 +77,7 @@ def _walk(
     for child in element:
         inner = str(child.tag)
         once = inner in allowed.once and inner not in seen and not (tag == "geometry" and seen)
-        dropped = told.get((path_of(child), child.sourceline)) in DROPPING
+        dropped = told.get((path_of(child), child.sourceline)) in DROPPING | {MISSING_MESH}
         if inner not in idle and not dropped and (once or inner in allowed.many):
             yield from _walk(child, f"{above}/{tag}", inner, told)
         else:
