@@ -31,7 +31,7 @@ def check(
     robots: Annotated[
         list[str],
         typer.Argument(
-            metavar="ROBOT...",
+            metavar="ROBOT",
             help="URDF files, or names of installed robots (`treesim robots` lists them).",
             show_default=False,
         ),
@@ -51,8 +51,7 @@ def check(
 ) -> None:
     """Check robot descriptions: syntax, structure, physics, assets; what each element became.
 
-    Exit code 0 if nothing is wrong, 1 if a robot has errors (with --strict: or doubts), 2 if the command cannot be
-    carried out.
+    Exit code 1 if a robot has errors, with --strict or doubts; 2 for a mistake in what was asked.
     """
     import treesim
 
