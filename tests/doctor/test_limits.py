@@ -1,4 +1,4 @@
-"""Limits that no joint can mean."""
+"""Limits that cannot be meant."""
 
 import pytest
 

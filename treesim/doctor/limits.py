@@ -1,4 +1,4 @@
-"""Limits of joints that no joint can mean."""
+"""Limits of joints that cannot be meant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _check_positions(joint: Joint, limit: _Element, findings: Findings) -> None:
     lower, upper = float(np.ravel(joint.lower)[0]), float(np.ravel(joint.upper)[0])
     owner, unit = f"joint {quoted(joint.name)}", "m" if joint.type == "prismatic" else "rad"
     if lower == upper:
-        findings.add("U611", f"{owner} can be nowhere but at {lower:g} {unit}", limit)
+        findings.add("U611", f"{owner}: lower and upper limit are both {lower:g} {unit}", limit)
     elif not lower <= 0 <= upper:
         text = f"{owner}: 0 {unit} is not within {lower:g} ... {upper:g} {unit}"
         findings.add("U609", text, limit)

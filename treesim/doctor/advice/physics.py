@@ -56,19 +56,19 @@ TOP = f"""<robot name="top">
 
 PHYSICS = {
     "U304": Advice(
-        "What has negative mass moves toward whoever pushes it; simulations explode.",
+        "A negative mass accelerates against the force on it; simulations diverge.",
         "Write the mass in kg, above zero.",
         '<mass value="-2"/>',
         MASS,
     ),
     "U305": Advice(
-        "Along the axis of a negative moment, torque and acceleration point apart: energy comes from nowhere.",
+        "About the axis of a negative moment, the body accelerates against the torque, and gains energy.",
         "Check the signs, the products of inertia, and that the numbers are in kg m^2 about the centre of mass.",
         _inertia("0.03", "0.03", "-0.001"),
         INERTIA,
     ),
     "U306": Advice(
-        "A moment a little below zero is what rounding has left of zero.",
+        "The moment is negative by no more than rounding, and is taken as zero.",
         "Nothing is wrong; write zero, or more digits.",
         _inertia("0.03", "0.03", "-1e-12"),
         INERTIA,
@@ -81,13 +81,13 @@ PHYSICS = {
         INERTIA,
     ),
     "U308": Advice(
-        "No body turns heavily and weighs nothing.",
+        "A rigid body that has rotational inertia has mass.",
         "Give the mass, or leave the inertia out; armature of the joint stands for a drive's rotor.",
         '<mass value="0"/>',
         MASS,
     ),
     "U309": Advice(
-        "Some readers give such a link 1 kg.",
+        "Some readers give a link without <inertial> a mass of 1 kg.",
         "Nothing is wrong with links that carry others; give the others an <inertial>.",
         "<collision>",
         FINGER,
@@ -100,13 +100,13 @@ PHYSICS = {
         before=END,
     ),
     "U311": Advice(
-        "Joints whose motions cancel move nothing: forward dynamics have no answer.",
+        "Motions of these joints that cancel move no inertia: the mass matrix is singular.",
         "Give the links between them mass, fix one of the joints, or add armature.",
         TOP.format(ring=""),
         whole=True,
     ),
     "U404": Advice(
-        "Between such limits there is no position.",
+        "No position is within these limits.",
         "Exchange lower and upper.",
         '<limit lower="2" upper="-2" effort="40" velocity="3"/>',
         LIMIT,

@@ -10,7 +10,7 @@ LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link
 
 SYNTAX = {
     "U100": Advice(
-        "Nothing can be said of a file that cannot be read.",
+        "Nothing in the file could be checked.",
         "Check the path and the permissions; name a file, not a folder.",
     ),
     "U101": Advice(
@@ -52,7 +52,7 @@ SYNTAX = {
         before=FIRST,
     ),
     "U201": Advice(
-        "Joints name links, and programs name joints: what has no name cannot be meant.",
+        "Joints refer to links, and programs to joints, by name.",
         "Give the element a name of its own.",
         '<joint type="revolute">',
         '<joint name="shoulder" type="revolute">',
@@ -109,7 +109,7 @@ SYNTAX = {
         MASS,
     ),
     "U302": Advice(
-        "With a number too few or too many, all that follow stand in the wrong place.",
+        "With a number too few or too many, the others are taken for the wrong axes.",
         "Write as many numbers as the attribute needs, with spaces between them.",
         '<axis xyz="1 0"/>',
         '<axis xyz="0 1 0"/>',
