@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import dedent
 
 from ..urdf.findings import CODES
 from .advice import ADVICE, GOOD, TIER_OF, TIERS, Advice
@@ -67,7 +68,8 @@ def _entry(code: str, advice: Advice) -> Iterator[str]:
 
 
 def _example(text: str) -> str:
-    return f"```xml\n{text.rstrip()}\n```\n"
+    first, newline, rest = text.rstrip().partition("\n")
+    return f"```xml\n{first}{newline}{dedent(rest)}\n```\n"
 
 
 def message_of(code: str, advice: Advice) -> str:
