@@ -30,8 +30,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    simulate, view, info, check, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins,
-):  # fmt: skip
+    simulate,
+    view,
+    info,
+    check,
+    compare,
+    stability,
+    bench,
+    cost,
+    schedule,
+    scaling,
+    accuracy,
+    robots,
+    plugins,
+):
     app.command()(command)
 
 
