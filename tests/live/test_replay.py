@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.live.test_session import Screen
+from tests.live.driven import Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
 from treesim.live import Replay

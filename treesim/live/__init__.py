@@ -1,6 +1,8 @@
 """A simulation that its user steers while it runs: what the panel and the mouse of a viewer act on."""
 
+from .engine_motion import engine_motion
+from .ghost import GhostSettings
 from .replay import Replay
 from .session import LiveSession
 
-__all__ = ["LiveSession", "Replay"]
+__all__ = ["GhostSettings", "LiveSession", "Replay", "engine_motion"]
