@@ -43,13 +43,24 @@ class Screen:
         self.states.append(state)
 
 
+class GhostScreen(Screen):
+    """A screen that shows two robots."""
+
+    def __init__(self):
+        super().__init__()
+        self.ghosts = []
+
+    def set_ghost(self, q):
+        self.ghosts.append(None if q is None else q.copy())
+
+
 class Driven:
     """A session that is played in steps of the test, with a clock of its own, and no other thread."""
 
-    def __init__(self, world=ROBOT, q=None, settings=STILL, **options):
+    def __init__(self, world=ROBOT, q=None, settings=STILL, screen=None, **options):
         world = treesim.World(world) if isinstance(world, treesim.Tree) else world
         robot = world.robot
-        self.now, self.screen = 0.0, Screen()
+        self.now, self.screen = 0.0, screen or Screen()
         scene = Scene(world, robot.neutral() if q is None else q, np.zeros(robot.nv), "fixed")
         self.session = LiveSession(scene, self.screen, settings, clock=lambda: self.now, **options)
         self.session._sleep = self.sleep

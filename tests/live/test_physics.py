@@ -116,7 +116,13 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
     q = treesim.standing(robot, robot.configuration({"root_joint": robot.neutral()[:7], **dict.fromkeys(knees, 1.0)}))
     driven = Driven(world, q, Settings(controller="hold", kp=2000.0, kd=100.0))
     driven.physics.scene = driven.physics.scene._replace(base="floating")
-    assert len(driven.screen.grounds) == 1 and driven.screen.panels[-1]["can"] == ["pull", "seek", "com", "contact"]
+    assert len(driven.screen.grounds) == 1 and driven.screen.panels[-1]["can"] == [
+        "pull",
+        "seek",
+        "com",
+        "momentum",
+        "contact",
+    ]
     assert "rk4" not in driven.screen.panels[-1]["integrators"], "it knows no contact"
     driven.play(0.5)
     assert driven.state["contactForce"] == pytest.approx(robot.mass * 9.81, rel=0.2)

@@ -26,7 +26,7 @@ def test_the_panel_tells_what_there_is():
     assert panel["joints"][0]["unit"] == "rad" and panel["joints"][0]["lower"] == pytest.approx(ROBOT.lower[0])
     assert panel["bodies"] == ["base", *ROBOT.body_names]
     assert panel["backends"] == treesim.available("dynamics") and "rk4" in panel["integrators"]
-    assert panel["can"] == ["pull", "seek", "com"]
+    assert panel["can"] == ["pull", "seek", "com", "momentum"]
 
 
 def test_physics_that_is_slow_says_so_and_no_backlog_grows():

@@ -20,7 +20,7 @@ from ..step_code import touches
 from ..world import World
 from .felt_mass import felt_mass
 
-CAN = ("pull", "seek", "com")
+CAN = ("pull", "seek", "com", "momentum")
 NO_FRAME = "none"
 
 

@@ -181,7 +181,7 @@ class Replay:
         return {
             **seen(self.robot),
             "ghosts": [NONE, *self._ghosts] if self._ghosts else [],
-            "can": ["seek", "com", *(["contact"] if self.trajectory.contact is not None else [])],
+            "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
             "replay": True,
             "note": "a recorded motion: joints are shown, and cannot be set",
         }

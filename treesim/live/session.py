@@ -279,7 +279,8 @@ class LiveSession:
         missing = [run for run in self._runs(settings, ghosting) if _compiled(run) not in self._ready]
         if not missing:
             physics.adopt(settings)
-            physics.adopt_ghost(ghosting)
+            if ghosting != physics.ghosting:
+                physics.adopt_ghost(ghosting)
             return
         for run in missing:
             physics.simulation(run, physics.drive)  # refuses at once what cannot be

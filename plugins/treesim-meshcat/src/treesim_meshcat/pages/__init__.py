@@ -9,7 +9,17 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
-_SESSION = ("session.js", "arrows.js", "grab.js", "overlays.js", "plot.js", "panel.js", "inspect.js", "api.js")
+_SESSION = (
+    "session.js",
+    "ghost.js",
+    "arrows.js",
+    "grab.js",
+    "overlays.js",
+    "plot.js",
+    "panel.js",
+    "inspect.js",
+    "api.js",
+)
 
 
 class _Kind(NamedTuple):
