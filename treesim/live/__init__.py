@@ -4,5 +4,6 @@ from .engine_motion import engine_motion
 from .ghost import GhostSettings
 from .replay import Replay
 from .session import LiveSession
+from .settings import Settings
 
-__all__ = ["GhostSettings", "LiveSession", "Replay", "engine_motion"]
+__all__ = ["GhostSettings", "LiveSession", "Replay", "Settings", "engine_motion"]

@@ -27,7 +27,13 @@ METHODS = {"ghostBackend": "backend", "ghostIntegrator": "integrator", "ghostSol
 @dataclass(frozen=True)
 class GhostSettings:
     """of: "none"; "simulation", the same world by other methods; or the name of a recording. backend, integrator,
-    solver: names of `available(...)`, or "same", as the robot has it. substeps: None for those of the robot."""
+    solver: names of `available(...)`, or "same", as the robot has it. substeps: None for those of the robot.
+
+    Example:
+        >>> ghost = treesim.live.GhostSettings("simulation", integrator="rk4")
+        >>> ghost.over(treesim.live.Settings(backend="rjk")).backend
+        'rjk'
+    """
 
     of: str = NONE
     backend: str = SAME

@@ -120,7 +120,7 @@ class LivePhysics:
             Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
-        """Take another world in place of this one, and begin there."""
+        """Take another world in place of this one, and begin there, without ghost and external forces."""
         before = self.scene, self.settings
         try:
             self.settings, self.pull = settings, None
@@ -130,9 +130,9 @@ class LivePhysics:
             self.settings = before[1]
             self._place(before[0])
             raise
-        self.recordings, self.ghost = {}, None
+        self.recordings = {}
+        self.adopt_ghost(GhostSettings())
         self.reset()
-        self.adopt_ghost(self.ghosting if self.ghosting.of == SIMULATION else GhostSettings())
 
     # ---- what is set ----
 
