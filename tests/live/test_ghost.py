@@ -9,6 +9,7 @@ import pytest
 import treesim
 from tests.live.driven import ROBOT, Driven, GhostScreen
 from treesim import ArgumentError, Trajectory
+from treesim.errors import UnknownNameError
 from treesim.live import GhostSettings
 from treesim.live.ghost import METHODS, RecordedGhost, apart
 from treesim.live.settings import Settings
@@ -139,6 +140,12 @@ def test_what_is_no_ghost_is_told_and_changes_nothing(values):
     before = {**driven.state}
     (reply,) = driven.set(**values)
     assert reply and driven.state == before
+
+
+def test_programs_are_told_of_ghosts_that_there_are_not():
+    for ghost, named in ((GhostSettings("run.npz"), "run.npz"), (GhostSettings("simulation", "magic"), "magic")):
+        with pytest.raises(UnknownNameError, match=named):
+            haunted(ghost=ghost)
 
 
 def test_a_viewer_that_shows_one_robot_is_offered_no_ghost():

@@ -166,8 +166,10 @@ class LivePhysics:
         return [NONE, SIMULATION, *self.recordings]
 
     def adopt_ghost(self, ghosting: GhostSettings) -> None:
-        """Have another ghost, or none, or the same by other methods. Raises what `treesim.Simulation` raises, and
-        ArgumentError for a recording of another robot."""
+        """Have another ghost, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
+        UnknownNameError for a recording that there is not, and ArgumentError for one of another robot."""
+        if ghosting.of not in self.ghosts:
+            raise unknown_name("ghost", ghosting.of, self.ghosts)
         if ghosting.of != SIMULATION:
             recording = self.recordings.get(ghosting.of)
             self.ghost = None if recording is None else RecordedGhost(self.robot, recording, self.player.t)
