@@ -41,7 +41,7 @@ _KINDS = {
         "'none'",
         "panel.html",
         (*_SESSION, "worker_link.js", "offline.js"),
-        ("contact.js", "physics.js", "worker.js"),
+        ("contact.js", "felt.js", "physics.js", "worker.js"),
     ),
 }
 

@@ -17,6 +17,7 @@ class Physics {
         this.facts = facts;
         this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
         this.solvers = Object.keys(this.stages);
+        this.frame = "none";  // the body at which the mass that is felt is told
         this.forces = {};  // {body, index, point, vector} by name
         this.start = start;
         this.modules = {};
@@ -231,8 +232,7 @@ class Physics {
     tune(place, h) {
         const {pulled, facts: {mass}} = this;
         const away = pulled.target.map((x, i) => x - place[i]), length = Math.hypot(...away);
-        const at_rest = this.pushed([0, 0, 0]);
-        const columns = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+        const columns = this.mobility(pulled.index, pulled.point);
         const n = away.map((x) => x / Math.max(length, 1e-9));
         const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * columns[j][i], 0), 0);
         const behind = 1 / Math.max(response, 1 / Math.max(mass, 1e-9));
@@ -241,19 +241,35 @@ class Physics {
         pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / h);
     }
 
-    // Where the point goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
-    pushed(force) {
+    // Λ^-1 (3, 3) of a point of a body, as looked at last: its accelerations from rest by unit forces [m/s^2/N].
+    mobility(index, point) {
+        const at_rest = this.pushed(index, point, [0, 0, 0]);
+        return [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(index, point, force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+    }
+
+    // The mass that is felt at the origin of the body that is chosen, null where none is.
+    get felt() {
+        const index = this.facts.bodies.indexOf(this.frame), origin = [0, 0, 0];
+        if (index <= 0) return null;
+        this.look();
+        const columns = this.mobility(index, origin);
+        const inverse = columns.map((column, i) => column.map((x, j) => (x + columns[j][i]) / 2));
+        return {frame: this.frame, at: this.placed(index, origin), ...feltAlong(inverse)};
+    }
+
+    // Where a point of a body goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
+    pushed(index, point, force) {
         const {exports, arrays, base} = this.module, q = arrays.q.slice(), v = arrays.v.slice(), settings = arrays.settings.slice();
         arrays.settings.fill(0);
         arrays.settings[0] = PROBE_S;
         arrays.v.fill(0);
         arrays.f_ext.fill(0);
-        this.press(this.pulled.index, this.pulled.point, force);
+        this.press(index, point, force);
         exports.semi_implicit_euler(base);
         arrays.f_ext.fill(0);
         arrays.q.set(arrays.q_new);
         exports.view(base);
-        const place = this.grabbed();
+        const place = this.placed(index, point);
         arrays.q.set(q);
         arrays.v.set(v);
         arrays.settings.set(settings);

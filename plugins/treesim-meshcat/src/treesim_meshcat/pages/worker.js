@@ -36,7 +36,7 @@ class Player {
     panel() {
         const {facts, backends, solvers} = this.physics;
         return {
-            robot: facts.name, bodies: facts.bodies, backends, integrators: this.integrators, solvers,
+            robot: facts.name, bodies: facts.bodies, frames: ["none", ...facts.bodies.slice(1)], backends, integrators: this.integrators, solvers,
             controllers: CONTROLLERS, can: ["pull", "seek", "com", ...(this.ground ? ["contact"] : [])], note: this.note,
             joints: facts.joints,
         };
@@ -58,6 +58,7 @@ class Player {
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
+            frame: physics.frame, felt: physics.felt,
             forces: Object.fromEntries(Object.entries(physics.forces).map(([name, {body, point, vector}]) => [name, {body, point, vector}])),
             pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: Math.hypot(...pulled.force), vector: pulled.force},
         };
@@ -219,6 +220,7 @@ const CHECKS = {
     backend: ({physics}, value) => oneOf(physics.backends, value),
     solver: ({physics}, value) => oneOf(physics.solvers, value),
     integrator: ({integrators}, value) => oneOf(integrators, value),
+    frame: ({physics: {facts}}, value) => oneOf(["none", ...facts.bodies.slice(1)], value),
     controller: (_, value) => oneOf(CONTROLLERS, value),
     dt: (_, value) => between(1e-6, LONGEST_DT, "s", value),
     kp: gain,
