@@ -150,8 +150,8 @@ class Overlays {
         }
     }
 
-    // An ellipsoid whose half axes are as long as the arrow of the weight of the mass that a force along them moves, but
-    // not longer than that of the robot's own.
+    // An ellipsoid whose axes are, from end to end, as long as the arrow of the weight of the mass that a force along them
+    // moves, but not longer than that of the robot's own.
     drawFelt() {
         const {state} = this.session, felt = state && state.felt;
         if (!felt) {
@@ -166,7 +166,7 @@ class Overlays {
             this.stage.viewer.scene.add(this.ellipsoid);
         }
         const mass = state.weight / STANDARD_GRAVITY;
-        const half = felt.masses.map((m) => this.stage.weight * Math.min(m === null ? 1 : m / mass, 1));
+        const half = felt.masses.map((m) => this.stage.weight / 2 * Math.min(m === null ? 1 : m / mass, 1));
         const columns = [0, 1, 2].map((k) => new THREE.Vector3(...felt.axes.map((row) => row[k])));
         this.ellipsoid.visible = true;
         this.ellipsoid.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...columns));
