@@ -10,6 +10,7 @@ from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
 from .bench import bench
 from .census import census
+from .check import check
 from .compare import compare
 from .cost import cost
 from .info import info
@@ -33,6 +34,7 @@ for command in (
     simulate,
     view,
     info,
+    check,
     compare,
     census,
     stability,
