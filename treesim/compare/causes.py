@@ -1,0 +1,273 @@
+"""From a difference to its cause: candidate explanations are tried on our side until the difference has vanished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from ..errors import ModelError, TreesimError, UnsupportedError
+from ..kernels.spatial import WX, WY, WZ
+from ..model.tree import Tree
+from ..types import Base
+from .candidates import Candidate, Side
+from .description import Description, read_description
+from .engines import RAW, EngineAdapter, EngineModel, StateBatch, find_engine
+from .evidence import INERTIAL, PLACEMENT, Evidence, Mismatch, forces
+from .fitted_candidates import body_candidates, candidates_of_other_file, fitted_candidates, suspicious_bodies
+from .inertial_candidates import inertial_candidates, inertial_candidates_everywhere, inertial_of
+from .joint_candidates import joint_candidates, joint_candidates_everywhere
+from .joint_terms import joint_of
+from .regressor import inertia_from, parameters
+from .robot_candidates import robot_candidates
+from .term_candidates import term_candidates
+from .treesim_engine import random_batch
+
+STATES = 8  # at which hypotheses are judged
+MOST = 40  # causes that are looked for together
+BESIDE = 3  # other candidates that are listed with one that they cannot be told from
+
+Key = tuple[int, int, float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One cause of a difference.
+
+    kind: a stable key. owner: the link or joint, or "the robot". cause: what the other side does, in words. place:
+    file:line of the element in our file, other_place: in the other file; empty where there is none. effect: by how much
+    it changes the forces [N m, or N: unit] at `joint`, the median over random states. before, after: the largest
+    difference of a joint force [N m, N] without it and with it, all earlier causes counted in. also: candidates that do
+    the same, so that nothing tells them apart.
+    """
+
+    kind: str
+    owner: str
+    cause: str
+    place: str
+    effect: float
+    unit: str
+    joint: str
+    before: float
+    after: float
+    also: tuple[str, ...] = ()
+    other_place: str = ""
+
+    def __str__(self) -> str:
+        places = " and ".join(filter(None, (self.place, self.other_place)))
+        where = f"{self.owner} ({places})" if places else self.owner
+        also = f"; or {'; or '.join(self.also)}" if self.also else ""
+        effect = f"{self.effect:.3g} {self.unit} at joint {self.joint!r}" if self.effect else "no joint force changes"
+        return f"{where}: {self.cause}{also}: {effect}; difference {self.before:.2g} -> {self.after:.2g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The causes found, in the order in which they were found, and what is left unexplained: the largest difference of
+    a joint force [N m, N], and the bodies that still differ."""
+
+    explanations: tuple[Explanation, ...]
+    left: float = 0.0
+    bodies: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the causes explain everything."""
+        return not self.left and not self.bodies
+
+
+def explain(
+    robot_source: object,
+    against: str | EngineAdapter,
+    base: Base = "floating",
+    seed: int = 0,
+    states: int = STATES,
+) -> Findings:
+    """Return what explains the differences between treesim and another engine on one robot's file.
+
+    robot_source: whatever `treesim.load` takes, or a Tree. against: an engine adapter, or its name. base: "fixed" or
+    "floating". states: random states at which explanations are tried. Raises UnsupportedError when the engine does not
+    read the file, EngineError when it fails. Cost: some dozens of loads of the file and of inverse dynamics for each
+    cause.
+
+    Example:
+        >>> from treesim.compare import explain
+        >>> explain("ur5", "pinocchio", base="fixed").explanations
+        ()
+    """
+    engine = find_engine(against) if isinstance(against, str) else against
+    description = read_description(robot_source, base)
+    robot = description.bodies_alone
+    if RAW not in engine.levels:
+        raise UnsupportedError(f"{engine.name} takes the robot's bodies alone: it reads no file that could differ")
+    model = engine.read(robot, etree.tostring(description.root, encoding="unicode"), RAW)
+    return explain_model(description, model, seed, states)
+
+
+def explain_model(
+    description: Description, model: EngineModel, seed: int = 0, states: int = STATES, other: Description | None = None
+) -> Findings:
+    """Return what explains the differences between a description and a model that another side has made of the robot.
+
+    other: the description of which the model was made, whose values are tried too.
+    """
+    batch = random_batch(description.bodies_alone, states, seed, 0, 1e-3)
+    return explain_values(description, batch, dict(model.evaluate(batch).values), other)
+
+
+def explain_values(
+    description: Description, batch: StateBatch, theirs: dict[str, np.ndarray], other: Description | None = None
+) -> Findings:
+    """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
+    robot = description.bodies_alone
+    search = Search(Evidence(robot, batch, theirs), Side(description), other)
+    search.run()
+    if search.left.vanished and not search.evidence.solved and "forward_dynamics" in theirs:
+        search.evidence = Evidence(robot, batch, theirs, solved=True)
+        search.run()
+    left = search.left
+    bodies = tuple(robot.body_names[i - 1] for i in left.numbers(INERTIAL + PLACEMENT))
+    return Findings(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies)
+
+
+class Search:
+    """A greedy search: the candidate that leaves the fewest differences is taken, then the next, until none is left.
+
+    evidence: of the other side. side: ours so far. other: the other file, if there is one. found: the explanations.
+    """
+
+    def __init__(self, evidence: Evidence, side: Side, other: Description | None = None) -> None:
+        self.evidence, self.side, self.other = evidence, side, other
+        self.found: list[Explanation] = []
+
+    @property
+    def left(self) -> Mismatch:
+        """What differs still."""
+        return self.evidence.mismatch(self.side)
+
+    def run(self) -> None:
+        """Look for causes until nothing differs, or nothing helps."""
+        before = self.left
+        while not before.vanished and len(self.found) < MOST:
+            step = next(filter(None, (self._best(pool, before) for pool in self._pools(before))), None)
+            if step is None:
+                return
+            chosen, side, after, also = step
+            self.found.append(self._explanation(chosen, side, before, after, also))
+            self.side, before = side, after
+
+    def _pools(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
+        """Candidates, those first that are most likely and most telling."""
+        side, evidence, description = self.side, self.evidence, self.side.description
+        bodies = before.numbers(INERTIAL + PLACEMENT)
+        general = list(robot_candidates(side, evidence, before)) if not evidence.solved or not bodies else []
+        if len(bodies) > 1:
+            everywhere = chain(inertial_candidates_everywhere(description), joint_candidates_everywhere(description))
+            yield chain(self._at(bodies[:1]), everywhere, general)
+        for body in bodies:
+            yield chain(self._at([body]), general if len(bodies) == 1 else ())
+            yield chain(self._values(body), fitted_candidates(side, evidence, body))
+        if bodies or before.vanished:
+            return
+        yield chain(general, term_candidates(evidence, side, before))
+        if not evidence.knows_bodies:
+            suspicious = suspicious_bodies(side, evidence, before)
+            yield self._at(suspicious)
+            yield chain(*(self._values(body) for body in suspicious))
+            yield body_candidates(side, evidence, before, suspicious)
+
+    def _at(self, bodies: list[int]) -> Iterator[Candidate]:
+        """The named candidates at the links and joints of some bodies."""
+        description = self.side.description
+        for body in bodies:
+            for link in description.members[body - 1]:
+                yield from filter(partial(self._promising, body, link), inertial_candidates(description, link))
+            joints = (*description.carrying(body), *description.welding(body))
+            for joint in dict.fromkeys(joints):
+                yield from joint_candidates(description, joint)
+
+    def _promising(self, body: int, link: str, candidate: Candidate) -> bool:
+        """Whether a link's other inertia brings its body nearer to the other side's, by adding and subtracting alone."""
+        if not self.evidence.knows_bodies or candidate.inertia is None:
+            return True
+        description, parts = self.side.description, [body.inertia for body in self.side.robot.bodies]
+        place = description.placement(body, link)
+        ours, theirs = inertial_of(description.links[link]).in_link, candidate.inertia
+        changed = parameters(theirs.in_frame(place)) - parameters(ours.in_frame(place))
+        before = len(self.evidence.inertials(parts))
+        try:
+            parts[body - 1] = inertia_from(parameters(parts[body - 1]) + changed)
+        except ModelError:
+            return False
+        return len(self.evidence.inertials(parts)) < before
+
+    def _values(self, body: int) -> Iterator[Candidate]:
+        return iter(()) if self.other is None else candidates_of_other_file(self.side.description, self.other, body)
+
+    def _best(
+        self, pool: Iterable[Candidate], before: Mismatch
+    ) -> tuple[Candidate, Side, Mismatch, list[Candidate]] | None:
+        """The candidate of a pool that leaves least, if that is less than before, and those that leave the same."""
+        tried = [(candidate, *outcome) for candidate in pool if (outcome := self._tried(candidate)) is not None]
+        if not tried:
+            return None
+        chosen, side, after = min(tried, key=lambda one: rank(one[2]))
+        if rank(after)[:2] >= rank(before)[:2]:
+            return None
+        also = [one for one, _, left in tried if one is not chosen and left.like(after)]
+        return chosen, side, after, also
+
+    def _tried(self, candidate: Candidate) -> tuple[Side, Mismatch] | None:
+        """Our side and what differs still if a candidate is true; None if it makes no robot."""
+        try:
+            side = candidate.change(self.side)
+            return side, self.evidence.mismatch(side)
+        except (TreesimError, ValueError, np.linalg.LinAlgError):
+            return None
+
+    def _explanation(
+        self, chosen: Candidate, side: Side, before: Mismatch, after: Mismatch, also: list[Candidate]
+    ) -> Explanation:
+        states, robot = self.evidence.states, self.evidence.robot
+        state = states.q, states.v, states.a
+        changed = np.abs(forces(side, *state) - forces(self.side, *state))
+        joint, size, unit = typical(robot, changed)
+        return Explanation(
+            kind=chosen.kind, owner=chosen.owner, cause=chosen.cause,
+            place=_place(self.side.description, chosen.line),
+            other_place="" if self.other is None or not chosen.element
+            else _place(self.other, self.other.line(*chosen.element)),
+            effect=size if size > self.evidence.allowed else 0.0, unit=unit, joint=joint,
+            before=before.force, after=after.force,
+            also=tuple(f"{one.owner}: {one.cause}" for one in also[:BESIDE]),
+        )  # fmt: skip
+
+
+def rank(mismatch: Mismatch) -> Key:
+    """Return what orders mismatches: bodies that differ, then joints whose forces do, then by how much."""
+    joints = np.abs(mismatch.forces).max(axis=0, initial=0.0)
+    return len(mismatch.bodies), int((~(joints <= mismatch.allowed)).sum()), mismatch.force
+
+
+def typical(robot: Tree, forces: np.ndarray) -> tuple[str, float, str]:
+    """Return the joint whose torques, of forces (K, nv), are largest, their median over the states, and its unit; a
+    force [N] where no torque is."""
+    if not robot.nv:
+        return "", 0.0, "N m"
+    sizes = np.median(forces, axis=0)
+    turning = np.array([screw in (WX, WY, WZ) for body in robot.bodies for screw in body.joint.kind.screws])
+    k = int(np.argmax(np.where(turning, sizes, 0.0) if (sizes * turning).any() else sizes))
+    return joint_of(robot, k), float(sizes[k]), "N m" if turning[k] else "N"
+
+
+def _place(description: Description, line: int | None) -> str:
+    return "" if line is None else f"{description.file}:{line}"

@@ -1,0 +1,55 @@
+"""Forces at the joints that another engine adds, fitted to what differs at each joint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .candidates import Candidate, Side
+from .evidence import Evidence, Mismatch
+from .joint_terms import TERMS, joint_of, positions
+
+SMALL = 1e-9  # of the largest: a fitted term below this is rounding
+FITS = 1e-6  # of what was there: what a term may leave where it explains a joint
+
+
+def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candidate]:
+    """Yield the terms that explain the difference at a joint, or at all joints that differ, by least squares."""
+    count = len(evidence.a)
+    q, v = evidence.states.q[:count], evidence.states.v[:count]
+    at = positions(side.robot, q)
+    wrong = np.flatnonzero(np.abs(before.forces).max(axis=0) > before.allowed)
+    for name, (*_, regressor) in TERMS.items():
+        x = regressor(at, v, evidence.a)
+        sizes = np.zeros(side.robot.nv)
+        norm = np.einsum("kj,kj->j", x, x)
+        sizes[wrong] = -np.einsum("kj,kj->j", x, before.forces)[wrong] / np.where(norm > 0, norm, 1)[wrong]
+        left = np.abs(before.forces + x * sizes).max(axis=0)
+        fits = wrong[left[wrong] <= np.maximum(before.allowed, FITS * np.abs(before.forces).max(axis=0)[wrong])]
+        fits = fits[np.abs(sizes[fits]) > SMALL * np.abs(sizes).max()] if len(fits) else fits
+        for k in fits:
+            yield _candidate(name, side, np.where(np.arange(len(sizes)) == k, sizes, 0.0))
+        if len(fits) > 1:
+            yield _candidate(name, side, np.where(np.isin(np.arange(len(sizes)), fits), sizes, 0.0))
+
+
+def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:
+    what, angular, linear, _ = TERMS[name]
+    robot, description = side.robot, side.description
+    where = np.flatnonzero(sizes)
+    joints = list(dict.fromkeys(joint_of(robot, int(k)) for k in where))
+    owner = f"joint {joints[0]!r}" if len(joints) == 1 else f"{len(joints)} joints"
+    unit = linear if robot.joint(joints[0]).type == "prismatic" else angular
+    values = np.unique([f"{sizes[k]:.4g}" for k in where])
+    amount = f"{values[0]} {unit}" if len(values) == 1 else f"{sizes[where].min():.4g} ... {sizes[where].max():.4g} {unit}"
+    first = "" if len(joints) == 1 else f" ({joints[0]!r} first)"
+    line = description.line("joint", joints[0], "dynamics")
+    return Candidate(name, owner, f"{what} of {amount} acts{first}", partial(_with_term, name, sizes), line,
+                     ("joint", joints[0], "dynamics"))  # fmt: skip
+
+
+def _with_term(name: str, sizes: np.ndarray, side: Side) -> Side:
+    return replace(side, terms=side.terms | {name: side.terms.get(name, 0.0) + sizes})
