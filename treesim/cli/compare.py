@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, output, print_json
+from .explanations import causes_of, compare_descriptions, is_robot_file, print_causes
 
 if TYPE_CHECKING:
     from ..compare import Report, Row
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 @guarded
 def compare(
     robot: RobotArgument,
-    against: Annotated[str, typer.Option(help="The other engine (`treesim plugins` lists the engines).")] = "pybullet",
+    second: Annotated[
+        str | None, typer.Argument(help="A second description of the same robot, to compare with the first.")
+    ] = None,
+    against: Annotated[
+        str, typer.Option(help="The other engine (`treesim plugins` lists the engines), or mujoco:FILE.xml.")
+    ] = "pybullet",
     base: BaseOption = "floating",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
     steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
@@ -24,18 +30,26 @@ def compare(
     dt: Annotated[float, typer.Option(help="Step of the trajectory in seconds.")] = 1e-3,
     json: JsonOption = False,
 ) -> None:
-    """Check this engine against another one: model, mass matrix, bias, dynamics, trajectory.
+    """Check this engine against another one: model, mass matrix, bias, dynamics, trajectory; or two descriptions of one
+    robot against each other. What differs is led back to its causes.
 
     Exit code 1 if anything disagrees.
     """
     import treesim.compare
 
     chosen = cast("Base", checked_name("base", base, BASES))
+    if second is not None or is_robot_file(against):
+        if not compare_descriptions(robot, second or against, chosen, seed, states, json):
+            raise typer.Exit(FAILED)
+        return
     report = treesim.compare.compare(robot, against=against, base=chosen, seed=seed, states=states, steps=steps, dt=dt)
+    causes = None if report.passed else causes_of(robot, against, chosen, seed)
     if json:
-        print_json(report.to_dict())
+        print_json(report.to_dict() | ({"causes": causes.to_dict()} if causes else {}))
     else:
         _print_report(report)
+        if causes:
+            print_causes(causes)
     if not report.passed:
         raise typer.Exit(FAILED)
 

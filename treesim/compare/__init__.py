@@ -1,6 +1,7 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .causes import Causes, Explanation, explain
 from .checks import compare
 from .engines import (
     CANONICAL,
@@ -16,16 +17,20 @@ from .engines import (
 from .layouts import Layout
 from .report import Report, Row
 from .source import RobotSource
+from .two_robots import OtherRobot, TwoRobots, compare_robots
 
 __all__ = [
     "CANONICAL",
     "RAW",
     "BenchmarkCase",
+    "Causes",
     "EngineAdapter",
     "EngineError",
     "EngineModel",
+    "Explanation",
     "Layout",
     "Motion",
+    "OtherRobot",
     "Report",
     "Results",
     "RobotSource",
@@ -34,7 +39,10 @@ __all__ = [
     "StateBatch",
     "States",
     "Stepping",
+    "TwoRobots",
     "compare",
+    "compare_robots",
+    "explain",
     "find_engine",
     "installed_engines",
 ]

@@ -54,10 +54,10 @@ class Side:
 class Candidate:
     """One thing that the other side may do.
 
-    kind: a stable key. owner: "link 'arm'", "joint 'elbow'", "every link", "the robot". cause: in words. line: of
-    our file. change: does the same on our side; raises ValueError where that makes no robot. element: "link" or "joint",
-    its name, and the tags inside, to find the line in the other file. inertia: of the link in its own frame, where that
-    is all that changes.
+    kind: a stable key. owner: "link 'arm'", "joint 'elbow'", "3 links", "the robot". cause: in words. change: does the
+    same on our side; raises ValueError where that makes no robot. line: of our file. element: "link" or "joint", its
+    name, and the tags inside, to find the line in the other file. inertia: of the link in its own frame, where that is
+    all that changes.
     """
 
     kind: str

@@ -65,13 +65,9 @@ class Explanation:
         effect = f"{self.effect:.3g} {self.unit} at joint {self.joint!r}" if self.effect else "no joint force changes"
         return f"{where}: {self.cause}{also}: {effect}; difference {self.before:.2g} -> {self.after:.2g}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain types."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class Findings:
+class Causes:
     """The causes found, in the order in which they were found, and what is left unexplained: the largest difference of
     a joint force [N m, N], and the bodies that still differ."""
 
@@ -84,6 +80,10 @@ class Findings:
         """Whether the causes explain everything."""
         return not self.left and not self.bodies
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types."""
+        return asdict(self) | {"complete": self.complete}
+
 
 def explain(
     robot_source: object,
@@ -91,7 +91,7 @@ def explain(
     base: Base = "floating",
     seed: int = 0,
     states: int = STATES,
-) -> Findings:
+) -> Causes:
     """Return what explains the differences between treesim and another engine on one robot's file.
 
     robot_source: whatever `treesim.load` takes, or a Tree. against: an engine adapter, or its name. base: "fixed" or
@@ -115,7 +115,7 @@ def explain(
 
 def explain_model(
     description: Description, model: EngineModel, seed: int = 0, states: int = STATES, other: Description | None = None
-) -> Findings:
+) -> Causes:
     """Return what explains the differences between a description and a model that another side has made of the robot.
 
     other: the description of which the model was made, whose values are tried too.
@@ -126,7 +126,7 @@ def explain_model(
 
 def explain_values(
     description: Description, batch: StateBatch, theirs: dict[str, np.ndarray], other: Description | None = None
-) -> Findings:
+) -> Causes:
     """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
     robot = description.bodies_alone
     search = Search(Evidence(robot, batch, theirs), Side(description), other)
@@ -136,7 +136,7 @@ def explain_values(
         search.run()
     left = search.left
     bodies = tuple(robot.body_names[i - 1] for i in left.numbers(INERTIAL + PLACEMENT))
-    return Findings(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies)
+    return Causes(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies)
 
 
 class Search:
@@ -175,7 +175,8 @@ class Search:
             yield chain(self._at(bodies[:1]), everywhere, general)
         for body in bodies:
             yield chain(self._at([body]), general if len(bodies) == 1 else ())
-            yield chain(self._values(body), fitted_candidates(side, evidence, body))
+            yield self._values(body)
+            yield fitted_candidates(side, evidence, body)
         if bodies or before.vanished:
             return
         yield chain(general, term_candidates(evidence, side, before))
@@ -196,7 +197,7 @@ class Search:
                 yield from joint_candidates(description, joint)
 
     def _promising(self, body: int, link: str, candidate: Candidate) -> bool:
-        """Whether a link's other inertia brings its body nearer to the other side's, by adding and subtracting alone."""
+        """Whether a link's other inertia brings its body nearer to the other side's: adding up takes no new tree."""
         if not self.evidence.knows_bodies or candidate.inertia is None:
             return True
         description, parts = self.side.description, [body.inertia for body in self.side.robot.bodies]

@@ -168,7 +168,7 @@ def write(parent: _Element, tag: str, **values: object) -> None:
 
 def rotation_xyz(rpy: np.ndarray) -> np.ndarray:
     """Return Rx(roll) Ry(pitch) Rz(yaw), the angles of URDF in the other order."""
-    return np.asarray(rotation_from_rpy(-rpy).T)  # (Rz(-y) Ry(-p) Rx(-r))^T = Rx(r) Ry(p) Rz(y)
+    return np.asarray(rotation_from_rpy((-rpy).tolist()).T)  # (Rz(-y) Ry(-p) Rx(-r))^T = Rx(r) Ry(p) Rz(y)
 
 
 def _no_mesh(name: str) -> tuple[str, bool]:

@@ -110,7 +110,7 @@ class Evidence:
         ours = bodies_of(parts)
         massive = (self.theirs["mass"] > 0)[:, None]
         floors = (MASSLESS * self.scales.mass, self.scales.length, MASSLESS * self.scales.inertia)
-        found = {}
+        found: dict[Where, float] = {}
         for quantity, floor in zip(INERTIAL, floors, strict=True):
             a, b = ours[quantity], self.theirs[quantity]
             if quantity == "com":  # the centre of nothing is anywhere
@@ -123,15 +123,9 @@ class Evidence:
             return {}
         q = configuration(side, self.states.q)
         ours = relative(treesim.body_poses(side.robot, q)[:, 1:], self.parents)
-        parts = {"origin": (..., slice(3), 3), "rotation": (..., slice(3), slice(3))}
-        scales = {"origin": self.scales.length, "rotation": 1.0}
-        return {
-            where: size
-            for quantity, part in parts.items()
-            for where, size in _beyond(
-                quantity, errors(*(np.swapaxes(x, 0, 1)[part] for x in (ours, self.poses)), scales[quantity])
-            ).items()
-        }
+        a, b = (np.swapaxes(poses, 0, 1) for poses in (ours, self.poses))  # bodies first
+        origins = errors(a[..., :3, 3], b[..., :3, 3], self.scales.length)
+        return _beyond("origin", origins) | _beyond("rotation", errors(a[..., :3, :3], b[..., :3, :3], 1.0))
 
 
 def _has_forces(theirs: Mapping[str, np.ndarray]) -> bool:

@@ -8,9 +8,12 @@ from functools import partial
 
 import numpy as np
 
+import treesim
+
 from ..errors import ModelError
-from ..model.inertia import Inertia, Placement
+from ..model.inertia import Inertia
 from ..model.tree import Tree
+from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description
 from .evidence import Evidence, Mismatch, configuration, relative
@@ -45,26 +48,28 @@ def fitted_candidates(side: Side, evidence: Evidence, body: int) -> Iterator[Can
 def _inertials(description: Description, name: str, theirs: Inertial) -> Iterator[Candidate]:
     """What differs of a link's inertial, one by one, then all of it."""
     ours = inertial_of(description.links[name])
-    turned = replace(ours, rpy=theirs.rpy, inertia=theirs.inertia)
-    whole = "the inertial is another one: " + _change("mass", ours.mass, theirs.mass, "kg")
-    for kind, tag, cause, part in (
+    what = "the inertia is another one: principal moments"
+    moments = _change(what, _moments(ours), _moments(theirs), "kg m^2")
+    single = [
         ("mass", "mass", _change("the mass is", ours.mass, theirs.mass, "kg"), replace(ours, mass=theirs.mass)),
         ("com", "origin", _change("the centre of mass is at", ours.xyz, theirs.xyz, "m"),
          replace(ours, xyz=theirs.xyz)),
-        ("inertia", "inertia", "the inertia is another one: " + _moments(ours, theirs), turned),
-        ("inertial", "", whole, theirs),
-    ):  # fmt: skip
-        if not part.same(ours):
-            yield with_inertial(kind, cause, name, part, tag, description)
+        ("inertia", "inertia", moments, replace(ours, rpy=theirs.rpy, inertia=theirs.inertia)),
+    ]  # fmt: skip
+    differing = [one for one in single if not one[-1].same(ours)]
+    if len(differing) > 1:
+        causes = ", ".join(cause for _, _, cause, _ in differing)
+        differing.append(("inertial", "", causes, theirs))
+    for kind, tag, cause, part in differing:
+        yield with_inertial(kind, cause, name, part, tag, description)
 
 
-def _moments(ours: Inertial, theirs: Inertial) -> str:
-    a, b = (np.linalg.eigvalsh(part.inertia) for part in (ours, theirs))
-    return _change("principal moments", a, b, "kg m^2")
+def _moments(part: Inertial) -> np.ndarray:
+    return np.asarray(np.linalg.eigvalsh(part.inertia))
 
 
 def _change(what: str, ours: object, theirs: object, unit: str) -> str:
-    return f"{what} {_number(theirs)} instead of {_number(ours)} {unit}"
+    return f"{what} {_number(theirs)} instead of {_number(ours)} {unit}".rstrip()
 
 
 def _number(value: object) -> str:
@@ -74,16 +79,18 @@ def _number(value: object) -> str:
 
 def _places(description: Description, name: str, theirs: Place) -> Iterator[Candidate]:
     ours = place_of(description.joints[name])
-    for kind, tag, cause, place in (
+    single = [
         ("xyz", "origin", _change("<origin xyz> is", ours.xyz, theirs.xyz, "m"), replace(ours, xyz=theirs.xyz)),
         ("rpy", "origin", _change("<origin rpy> is", ours.rpy, theirs.rpy, "rad"), replace(ours, rpy=theirs.rpy)),
-        ("axis", "axis", f"the axis is {_number(theirs.axis)} instead of {_number(ours.axis)}",
-         replace(ours, axis=theirs.axis)),
+        ("axis", "axis", _change("the axis is", ours.axis, theirs.axis, ""), replace(ours, axis=theirs.axis)),
         ("type", "type", f"the type is {theirs.type} instead of {ours.type}", replace(ours, type=theirs.type)),
-        ("place", "origin", "<origin> and <axis> are others", replace(theirs, type=ours.type)),
-    ):  # fmt: skip
-        if not place.same(ours):
-            yield with_place(kind, cause, name, place, tag, description)
+    ]
+    differing = [one for one in single if not one[-1].same(ours)]
+    if len(differing) > 1:
+        causes = ", ".join(cause for _, _, cause, _ in differing)
+        differing.append(("place", "origin", causes, theirs))
+    for kind, tag, cause, place in differing:
+        yield with_place(kind, cause, name, place, tag, description)
 
 
 def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> Iterator[Candidate]:
@@ -100,7 +107,7 @@ def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> I
         found = inertia_from(left).in_frame(placement.inverse())
     except ModelError:
         return
-    fitted = Inertial(*(np.round(x, DIGITS) for x in (found.mass, found.com)), ZERO, found.rotational)  # type: ignore[arg-type]
+    fitted = Inertial(round(found.mass, DIGITS), np.round(found.com, DIGITS), ZERO, found.rotational)
     yield from _inertials(description, name, fitted)
 
 
@@ -109,8 +116,6 @@ def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candid
     joint = side.robot.bodies[body - 1].joint
     if evidence.poses is None or joint.name not in side.description.joints or joint.nq != 1:
         return
-    import treesim
-
     ours = place_of(side.description.joints[joint.name])
     angles = configuration(side, evidence.states.q)[:, side.robot.q_index[joint.name]].ravel()
     k = int(np.argmax(np.abs(np.sin(angles))))
@@ -124,8 +129,6 @@ def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candid
         turn = (joint.placement.rotation.T @ after[:3, :3]) / np.sin(angles[k])
         axis = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2
         found = replace(found, axis=np.round(axis, DIGITS))
-    from ..urdf.export import rpy_from_rotation
-
     rpy = np.array(rpy_from_rotation(F.T @ after[:3, :3] @ J.T))
     yield from _places(side.description, joint.name, replace(found, rpy=rpy))
 
@@ -141,7 +144,8 @@ def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: li
             found = inertia_from(parameters(ours.inertia) + change)
         except ModelError:
             continue
-        cause = f"the body has another inertia: {_change('mass', ours.inertia.mass, found.mass, 'kg')}, as far as forces show"
+        mass = _change("mass", ours.inertia.mass, found.mass, "kg")
+        cause = f"the body has another inertia, as far as forces show it: {mass}"
         line = side.description.line("link", ours.name, "inertial")
         yield Candidate("body_inertia", f"link {ours.name!r}", cause,
                         partial(Side.with_tree, change=partial(_with_inertia, body, found)), line,

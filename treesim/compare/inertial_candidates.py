@@ -36,7 +36,7 @@ class Inertial:
     @property
     def rotation(self) -> np.ndarray:
         """The rotation (3, 3) of <origin rpy>."""
-        return rotation_from_rpy(self.rpy)
+        return rotation_from_rpy(self.rpy.tolist())
 
     @property
     def in_link(self) -> Inertia:
@@ -65,6 +65,10 @@ def _with_sign(row: int, column: int) -> Misreading:
         return replace(part, inertia=inertia)
 
     return flipped
+
+
+def _times(factor: float) -> Misreading:
+    return lambda p: replace(p, inertia=p.inertia * factor)
 
 
 def _diagonal(part: Inertial) -> np.ndarray:
@@ -132,8 +136,8 @@ MISREADINGS: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words
     "mass_in_grams": ("mass", "the mass is given in g", lambda p: replace(p, mass=p.mass * 1e3)),
     "mass_as_grams": ("mass", "the mass is taken as g", lambda p: replace(p, mass=p.mass * 1e-3)),
     **{f"inertia_times_1e{power:+d}": (
-        "inertia", f"the inertia is 10^{power} times as large: other units", lambda p, f=10.0**power: replace(
-            p, inertia=p.inertia * f)) for power in (-9, -6, -3, 3, 6, 9)},
+        "inertia", f"the inertia is 10^{power} times as large: other units", _times(10.0**power))
+       for power in (-9, -6, -3, 3, 6, 9)},
 }  # fmt: skip
 
 

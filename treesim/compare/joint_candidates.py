@@ -34,7 +34,7 @@ class Place:
     @property
     def rotation(self) -> np.ndarray:
         """The rotation (3, 3) of <origin rpy>."""
-        return rotation_from_rpy(self.rpy)
+        return rotation_from_rpy(self.rpy.tolist())
 
     def same(self, other: Place) -> bool:
         """Return whether both describe one joint to the last digits; the axis of one that has none does not count."""
@@ -54,6 +54,10 @@ def _turned(place: Place, rotation: np.ndarray) -> Place:
 def _with_sign(k: int) -> Misreading:
     signs = np.where(np.arange(3) == k, -1.0, 1.0)
     return lambda p: replace(p, xyz=signs * p.xyz)
+
+
+def _along(k: int) -> Misreading:
+    return lambda p: replace(p, axis=np.eye(3)[k])
 
 
 ORIGIN: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words, what is read)
@@ -76,8 +80,7 @@ AXIS: dict[str, tuple[str, str, Misreading]] = {
     "axis_flipped": ("axis", "the axis points the other way", lambda p: replace(p, axis=-p.axis)),
     "axis_in_parent": (
         "axis", "the axis is taken along the parent's axes", lambda p: replace(p, axis=p.rotation.T @ p.axis)),
-    **{f"axis_{letter}": ("axis", f"the axis is {letter}", lambda p, k=k: replace(p, axis=np.eye(3)[k]))
-       for k, letter in enumerate("xyz")},
+    **{f"axis_{'xyz'[k]}": ("axis", f"the axis is {'xyz'[k]}", _along(k)) for k in range(3)},
     "type_swapped": (
         "type", "the joint turns where it slides, or slides where it turns",
         lambda p: replace(p, type=SWAPPED.get(p.type, p.type))),
@@ -104,9 +107,7 @@ def with_place(kind: str, cause: str, name: str, place: Place, tag: str, descrip
     def change(side: Side) -> Side:
         return side.edited(lambda root: write_place(named(root, "joint", name), place))
 
-    return Candidate(
-        kind, f"joint {name!r}", cause, change, description.line("joint", name, tag), ("joint", name, tag)
-    )
+    return Candidate(kind, f"joint {name!r}", cause, change, description.line("joint", name, tag), ("joint", name, tag))
 
 
 def misreadings(place: Place) -> dict[str, tuple[str, str, Misreading]]:

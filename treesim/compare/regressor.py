@@ -46,7 +46,8 @@ def regressor(robot: Tree, body: int, q: np.ndarray, v: np.ndarray, a: np.ndarra
         >>> from treesim.compare.regressor import parameters, regressor
         >>> robot = treesim.load("ur5")
         >>> q, v, a = np.ones((3, 1, robot.nv))
-        >>> tau = sum(regressor(robot, i + 1, q, v, a) @ parameters(body.inertia) for i, body in enumerate(robot.bodies))
+        >>> bodies = enumerate(robot.bodies, start=1)
+        >>> tau = sum(regressor(robot, i, q, v, a) @ parameters(body.inertia) for i, body in bodies)
         >>> bool(np.allclose(tau, treesim.inverse_dynamics(robot, q, v, a).ravel()))
         True
     """

@@ -44,7 +44,9 @@ def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:
     owner = f"joint {joints[0]!r}" if len(joints) == 1 else f"{len(joints)} joints"
     unit = linear if robot.joint(joints[0]).type == "prismatic" else angular
     values = np.unique([f"{sizes[k]:.4g}" for k in where])
-    amount = f"{values[0]} {unit}" if len(values) == 1 else f"{sizes[where].min():.4g} ... {sizes[where].max():.4g} {unit}"
+    amount = (
+        f"{values[0]} {unit}" if len(values) == 1 else f"{sizes[where].min():.4g} ... {sizes[where].max():.4g} {unit}"
+    )
     first = "" if len(joints) == 1 else f" ({joints[0]!r} first)"
     line = description.line("joint", joints[0], "dynamics")
     return Candidate(name, owner, f"{what} of {amount} acts{first}", partial(_with_term, name, sizes), line,
