@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from lxml import etree
 from scipy.spatial.transform import Rotation
 
+import treesim
 from treesim import Tree
-from treesim.compare import EngineModel
-from treesim.compare.description import Description
+from treesim.compare import Causes, EngineModel
+from treesim.compare.description import Description, read_description
 from treesim.compare.source import without_losses
 from treesim.compare.treesim_engine import TreesimModel
 
@@ -96,6 +98,14 @@ class OtherFile(TreesimModel):
         assert other.joint_names == robot.joint_names
 
 
+@cache
+def description_of(robot: str, base: str) -> Description:
+    if robot != PRINCIPAL:
+        return read_description(robot, base)
+    panda = treesim.load("panda", mimic="free")
+    return read_description(treesim.to_urdf(panda, principal=True, shapes=False), "fixed")
+
+
 def text_of(injected: Injected, description: Description) -> str:
     return etree.tostring(description.edited(injected.edit).root, encoding="unicode")
 
@@ -105,10 +115,12 @@ def by_treesim(injected: Injected, description: Description) -> EngineModel:
     return OtherFile(description.robot, without_losses(other.robot))
 
 
-def explains(injected: Injected, findings: object) -> bool:
-    """Whether one explanation names the link or joint and the kind, alone or among those that nothing tells apart."""
-    (found,) = findings.explanations
-    return findings.complete and found.owner == injected.owner and found.kind in injected.kinds
+def explains(injected: Injected, causes: Causes) -> bool:
+    """Whether everything is explained by one cause, of the right kind, at the right link or joint, with its line."""
+    if not causes.complete or len(causes.explanations) != 1:
+        return False
+    (found,) = causes.explanations
+    return found.owner == injected.owner and found.kind in injected.kinds and bool(found.place)
 
 
 G1, TALOS, PRINCIPAL = "g1_29dof_rev_1_0", "talos_reduced", "panda along principal axes"

@@ -23,6 +23,7 @@ from .fitted_candidates import body_candidates, candidates_of_other_file, fitted
 from .inertial_candidates import inertial_candidates, inertial_candidates_everywhere, inertial_of
 from .joint_candidates import joint_candidates, joint_candidates_everywhere
 from .joint_terms import joint_of
+from .merging_candidates import merging_candidates
 from .regressor import inertia_from, parameters
 from .robot_candidates import robot_candidates
 from .term_candidates import term_candidates
@@ -148,6 +149,7 @@ class Search:
     def __init__(self, evidence: Evidence, side: Side, other: Description | None = None) -> None:
         self.evidence, self.side, self.other = evidence, side, other
         self.found: list[Explanation] = []
+        self.stuck: set[int] = set()  # bodies at which nothing helped
 
     @property
     def left(self) -> Mismatch:
@@ -169,22 +171,28 @@ class Search:
         """Candidates, those first that are most likely and most telling."""
         side, evidence, description = self.side, self.evidence, self.side.description
         bodies = before.numbers(INERTIAL + PLACEMENT)
-        general = list(robot_candidates(side, evidence, before)) if not evidence.solved or not bodies else []
+        general = [*robot_candidates(side, evidence, before), *merging_candidates(side)]
         if len(bodies) > 1:
             everywhere = chain(inertial_candidates_everywhere(description), joint_candidates_everywhere(description))
             yield chain(self._at(bodies[:1]), everywhere, general)
-        for body in bodies:
+        for body in (body for body in bodies if body not in self.stuck):
             yield chain(self._at([body]), general if len(bodies) == 1 else ())
             yield self._values(body)
             yield fitted_candidates(side, evidence, body)
+            self.stuck.add(body)
         if bodies or before.vanished:
             return
         yield chain(general, term_candidates(evidence, side, before))
         if not evidence.knows_bodies:
             suspicious = suspicious_bodies(side, evidence, before)
-            yield self._at(suspicious)
+            yield chain(*(inertial_candidates(description, name) for name in self._links(suspicious)))
             yield chain(*(self._values(body) for body in suspicious))
             yield body_candidates(side, evidence, before, suspicious)
+        if evidence.poses is None:
+            yield chain(*(joint_candidates(description, joint) for joint in description.joints))
+
+    def _links(self, bodies: list[int]) -> Iterator[str]:
+        return chain(*(self.side.description.members[body - 1] for body in bodies))
 
     def _at(self, bodies: list[int]) -> Iterator[Candidate]:
         """The named candidates at the links and joints of some bodies."""
@@ -219,9 +227,10 @@ class Search:
     ) -> tuple[Candidate, Side, Mismatch, list[Candidate]] | None:
         """The candidate of a pool that leaves least, if that is less than before, and those that leave the same."""
         tried = [(candidate, *outcome) for candidate in pool if (outcome := self._tried(candidate)) is not None]
-        if not tried:
+        nearer = [one for one in tried if one[2].bodies.keys() <= before.bodies.keys()]
+        if not nearer:
             return None
-        chosen, side, after = min(tried, key=lambda one: rank(one[2]))
+        chosen, side, after = min(nearer, key=lambda one: rank(one[2]))
         if rank(after)[:2] >= rank(before)[:2]:
             return None
         also = [one for one, _, left in tried if one is not chosen and left.like(after)]

@@ -19,7 +19,7 @@ from .description import Description
 from .evidence import Evidence, Mismatch, configuration, relative
 from .inertial_candidates import Inertial, inertial_of, with_inertial
 from .joint_candidates import Place, place_of, with_place
-from .regressor import fitted_change, inertia_from, parameters
+from .regressor import fitted_change, inertia_from, parameters, regressor
 
 DIGITS = 12  # of what is computed from another engine's numbers: more are rounding
 ZERO = np.zeros(3)
@@ -134,9 +134,12 @@ def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candid
 
 
 def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: list[int]) -> Iterator[Candidate]:
-    """Yield the candidates by which one body has the inertia that fits the joint forces best."""
+    """Yield the candidates by which one link has the mass, or one body the inertia, that fits the joint forces best."""
     count = len(evidence.a)
     state = evidence.states.q[:count], evidence.states.v[:count], evidence.a
+    for body in bodies:
+        for name in side.description.members[body - 1]:
+            yield from _fitted_mass(side, body, name, state, before)
     for body in bodies:
         change, _ = fitted_change(side.robot, body, *state, -before.forces)
         ours = side.robot.bodies[body - 1]
@@ -150,6 +153,19 @@ def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: li
         yield Candidate("body_inertia", f"link {ours.name!r}", cause,
                         partial(Side.with_tree, change=partial(_with_inertia, body, found)), line,
                         ("link", ours.name, "inertial"))  # fmt: skip
+
+
+def _fitted_mass(
+    side: Side, body: int, name: str, state: tuple[np.ndarray, ...], before: Mismatch
+) -> Iterator[Candidate]:
+    """A link's mass by least squares: the forces are linear in it, since the inertia about its centre stays."""
+    ours = inertial_of(side.description.links[name])
+    place = side.description.placement(body, name)
+    kilogram = parameters(Inertia(1.0, ours.xyz).in_frame(place))
+    column = regressor(side.robot, body, *state) @ kilogram
+    mass = ours.mass - float(column @ before.forces.ravel()) / (float(column @ column) or 1.0)
+    if mass > 0:
+        yield from _inertials(side.description, name, replace(ours, mass=round(mass, DIGITS)))
 
 
 def _with_inertia(body: int, inertia: Inertia, robot: Tree) -> Tree:

@@ -190,13 +190,13 @@ def inertial_candidates_everywhere(description: Description) -> Iterator[Candida
         where = [name for name, part in parts.items() if not changed[name].same(part)]
         if len(where) > 1:
             line = description.line("link", where[0], "inertial", tag)
-            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", _all_with(changed), line)
+            chosen = {name: changed[name] for name in where}
+            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", _all_with(chosen), line)
 
 
 def _all_with(changed: dict[str, Inertial]) -> Callable[[Side], Side]:
     def edit(root: _Element) -> None:
-        for link in root.iterfind("link"):
-            if link.find("inertial") is not None or changed[link.get("name", "")].mass:
-                write_inertial(link, changed[link.get("name", "")])
+        for name, part in changed.items():
+            write_inertial(named(root, "link", name), part)
 
     return lambda side: side.edited(edit)

@@ -30,7 +30,7 @@ def positions(robot: Tree, q: np.ndarray) -> np.ndarray:
 def forces_of_terms(
     terms: Mapping[str, np.ndarray], robot: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> np.ndarray:
-    """Return the forces (K, nv) of {term: (nv,)} at states q (K, nq), v, a (K, nv)."""
+    """Return the forces (K, nv) of {term: (nv,) or (K, nv)} at states q (K, nq), v, a (K, nv)."""
     at, total = positions(robot, q), np.zeros_like(v)
     for name, sizes in terms.items():
         total += TERMS[name][3](at, v, a) * sizes

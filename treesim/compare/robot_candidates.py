@@ -1,21 +1,18 @@
-"""Explanations that concern the robot as a whole: gravity, what the numbers of a state mean, and merged bodies."""
+"""Explanations that concern the robot as a whole: gravity, and what the numbers of a state mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 import treesim
 
-from ..model.inertia import Inertia
 from ..model.tree import Body, Tree
 from .candidates import Candidate, Side
-from .description import Description, numbers
+from .description import numbers
 from .evidence import Evidence, Mismatch
-from .inertial_candidates import inertial_of
 from .layouts import Reordered, put_back
 
 UNIT = 1e-9  # an axis is of length 1 within this
@@ -91,7 +88,6 @@ def robot_candidates(side: Side, evidence: Evidence, before: Mismatch) -> Iterat
     yield from _velocities(side)
     yield from _orders(side)
     yield from _axes(side)
-    yield from _merged(side)
 
 
 def _gravities(side: Side, evidence: Evidence, before: Mismatch) -> Iterator[Candidate]:
@@ -180,33 +176,3 @@ def _axes(side: Side) -> Iterator[Candidate]:
         line = side.description.line("joint", name, "axis")
         change = partial(Side.with_layout, layout=layout)
         yield Candidate("axis_not_normalised", f"joint {name!r}", cause, change, line, ("joint", name, "axis"))
-
-
-def _merged(side: Side) -> Iterator[Candidate]:
-    """Bodies of several massive links whose principal axes are lost when they are merged."""
-    description = side.description
-    merged = [i for i, links in enumerate(description.members, start=1) if _massive(description, links) > 1]
-    groups = [[i] for i in merged] + ([merged] if len(merged) > 1 else [])
-    for numbers_ in groups:
-        name = side.robot.body_names[numbers_[0] - 1]
-        owner = f"link {name!r}" if len(numbers_) == 1 else f"{len(numbers_)} links"
-        cause = "the principal axes of the merged links are lost"
-        if len(numbers_) > 1:
-            cause += f" ({name!r} first)"
-        yield Candidate(
-            "merged_axes_dropped", owner, cause, partial(Side.with_tree, change=partial(_without_axes, numbers_)),
-            description.line("link", name), ("link", name),
-        )  # fmt: skip
-
-
-def _massive(description: Description, links: list[str]) -> int:
-    return sum(inertial_of(description.links[name]).mass > 0 for name in links)
-
-
-def _without_axes(chosen: list[int], robot: Tree) -> Tree:
-    bodies = list(robot.bodies)
-    for i in chosen:
-        part = bodies[i - 1].inertia
-        moments = np.diag(np.linalg.eigvalsh(part.rotational))
-        bodies[i - 1] = replace(bodies[i - 1], inertia=Inertia(part.mass, part.com, moments))
-    return Tree(robot.name, bodies, gravity=robot.gravity)

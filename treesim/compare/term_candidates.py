@@ -13,6 +13,8 @@ from .evidence import Evidence, Mismatch
 from .joint_terms import TERMS, joint_of, positions
 
 SMALL = 1e-9  # of the largest: a fitted term below this is rounding
+FULL = 1e-6  # relative: forces of one size
+OFTEN = 3  # times that a motor's largest force is seen
 FITS = 1e-6  # of what was there: what a term may leave where it explains a joint
 
 
@@ -34,6 +36,25 @@ def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterato
             yield _candidate(name, side, np.where(np.arange(len(sizes)) == k, sizes, 0.0))
         if len(fits) > 1:
             yield _candidate(name, side, np.where(np.isin(np.arange(len(sizes)), fits), sizes, 0.0))
+    if evidence.solved:
+        yield from _motors(side, before)
+
+
+def _motors(side: Side, before: Mismatch) -> Iterator[Candidate]:
+    """Motors left on: forces of any size up to a largest one, which they reach in several states and both directions.
+
+    Such a motor brakes a joint until it stands still, or with all its force.
+    """
+    sizes = np.abs(before.forces)
+    largest = float(sizes.max())
+    full = np.abs(sizes - largest) <= FULL * largest
+    if full.sum() < OFTEN or not (before.forces[full].max() > 0 > before.forces[full].min()):
+        return
+    where = np.flatnonzero(sizes.max(axis=0) > before.allowed)
+    joints = list(dict.fromkeys(joint_of(side.robot, int(k)) for k in where))
+    cause = f"forces of at most {largest:.4g} N m brake the motion, as motors left on do ({joints[0]!r} first)"
+    change = partial(_with_term, "load", -before.forces)
+    yield Candidate("motor", f"{len(joints)} joints", cause, change)
 
 
 def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:
