@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 import treesim.compare
 from treesim.cli.compare import compare
-from treesim.compare import Report, Row
-from treesim.errors import UnknownNameError
+from treesim.cli.explanations import causes_of
+from treesim.compare import Causes, Explanation, Report, Row
+from treesim.errors import UnknownNameError, UnsupportedError
 
 AGREED = Report(
     robot="arm", engine="mirror", base="fixed", sha256="0" * 64, gravity=(0.0, 0.0, -9.81), seed=3, dt=0.001,
@@ -20,14 +21,17 @@ AGREED = Report(
     rows=(Row("mass_matrix", "raw", 5, 1e-15, 1e-16, 1e-7, True, "joint 'elbow'", "a note"),),
     changes={"raw": ("removed 2 <visual>",)},
 )  # fmt: skip
+CAUSES = Causes((Explanation("mass", "link 'arm'", "it is heavy", "arm.urdf:7", 0.5, "N m", "elbow", 1.5, 0.0),), 0.25)
 DIFFER = replace(AGREED, rows=(replace(AGREED.rows[0], largest=float("nan"), passed=False),), summary="they differ")
+
+
+PROGRAM = typer.Typer()
+PROGRAM.command()(compare)
 
 
 @pytest.fixture
 def run(monkeypatch):
     """Run the command with a comparison that ends in the given report; returns its result and how it was called."""
-    program = typer.Typer()
-    program.command()(compare)
 
     def run(outcome, *arguments):
         calls = {}
@@ -39,7 +43,8 @@ def run(monkeypatch):
             return outcome
 
         monkeypatch.setattr(treesim.compare, "compare", compared)
-        return CliRunner(env={"COLUMNS": "200"}).invoke(program, ["arm", *arguments]), calls
+        monkeypatch.setattr(treesim.compare, "explain", lambda *asked: calls.setdefault("explained", asked) and CAUSES)
+        return CliRunner(env={"COLUMNS": "200"}).invoke(PROGRAM, ["arm", *arguments]), calls
 
     return run
 
@@ -55,9 +60,11 @@ def test_agreement_ends_in_0(run):
 
 
 def test_disagreement_ends_in_1(run):
-    result, _ = run(DIFFER)
+    result, calls = run(DIFFER, "--seed", "3")
     assert result.exit_code == 1
     assert "FAIL" in result.output and "they differ" in result.output
+    assert "link 'arm' (arm.urdf:7): it is heavy" in result.output and "not explained: 0.25 N m" in result.output
+    assert calls["explained"] == ("arm", "pybullet", "floating", 3)
 
 
 @pytest.mark.parametrize(("report", "code"), [(AGREED, 0), (DIFFER, 1)])
@@ -66,6 +73,35 @@ def test_json_is_the_whole_output(run, report, code):
     found = json.loads(result.stdout)
     assert result.exit_code == code and found["passed"] is (code == 0)
     assert found["rows"][0]["largest"] == (1e-15 if code == 0 else None)
+    assert ("causes" in found) == (code == 1)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_two_descriptions(run, tmp_path, as_json):
+    first, second = tmp_path / "a.urdf", tmp_path / "b.urdf"
+    text = treesim.to_urdf(treesim.load("ur5"), shapes=False)
+    first.write_text(text)
+    second.write_text(text.replace('<mass value="2.275"/>', '<mass value="2.5"/>'))
+    options = ["--base", "fixed", *(["--json"] if as_json else [])]
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(PROGRAM, [str(first), str(second), *options])
+    assert result.exit_code == 1, result.output
+    if as_json:
+        (cause,) = json.loads(result.stdout)["causes"]["explanations"]
+        assert (cause["kind"], cause["owner"]) == ("mass", "link 'forearm_link'")
+    else:
+        assert "the mass is 2.5 instead of 2.275 kg" in result.output and "what differs: mass" in result.output
+    assert CliRunner().invoke(PROGRAM, [str(first), str(first), *options]).exit_code == 0
+
+
+def test_an_engine_that_reads_no_file_explains_nothing(run, monkeypatch):
+    result, _ = run(DIFFER)
+    assert "causes:" in result.output
+
+    def refused(*asked):
+        raise UnsupportedError("no files")
+
+    monkeypatch.setattr(treesim.compare, "explain", refused)
+    assert causes_of("arm", "mirror", "fixed", 0) is None
 
 
 def test_a_mistake_ends_in_2(run):

@@ -1,4 +1,4 @@
-"""Gravity, axes of the base's velocity, orders of joints and forces at joints, each found when the other side has it."""
+"""Gravity, axes of the base's velocity, orders of joints, forces at joints: each is found where the other has it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def test_joints_in_another_order():
 def test_an_axis_that_is_not_normalised():
     text = """<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>
       <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
-      <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="2 0 0"/></joint></robot>"""
+      <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="2 0 0"/></joint>
+      </robot>"""
     description = read_description(text, "fixed")
     robot = description.bodies_alone
     found = only(description, Misread(robot, lambda *state: tuple(2 * x for x in state), lambda q, v, a, tau: 2 * tau))

@@ -59,45 +59,45 @@ def moved(bodies: dict[str, np.ndarray], offsets: np.ndarray) -> dict[str, np.nd
     return bodies_of([Inertia(float(m), c, matrix).in_frame(_placement(T)) for m, c, matrix, T in parts])
 
 
-def aligned(model: EngineModel) -> tuple[Aligned, dict[str, Placement]]:
+def aligned(model: EngineModel, tolerance: float = TOLERANCE) -> tuple[Aligned, dict[str, Placement]]:
     """Return a model with its frames turned to ours where they are elsewhere on the same bodies, and where they are, by
-    the body's name.
+    the body's name. tolerance: relative to physical scales.
 
     A frame counts as elsewhere on the same body if its offset from ours is the same in every state, and either that
     holds for all bodies, or the inertias agree with the offset and do not without it.
     """
     robot = model.robot
     try:
-        offsets, fixed = _offsets(model)
+        offsets, fixed = _offsets(model, tolerance)
         theirs = model.bodies()
     except UnsupportedError:  # nothing is told of frames
         return Aligned(model, np.tile(np.eye(4), (robot.n_bodies, 1, 1))), {}
-    away = np.abs(offsets - np.eye(4)).reshape(len(offsets), -1).max(axis=1, initial=0.0) > TOLERANCE
+    away = np.abs(offsets - np.eye(4)).reshape(len(offsets), -1).max(axis=1, initial=0.0) > tolerance
     chosen = fixed & away
     if not fixed.all() and chosen.any():
         ours = bodies_of([body.inertia for body in robot.bodies])
-        chosen &= _alike(robot, ours, moved(theirs, offsets)) & ~_alike(robot, ours, theirs)
+        chosen &= _alike(robot, ours, moved(theirs, offsets), tolerance) & ~_alike(robot, ours, theirs, tolerance)
     offsets[~chosen] = np.eye(4)
     found = {robot.body_names[i]: _placement(offsets[i]) for i in np.flatnonzero(chosen)}
     return Aligned(model, offsets), found
 
 
-def _offsets(model: EngineModel) -> tuple[np.ndarray, np.ndarray]:
+def _offsets(model: EngineModel, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """The frames (N, 4, 4) of the other side in ours, and whether they stay there (N)."""
     robot = model.robot
     own = TreesimEngine(None).read(robot)
     rng = np.random.default_rng(0)
     states = [robot.random(rng) for _ in range(STATES)]
     seen = np.array([np.linalg.inv(own.body_poses(q)) @ model.body_poses(q) for q in states])
-    fixed = np.abs(seen - seen[0]).reshape(STATES, robot.n_bodies, -1).max(axis=(0, 2)) <= TOLERANCE
+    fixed = np.abs(seen - seen[0]).reshape(STATES, robot.n_bodies, -1).max(axis=(0, 2)) <= tolerance
     offsets = np.tile(np.eye(4), (robot.n_bodies, 1, 1))
     offsets[fixed] = seen[0][fixed]
     return offsets, fixed
 
 
-def _alike(robot: Tree, ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> np.ndarray:
+def _alike(robot: Tree, ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray], tolerance: float) -> np.ndarray:
     scales = Scales.of(robot)
-    near = TOLERANCE * np.array([scales.mass, scales.length, scales.inertia])
+    near = tolerance * np.array([scales.mass, scales.length, scales.inertia])
     return np.all(
         [
             np.abs(ours[key] - theirs[key]).reshape(robot.n_bodies, -1).max(axis=1) <= allowed

@@ -18,7 +18,7 @@ from ..types import Base
 from .candidates import Candidate, Side
 from .description import Description, read_description
 from .engines import RAW, EngineAdapter, EngineModel, StateBatch, find_engine
-from .evidence import INERTIAL, PLACEMENT, Evidence, Mismatch, forces
+from .evidence import INERTIAL, PLACEMENT, TOLERANCE, Evidence, Mismatch, forces
 from .fitted_candidates import body_candidates, candidates_of_other_file, fitted_candidates, suspicious_bodies
 from .inertial_candidates import inertial_candidates, inertial_candidates_everywhere, inertial_of
 from .joint_candidates import joint_candidates, joint_candidates_everywhere
@@ -115,25 +115,35 @@ def explain(
 
 
 def explain_model(
-    description: Description, model: EngineModel, seed: int = 0, states: int = STATES, other: Description | None = None
+    description: Description,
+    model: EngineModel,
+    seed: int = 0,
+    states: int = STATES,
+    other: Description | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Causes:
     """Return what explains the differences between a description and a model that another side has made of the robot.
 
-    other: the description of which the model was made, whose values are tried too.
+    other: the description of which the model was made, whose values are tried too. tolerance: relative to physical
+    scales, what numbers may differ by.
     """
     batch = random_batch(description.bodies_alone, states, seed, 0, 1e-3)
-    return explain_values(description, batch, dict(model.evaluate(batch).values), other)
+    return explain_values(description, batch, dict(model.evaluate(batch).values), other, tolerance)
 
 
 def explain_values(
-    description: Description, batch: StateBatch, theirs: dict[str, np.ndarray], other: Description | None = None
+    description: Description,
+    batch: StateBatch,
+    theirs: dict[str, np.ndarray],
+    other: Description | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Causes:
     """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
     robot = description.bodies_alone
-    search = Search(Evidence(robot, batch, theirs), Side(description), other)
+    search = Search(Evidence(robot, batch, theirs, tolerance=tolerance), Side(description), other)
     search.run()
     if search.left.vanished and not search.evidence.solved and "forward_dynamics" in theirs:
-        search.evidence = Evidence(robot, batch, theirs, solved=True)
+        search.evidence = Evidence(robot, batch, theirs, solved=True, tolerance=tolerance)
         search.run()
     left = search.left
     bodies = tuple(robot.body_names[i - 1] for i in left.numbers(INERTIAL + PLACEMENT))
@@ -230,7 +240,8 @@ class Search:
         nearer = [one for one in tried if one[2].bodies.keys() <= before.bodies.keys()]
         if not nearer:
             return None
-        chosen, side, after = min(nearer, key=lambda one: rank(one[2]))
+        least = min(nearer, key=lambda one: rank(one[2]))
+        chosen, side, after = next((one for one in nearer if one[2].like(least[2])), least)  # the first of those alike
         if rank(after)[:2] >= rank(before)[:2]:
             return None
         also = [one for one, _, left in tried if one is not chosen and left.like(after)]

@@ -62,11 +62,18 @@ class Evidence:
 
     robot: our tree of it, without losses. states: where both are evaluated. theirs: the other side's results by
     quantity (`engines.Results`). solved: judge by its forward dynamics instead of its inverse dynamics, which then
-    shows forces that were left on.
+    shows forces that were left on. tolerance: of numbers, relative to physical scales.
     """
 
-    def __init__(self, robot: Tree, states: StateBatch, theirs: Mapping[str, np.ndarray], solved: bool = False) -> None:
-        self.robot, self.states, self.theirs = robot, states, theirs
+    def __init__(
+        self,
+        robot: Tree,
+        states: StateBatch,
+        theirs: Mapping[str, np.ndarray],
+        solved: bool = False,
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        self.robot, self.states, self.theirs, self.tolerance = robot, states, theirs, tolerance
         self.scales = Scales.of(robot)
         self.solved = solved or not _has_forces(theirs)
         self.parents = np.array([body.parent for body in robot.bodies], dtype=int)
@@ -80,11 +87,11 @@ class Evidence:
             tau = theirs.get("inverse_dynamics")
             if tau is None:
                 tau = theirs["bias"] + np.einsum("kij,kj->ki", theirs["mass_matrix"], states.a)
-            return states.a, tau, TOLERANCE * max(self.scales.force, _largest(tau))
+            return states.a, tau, self.tolerance * max(self.scales.force, _largest(tau))
         a = theirs.get("forward_dynamics", np.zeros((0, self.robot.nv)))
         M = treesim.mass_matrix(self.robot, states.q[: len(a)])
         terms = np.abs(M) @ np.abs(a)[..., None]
-        return a, states.tau[: len(a)], max(TOLERANCE * self.scales.force, SOLVED * _largest(terms))
+        return a, states.tau[: len(a)], max(self.tolerance * self.scales.force, SOLVED * _largest(terms))
 
     def forces(self, side: Side) -> np.ndarray:
         """Return our joint forces (K, nv) for the motion that is compared."""
@@ -115,7 +122,7 @@ class Evidence:
             a, b = ours[quantity], self.theirs[quantity]
             if quantity == "com":  # the centre of nothing is anywhere
                 a, b = a * massive, b * massive
-            found |= _beyond(quantity, errors(a, b, floor))
+            found |= self._beyond(quantity, errors(a, b, floor))
         return found
 
     def _placements(self, side: Side) -> dict[Where, float]:
@@ -125,7 +132,13 @@ class Evidence:
         ours = relative(treesim.body_poses(side.robot, q)[:, 1:], self.parents)
         a, b = (np.swapaxes(poses, 0, 1) for poses in (ours, self.poses))  # bodies first
         origins = errors(a[..., :3, 3], b[..., :3, 3], self.scales.length)
-        return _beyond("origin", origins) | _beyond("rotation", errors(a[..., :3, :3], b[..., :3, :3], 1.0))
+        rotations = errors(a[..., :3, :3], b[..., :3, :3], 1.0)
+        return self._beyond("origin", origins) | self._beyond("rotation", rotations)
+
+    def _beyond(self, quantity: str, found: np.ndarray) -> dict[Where, float]:
+        """What exceeds the tolerance, NaN included."""
+        wrong = np.flatnonzero(~(found <= self.tolerance))
+        return {(quantity, int(i) + 1): float(found[i] / self.tolerance) for i in wrong}
 
 
 def _has_forces(theirs: Mapping[str, np.ndarray]) -> bool:
@@ -134,12 +147,6 @@ def _has_forces(theirs: Mapping[str, np.ndarray]) -> bool:
 
 def _largest(values: np.ndarray) -> float:
     return float(np.abs(values).max(initial=0.0))
-
-
-def _beyond(quantity: str, found: np.ndarray) -> dict[Where, float]:
-    """What exceeds the tolerance, NaN included."""
-    wrong = np.flatnonzero(~(found <= TOLERANCE))
-    return {(quantity, int(i) + 1): float(found[i] / TOLERANCE) for i in wrong}
 
 
 def relative(poses: np.ndarray, parents: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from .causes import STATES, Causes, Explanation, explain_model, typical
 from .checks import _model_rows, _state_rows
 from .description import Description, named, read_description
 from .engines import PUBLISHED, RAW, EngineModel, find_engine
+from .evidence import TOLERANCE
 from .joint_terms import forces_of_terms
 from .layouts import Reordered
 from .report import Row
@@ -30,7 +31,7 @@ from .treesim_engine import TreesimEngine, random_batch
 
 PARAMETERS = ("damping", "friction", "armature", "lower", "upper", "velocity", "effort")
 LOSSES = PARAMETERS[:3]
-TOLERANCE = 1e-9  # relative, of joint parameters
+SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # in which the mass matrix's condition counts
 
 
 class OtherRobot(Protocol):
@@ -49,6 +50,11 @@ class OtherRobot(Protocol):
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
         """By joint, those of PARAMETERS that it has."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """By how much its numbers may differ, relative to physical scales: what writing them into a file rounds."""
         ...
 
     @property
@@ -111,6 +117,8 @@ class TwoRobots(Shown):
 
 class SecondFile:
     """A second URDF, as `treesim.load` reads it."""
+
+    tolerance = TOLERANCE
 
     def __init__(self, description: Description) -> None:
         self.whole = self.description = description
@@ -194,12 +202,14 @@ def compare_robots(
         raise UnsupportedError(f"{ours.file} and {other.label} have no joint of the same name and type")
     held = holding(ours, set(own) - set(shared))
     robot = held.bodies_alone
-    model, frames = aligned(other.model(robot, shared))
+    model, frames = aligned(other.model(robot, shared), other.tolerance)
     batch = random_batch(robot, states, seed, 0, 1e-3)
     mine, theirs = TreesimEngine(None).read(robot).evaluate(batch), model.evaluate(batch)
-    rows = [*_model_rows(RAW, robot, mine, theirs), *_state_rows(RAW, robot, mine, theirs)]
-    rows += _parameter_rows(ours.robot, other.parameters, shared)
-    explained = explain_model(held, model, seed, states, other.description)
+    found_rows = [*_model_rows(RAW, robot, mine, theirs), *_state_rows(RAW, robot, mine, theirs)]
+    condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
+    rows = [_judged(row, other.tolerance * (condition if row.quantity in SOLVED else 1.0)) for row in found_rows]
+    rows += _parameter_rows(ours.robot, other, shared)
+    explained = explain_model(held, model, seed, states, other.description, other.tolerance)
     parameters = _parameter_causes(ours, other, shared, seed, states)
     found = replace(explained, explanations=(*explained.explanations, *parameters))
     only = [tuple(name for name in names if name not in shared) for names in (own, other.joints)]
@@ -219,6 +229,10 @@ def open_second(second: object, base: Base) -> OtherRobot:
     if not isinstance(engine, FileReader):
         raise UnsupportedError(f"{engine.title} has no reader of files of its own: {second!r}")
     return engine.open_file(path)
+
+
+def _judged(row: Row, tolerance: float) -> Row:
+    return replace(row, tolerance=tolerance, passed=row.largest <= tolerance)
 
 
 def types_of(robot: Tree) -> dict[str, str]:
@@ -262,16 +276,17 @@ def _differences(
     return found
 
 
-def _parameter_rows(robot: Tree, theirs: Mapping[str, Mapping[str, float]], shared: Collection[str]) -> Iterator[Row]:
+def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> Iterator[Row]:
+    tolerance = other.tolerance
     for quantity in PARAMETERS:
-        found = _differences(robot, theirs, quantity, shared)
+        found = _differences(robot, other.parameters, quantity, shared)
         if not found:
             continue
         name, (largest, a, b) = max(found.items(), key=lambda item: item[1][0])
         sizes = [size for size, *_ in found.values()]
         where = f"joint {name!r}" + (f": {a:.6g}, {b:.6g}" if largest else "")
         title = {"velocity": "velocity_limit", "effort": "effort_limit"}.get(quantity, quantity)
-        yield Row(title, RAW, len(found), largest, float(np.median(sizes)), TOLERANCE, largest <= TOLERANCE, where)
+        yield Row(title, RAW, len(found), largest, float(np.median(sizes)), tolerance, largest <= tolerance, where)
 
 
 def _parameter_causes(
@@ -283,7 +298,7 @@ def _parameter_causes(
     for quantity in PARAMETERS:
         groups: dict[tuple[float, float], list[str]] = {}
         for name, (size, a, b) in _differences(robot, other.parameters, quantity, shared).items():
-            if size > TOLERANCE:
+            if size > other.tolerance:
                 groups.setdefault((a, b), []).append(name)
         for (a, b), names in groups.items():
             tag = "dynamics" if quantity in LOSSES else "limit"

@@ -46,6 +46,7 @@ class MujocoFile:
     """
 
     description = None
+    tolerance = 1e-5  # MuJoCo, and most converters, write six digits
 
     def __init__(self, path: str) -> None:
         self.label = path
