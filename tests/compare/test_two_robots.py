@@ -80,7 +80,7 @@ def test_values_that_differ_are_told_with_both_lines():
     found = outcome(edited(('<mass value="1"/>', '\n\n<mass value="1.5"/>')))
     (cause,) = found.causes.explanations
     assert (cause.kind, cause.owner) == ("mass", "link 'lower'") and "1.5 instead of 1 kg" in cause.cause
-    assert (cause.place, cause.other_place) == ("<text>:5", "<text>:7") and cause.effect > 0
+    assert (cause.place, cause.other_place) == ("first <text>:5", "second <text>:7") and cause.effect > 0
 
 
 def test_what_a_name_exists_for_is_named_so():
@@ -103,7 +103,7 @@ def test_joints_without_a_partner_are_listed_and_held():
     found = outcome(wrist)
     assert found.only_second == ("hold",) and not found.passed and all(row.passed for row in found.rows)
     found = compare_robots(wrist, ARM, base="fixed", states=4)
-    assert found.only_first == ("hold",) and "joints that only <text> has: hold" in found.summary
+    assert found.only_first == ("hold",) and "joints that only first <text> has: hold" in found.summary
 
 
 def test_a_joint_of_another_type_has_no_partner():

@@ -160,6 +160,7 @@ class Search:
         self.evidence, self.side, self.other = evidence, side, other
         self.found: list[Explanation] = []
         self.stuck: set[int] = set()  # bodies at which nothing helped
+        self.systematic = True  # whether mistakes made everywhere are still tried
 
     @property
     def left(self) -> Mismatch:
@@ -178,41 +179,53 @@ class Search:
             self.side, before = side, after
 
     def _pools(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
-        """Candidates, those first that are most likely and most telling."""
-        side, evidence, description = self.side, self.evidence, self.side.description
+        """Candidates, those first that are most likely and most telling; what comes after a pool is asked for only if
+        nothing in it helped."""
         bodies = before.numbers(INERTIAL + PLACEMENT)
-        general = [*robot_candidates(side, evidence, before), *merging_candidates(side)]
-        if len(bodies) > 1:
-            everywhere = chain(inertial_candidates_everywhere(description), joint_candidates_everywhere(description))
-            yield chain(self._at(bodies[:1]), everywhere, general)
+        if len(bodies) > 1 and self.systematic:
+            yield chain(self._at(bodies[0], before), self._everywhere(), self._general(before))
+            self.systematic = False
         for body in (body for body in bodies if body not in self.stuck):
-            yield chain(self._at([body]), general if len(bodies) == 1 else ())
+            yield chain(self._at(body, before), self._general(before) if len(bodies) == 1 else ())
             yield self._values(body)
-            yield fitted_candidates(side, evidence, body)
+            yield fitted_candidates(self.side, self.evidence, body)
             self.stuck.add(body)
-        if bodies or before.vanished:
-            return
-        yield chain(general, term_candidates(evidence, side, before))
-        if not evidence.knows_bodies:
-            suspicious = suspicious_bodies(side, evidence, before)
-            yield chain(*(inertial_candidates(description, name) for name in self._links(suspicious)))
+        if not bodies:
+            yield chain(self._general(before), term_candidates(self.evidence, self.side, before))
+            yield from self._by_forces(before)
+
+    def _general(self, before: Mismatch) -> Iterator[Candidate]:
+        yield from robot_candidates(self.side, self.evidence, before)
+        yield from merging_candidates(self.side)
+
+    def _everywhere(self) -> Iterator[Candidate]:
+        yield from inertial_candidates_everywhere(self.side.description)
+        yield from joint_candidates_everywhere(self.side.description)
+
+    def _by_forces(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
+        """Candidates where the other side does not tell its bodies, or where they are."""
+        side, description = self.side, self.side.description
+        if not self.evidence.knows_bodies:
+            suspicious = suspicious_bodies(side, self.evidence, before)
+            links = [name for body in suspicious for name in description.members[body - 1]]
+            yield chain(*(inertial_candidates(description, name) for name in links))
             yield chain(*(self._values(body) for body in suspicious))
-            yield body_candidates(side, evidence, before, suspicious)
-        if evidence.poses is None:
+            yield body_candidates(side, self.evidence, before, suspicious)
+        if self.evidence.poses is None:
             yield chain(*(joint_candidates(description, joint) for joint in description.joints))
 
-    def _links(self, bodies: list[int]) -> Iterator[str]:
-        return chain(*(self.side.description.members[body - 1] for body in bodies))
-
-    def _at(self, bodies: list[int]) -> Iterator[Candidate]:
-        """The named candidates at the links and joints of some bodies."""
-        description = self.side.description
-        for body in bodies:
+    def _at(self, body: int, before: Mismatch) -> Iterator[Candidate]:
+        """The named candidates at a body: at its links and what holds them together if its inertia differs, and at the
+        joints that carry it if its place does."""
+        description, joints = self.side.description, []
+        if body in before.numbers(INERTIAL) or not self.evidence.knows_bodies:
             for link in description.members[body - 1]:
                 yield from filter(partial(self._promising, body, link), inertial_candidates(description, link))
-            joints = (*description.carrying(body), *description.welding(body))
-            for joint in dict.fromkeys(joints):
-                yield from joint_candidates(description, joint)
+            joints += description.welding(body)
+        if body in before.numbers(PLACEMENT):
+            joints += description.carrying(body)
+        for joint in dict.fromkeys(joints):
+            yield from joint_candidates(description, joint)
 
     def _promising(self, body: int, link: str, candidate: Candidate) -> bool:
         """Whether a link's other inertia brings its body nearer to the other side's: adding up takes no new tree."""

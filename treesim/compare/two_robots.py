@@ -192,10 +192,12 @@ def compare_robots(
     Example:
         >>> from treesim.compare import compare_robots
         >>> compare_robots("ur5", "ur5_limited", base="fixed").summary
-        "ur5_robot.urdf and ur5_joint_limited_robot.urdf differ ..."
+        'ur5_robot.urdf and ur5_joint_limited_robot.urdf differ; what differs: lower, upper'
     """
     states = whole_number("states", states, 1)
     ours, other = read_description(first, base), open_second(second, base)
+    if isinstance(other, SecondFile) and other.label == ours.file:
+        ours, other = _named_apart(ours, other.whole)
     own = types_of(ours.robot)
     shared = [name for name in own if _alike(own[name], other.joints.get(name))]
     if not shared:
@@ -229,6 +231,11 @@ def open_second(second: object, base: Base) -> OtherRobot:
     if not isinstance(engine, FileReader):
         raise UnsupportedError(f"{engine.title} has no reader of files of its own: {second!r}")
     return engine.open_file(path)
+
+
+def _named_apart(ours: Description, other: Description) -> tuple[Description, SecondFile]:
+    """Two files of the same name, told apart in messages."""
+    return replace(ours, file=f"first {ours.file}"), SecondFile(replace(other, file=f"second {other.file}"))
 
 
 def _judged(row: Row, tolerance: float) -> Row:
