@@ -12,13 +12,13 @@ import treesim
 from ..model.inertia import Inertia
 from ..model.tree import Tree
 from .candidates import Side
+from .checks import MASSLESS
 from .engines import StateBatch
 from .joint_terms import forces_of_terms
 from .measures import Scales, errors
 
 TOLERANCE = 1e-9  # relative to physical scales: numbers of a file have passed through two readers
 SOLVED = 1e-8  # of what accelerations that were solved for are multiplied with
-MASSLESS = 1e-6  # as in `checks`
 INERTIAL = ("mass", "com", "inertia")
 PLACEMENT = ("origin", "rotation")
 Where = tuple[str, int]  # a quantity of INERTIAL or PLACEMENT, and the number of a body
