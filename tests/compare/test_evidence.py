@@ -66,6 +66,12 @@ def test_a_number_that_is_none_differs(told):
     assert mismatch(told, inverse_dynamics=told[-1]["inverse_dynamics"] * np.nan).force == np.inf
 
 
+def test_an_engine_that_tells_its_bodies_alone_is_judged_by_them(told):
+    description, robot, batch, values = told
+    found = Evidence(robot, batch, {key: values[key] for key in ("mass", "com", "inertia")}).mismatch(Side(description))
+    assert found.vanished and found.like(found) and found.force == 0.0
+
+
 def test_forces_follow_from_bias_and_mass_matrix_or_from_accelerations(told):
     description, robot, batch, values = told
     for kept in (("bias", "mass_matrix"), ("forward_dynamics",)):

@@ -112,8 +112,9 @@ def test_a_joint_of_another_type_has_no_partner():
 
 
 def test_robots_that_share_nothing_are_refused():
-    with pytest.raises(UnsupportedError, match="no joint of the same name"):
-        outcome("ur5")
+    for base in ("fixed", "floating"):
+        with pytest.raises(UnsupportedError, match="no joint of the same name"):
+            compare_robots("ur5", ARM, base=base)
 
 
 def with_frame_moved(text, link, place):

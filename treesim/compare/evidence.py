@@ -54,7 +54,9 @@ class Mismatch:
     def like(self, other: Mismatch) -> bool:
         """Return whether two hypotheses leave the same differences, so that nothing tells them apart."""
         near = max(self.allowed, 1e-6 * min(self.force, other.force))
-        return self.bodies.keys() == other.bodies.keys() and bool(np.abs(self.forces - other.forces).max() <= near)
+        return self.bodies.keys() == other.bodies.keys() and bool(
+            np.abs(self.forces - other.forces).max(initial=0.0) <= near
+        )
 
 
 class Evidence:

@@ -21,6 +21,7 @@ from .inertial_candidates import Inertial, inertial_of, with_inertial
 from .joint_candidates import Place, place_of, with_place
 from .regressor import fitted_change, inertia_from, parameters, regressor
 
+SMALL = 1e-6  # of the largest moment: below zero by less is rounding
 DIGITS = 12  # of what is computed from another engine's numbers: more are rounding
 ZERO = np.zeros(3)
 
@@ -106,6 +107,9 @@ def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> I
         left[np.abs(left) < 1e-12 * np.abs(parameters(whole)).max()] = 0.0
         found = inertia_from(left).in_frame(placement.inverse())
     except ModelError:
+        return
+    moments = np.linalg.eigvalsh(found.rotational)
+    if moments[0] < -SMALL * moments[2]:  # no link has it
         return
     fitted = Inertial(round(found.mass, DIGITS), np.round(found.com, DIGITS), ZERO, found.rotational)
     yield from _inertials(description, name, fitted)

@@ -200,7 +200,7 @@ def compare_robots(
         ours, other = _named_apart(ours, other.whole)
     own = types_of(ours.robot)
     shared = [name for name in own if _alike(own[name], other.joints.get(name))]
-    if not shared:
+    if not set(shared) - {ROOT_JOINT} and len(own) > 1:
         raise UnsupportedError(f"{ours.file} and {other.label} have no joint of the same name and type")
     held = holding(ours, set(own) - set(shared))
     robot = held.bodies_alone
