@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,9 @@ from typer.testing import CliRunner
 
 import treesim.compare
 from treesim.cli.compare import compare
-from treesim.compare import Comparison, Control, Convergence, Report, Row
-from treesim.errors import UnknownNameError
+from treesim.cli.explanations import explained
+from treesim.compare import Causes, Comparison, Control, Convergence, Explanation, Report, Row
+from treesim.errors import UnknownNameError, UnsupportedError
 
 AGREED = Report(
     robot="arm", engine="mirror", base="fixed", sha256="0" * 64, gravity=(0.0, 0.0, -9.81), seed=3, dt=0.001,
@@ -21,17 +23,20 @@ AGREED = Report(
     changes={"raw": ("removed 2 <visual>",)},
 )  # fmt: skip
 ONE = Comparison("arm", "fixed", 3, 5, 7, 0.001, (AGREED,))
+CAUSES = Causes((Explanation("mass", "link 'arm'", "it is heavy", "arm.urdf:7", 0.5, "N m", "elbow", 1.5, 0.0),), 0.25)
 DIFFER = replace(AGREED, rows=(replace(AGREED.rows[0], largest=float("nan"), passed=False),), summary="they differ")
 TWO = replace(ONE, reports=(replace(AGREED, controls=(Control("motors on", True, True, "bias at 'elbow'"),)),
                             replace(DIFFER, engine="glass", failures={"raw": "it crashed"})),
               refused={"paper": "it is thin"})  # fmt: skip
 
 
+PROGRAM = typer.Typer()
+PROGRAM.command()(compare)
+
+
 @pytest.fixture
 def run(monkeypatch):
     """Run the command with a comparison that ends in the given report; returns its result and how it was called."""
-    program = typer.Typer()
-    program.command()(compare)
 
     def run(outcome, *arguments):
         calls = {}
@@ -43,7 +48,10 @@ def run(monkeypatch):
             return outcome
 
         monkeypatch.setattr(treesim.compare, "compare", compared)
-        return CliRunner(env={"COLUMNS": "200"}).invoke(program, ["arm", *arguments]), calls
+        monkeypatch.setattr(treesim.compare, "find_engine", lambda name: name)
+        monkeypatch.setattr(treesim.compare, "Isolated", lambda engine, timeout: nullcontext(engine))
+        monkeypatch.setattr(treesim.compare, "explain", lambda *asked: calls.setdefault("explained", asked) and CAUSES)
+        return CliRunner(env={"COLUMNS": "200"}).invoke(PROGRAM, ["arm", *arguments]), calls
 
     return run
 
@@ -60,9 +68,12 @@ def test_agreement_ends_in_0(run):
 
 
 def test_disagreement_ends_in_1(run):
-    result, _ = run(replace(ONE, reports=(DIFFER,)))
+    result, calls = run(replace(ONE, reports=(DIFFER,)), "--seed", "3")
     assert result.exit_code == 1
     assert "FAIL" in result.output and "they differ" in result.output
+    assert "link 'arm' (arm.urdf:7): it is heavy" in result.output and "not explained: 0.25 N m" in result.output
+    robot, engine, base, seed = calls["explained"]
+    assert (robot, engine, base, seed) == ("arm", "mirror", "fixed", 3)
 
 
 def test_several_engines_stand_beside_each_other(run):
@@ -101,6 +112,42 @@ def test_json_is_the_whole_output(run, report, code):
     found = json.loads(result.stdout)
     assert result.exit_code == code and found["passed"] is (code == 0)
     assert found["reports"][0]["rows"][0]["largest"] == (1e-15 if code == 0 else None)
+    assert bool(found["reports"][0]["explanations"]) == (code == 1)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_two_descriptions(run, tmp_path, as_json):
+    first, second = tmp_path / "a.urdf", tmp_path / "b.urdf"
+    text = treesim.to_urdf(treesim.load("ur5"), shapes=False)
+    first.write_text(text)
+    second.write_text(text.replace('<mass value="2.275"/>', '<mass value="2.5"/>'))
+    options = ["--base", "fixed", *(["--json"] if as_json else [])]
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(PROGRAM, [str(first), str(second), *options])
+    assert result.exit_code == 1, result.output
+    if as_json:
+        (cause,) = json.loads(result.stdout)["causes"]["explanations"]
+        assert (cause["kind"], cause["owner"]) == ("mass", "link 'forearm_link'")
+    else:
+        assert "the mass is 2.5 instead of 2.275 kg" in result.output and "what differs: mass" in result.output
+    assert CliRunner().invoke(PROGRAM, [str(first), str(first), *options]).exit_code == 0
+
+
+def test_what_is_known_or_crashed_is_not_explained_again(run, monkeypatch):
+    monkeypatch.setattr(treesim.compare, "explain", lambda *asked: pytest.fail("there is nothing to explain"))
+    for known in ({"explanations": ("an old fault",)}, {"failures": {"raw": "it crashed"}}):
+        found = replace(ONE, reports=(replace(DIFFER, **known),))
+        assert explained(found, "arm", 1.0) == found
+
+
+def test_an_engine_that_reads_no_file_explains_nothing(run, monkeypatch):
+    def refused(*asked):
+        raise UnsupportedError("no files")
+
+    monkeypatch.setattr(treesim.compare, "explain", refused)
+    monkeypatch.setattr(treesim.compare, "Isolated", lambda *asked: nullcontext())
+    monkeypatch.setattr(treesim.compare, "find_engine", lambda name: name)
+    found = replace(ONE, reports=(DIFFER,))
+    assert explained(found, "arm", 1.0) == found
 
 
 def test_a_mistake_ends_in_2(run):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, print_json
+from .explanations import compare_descriptions, explained, is_robot_file
 
 if TYPE_CHECKING:
     from ..types import Base
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 @guarded
 def compare(
     robot: RobotArgument,
+    second: Annotated[
+        str | None, typer.Argument(help="A second description of the same robot, to compare with the first.")
+    ] = None,
     against: Annotated[
-        str, typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them).")
+        str,
+        typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them), or mujoco:FILE.xml."),
     ] = "pybullet",
     base: BaseOption = "floating",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
@@ -33,7 +38,8 @@ def compare(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check this engine against other ones: model, mass matrix, bias, dynamics, trajectory, convergence.
+    """Check this engine against other ones: model, mass matrix, bias, dynamics, trajectory, convergence; or two
+    descriptions of one robot against each other. What differs is led back to its causes.
 
     Exit code 1 if anything disagrees, or an engine fails.
     """
@@ -44,6 +50,10 @@ def compare(
     from .compare_tables import print_comparison
 
     chosen = cast("Base", checked_name("base", base, BASES))
+    if second is not None or is_robot_file(against):
+        if not compare_descriptions(robot, second or against, chosen, seed, states, json):
+            raise typer.Exit(FAILED)
+        return
     if html is not None:
         page.require_matplotlib()
         checked_output(html, (".html", ".htm"))
@@ -52,6 +62,7 @@ def compare(
         robot, against=names, base=chosen, seed=seed, states=states, steps=steps, dt=dt, controls=controls,
         timeout=timeout,
     )  # fmt: skip
+    found = explained(found, robot, timeout)
     if html is not None:
         page.write_page(found, html)
     if json:

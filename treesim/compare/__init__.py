@@ -1,6 +1,7 @@
 """Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .causes import Causes, Explanation, explain
 from .census import Census, CensusRow, take_census
 from .comparison import Comparison, compare
 from .engines import (
@@ -19,11 +20,13 @@ from .isolation import Isolated
 from .layouts import Layout
 from .report import Conservation, Control, Convergence, Report, Row, TrajectoryCurves
 from .source import RobotSource
+from .two_robots import OtherRobot, TwoRobots, compare_robots
 
 __all__ = [
     "CANONICAL",
     "RAW",
     "BenchmarkCase",
+    "Causes",
     "Census",
     "CensusRow",
     "Comparison",
@@ -34,9 +37,11 @@ __all__ = [
     "EngineAdapter",
     "EngineError",
     "EngineModel",
+    "Explanation",
     "Isolated",
     "Layout",
     "Motion",
+    "OtherRobot",
     "Report",
     "Results",
     "RobotSource",
@@ -46,7 +51,10 @@ __all__ = [
     "States",
     "Stepping",
     "TrajectoryCurves",
+    "TwoRobots",
     "compare",
+    "compare_robots",
+    "explain",
     "find_engine",
     "installed_engines",
     "take_census",

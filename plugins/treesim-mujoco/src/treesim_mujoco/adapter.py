@@ -9,6 +9,7 @@ import mujoco
 from treesim.compare import CANONICAL, RAW
 from treesim.compare.source import is_floating
 
+from .mjcf import MujocoFile
 from .model import MujocoModel
 from .reading import bodies_alone, stripped
 from .timed import ENGINE
@@ -47,3 +48,10 @@ class MujocoAdapter:
         if level == RAW:
             return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
         return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))
+
+    def open_file(self, path: str) -> MujocoFile:
+        """Return a file of MuJoCo's own format, to be compared with another description of the same robot.
+
+        Raises UnsupportedError if MuJoCo cannot read it.
+        """
+        return MujocoFile(path)

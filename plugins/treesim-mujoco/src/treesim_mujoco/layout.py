@@ -3,6 +3,7 @@ world axes and angular in body axes; in treesim both are in body axes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
 
 
 class MujocoLayout(Reordered):
-    """The layout of one robot in a MuJoCo model; joints are matched by the names of their bodies."""
+    """The layout of one robot in a MuJoCo model.
 
-    def __init__(self, robot: Tree, model: Any) -> None:
+    joints: MuJoCo's numbers of ours (N), by default those of the bodies of the same name.
+    """
+
+    def __init__(self, robot: Tree, model: Any, joints: Sequence[int] | None = None) -> None:
         q_order, v_order = np.empty(robot.nq, dtype=int), np.empty(robot.nv, dtype=int)
-        for body in robot.bodies:
+        numbers_there = joints or [int(model.body(body_name(body.name)).jntadr[0]) for body in robot.bodies]
+        for body, joint in zip(robot.bodies, numbers_there, strict=True):
             ours_q, ours_v = (index[body.joint.name] for index in (robot.q_index, robot.v_index))
-            joint = model.body(body_name(body.name)).jntadr[0]
             at_q, at_v = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
             numbers = list(range(ours_q.start, ours_q.stop))
             if body.joint.type in ("floating", "spherical"):

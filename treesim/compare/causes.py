@@ -1,0 +1,307 @@
+"""From a difference to its cause: candidate explanations are tried on our side until the difference has vanished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from ..errors import ModelError, TreesimError, UnsupportedError
+from ..kernels.spatial import WX, WY, WZ
+from ..model.tree import Tree
+from ..types import Base
+from .candidates import Candidate, Side
+from .description import Description, read_description
+from .engines import RAW, EngineAdapter, EngineModel, StateBatch, find_engine
+from .evidence import INERTIAL, PLACEMENT, TOLERANCE, Evidence, Mismatch, forces
+from .fitted_candidates import body_candidates, candidates_of_other_file, fitted_candidates, suspicious_bodies
+from .inertial_candidates import inertial_candidates, inertial_candidates_everywhere, inertial_of
+from .joint_candidates import joint_candidates, joint_candidates_everywhere
+from .joint_terms import joint_of
+from .merging_candidates import merging_candidates
+from .regressor import inertia_from, parameters
+from .robot_candidates import robot_candidates
+from .term_candidates import term_candidates
+from .treesim_engine import random_batch
+
+STATES = 8  # at which hypotheses are judged
+MOST = 40  # causes that are looked for together
+BESIDE = 3  # other candidates that are listed with one that they cannot be told from
+
+Key = tuple[int, int, float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One cause of a difference.
+
+    kind: a stable key. owner: the link or joint, or "the robot". cause: what the other side does, in words. place:
+    file:line of the element in our file, other_place: in the other file; empty where there is none. effect: by how much
+    it changes the forces [N m, or N: unit] at `joint`, the median over random states. before, after: the largest
+    difference of a joint force [N m, N] without it and with it, all earlier causes counted in. also: candidates that do
+    the same, so that nothing tells them apart.
+    """
+
+    kind: str
+    owner: str
+    cause: str
+    place: str
+    effect: float
+    unit: str
+    joint: str
+    before: float
+    after: float
+    also: tuple[str, ...] = ()
+    other_place: str = ""
+
+    def __str__(self) -> str:
+        places = " and ".join(filter(None, (self.place, self.other_place)))
+        where = f"{self.owner} ({places})" if places else self.owner
+        also = f"; or {'; or '.join(self.also)}" if self.also else ""
+        effect = f"{self.effect:.3g} {self.unit} at joint {self.joint!r}" if self.effect else "no joint force changes"
+        return f"{where}: {self.cause}{also}: {effect}; difference {self.before:.2g} -> {self.after:.2g}"
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The causes found, in the order in which they were found, and what is left unexplained: the largest difference of
+    a joint force [N m, N], and the bodies that still differ."""
+
+    explanations: tuple[Explanation, ...]
+    left: float = 0.0
+    bodies: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the causes explain everything."""
+        return not self.left and not self.bodies
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types."""
+        return asdict(self) | {"complete": self.complete}
+
+
+def explain(
+    robot_source: object,
+    against: str | EngineAdapter,
+    base: Base = "floating",
+    seed: int = 0,
+    states: int = STATES,
+) -> Causes:
+    """Return what explains the differences between treesim and another engine on one robot's file.
+
+    robot_source: whatever `treesim.load` takes, or a Tree. against: an engine adapter, or its name. base: "fixed" or
+    "floating". states: random states at which explanations are tried. Raises UnsupportedError when the engine does not
+    read the file, EngineError when it fails. Cost: some dozens of loads of the file and of inverse dynamics for each
+    cause.
+
+    Example:
+        >>> from treesim.compare import explain
+        >>> explain("ur5", "pinocchio", base="fixed").explanations
+        ()
+    """
+    engine = find_engine(against) if isinstance(against, str) else against
+    description = read_description(robot_source, base)
+    robot = description.bodies_alone
+    if RAW not in engine.levels:
+        raise UnsupportedError(f"{engine.name} takes the robot's bodies alone: it reads no file that could differ")
+    model = engine.read(robot, etree.tostring(description.root, encoding="unicode"), RAW)
+    return explain_model(description, model, seed, states)
+
+
+def explain_model(
+    description: Description,
+    model: EngineModel,
+    seed: int = 0,
+    states: int = STATES,
+    other: Description | None = None,
+    tolerance: float = TOLERANCE,
+) -> Causes:
+    """Return what explains the differences between a description and a model that another side has made of the robot.
+
+    other: the description of which the model was made, whose values are tried too. tolerance: relative to physical
+    scales, what numbers may differ by.
+    """
+    batch = random_batch(description.bodies_alone, states, seed, 0, 1e-3)
+    return explain_values(description, batch, dict(model.evaluate(batch).values), other, tolerance)
+
+
+def explain_values(
+    description: Description,
+    batch: StateBatch,
+    theirs: dict[str, np.ndarray],
+    other: Description | None = None,
+    tolerance: float = TOLERANCE,
+) -> Causes:
+    """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
+    robot = description.bodies_alone
+    search = Search(Evidence(robot, batch, theirs, tolerance=tolerance), Side(description), other)
+    search.run()
+    if search.left.vanished and not search.evidence.solved and "forward_dynamics" in theirs:
+        search.evidence = Evidence(robot, batch, theirs, solved=True, tolerance=tolerance)
+        search.run()
+    left = search.left
+    bodies = tuple(robot.body_names[i - 1] for i in left.numbers(INERTIAL + PLACEMENT))
+    return Causes(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies)
+
+
+class Search:
+    """A greedy search: the candidate that leaves the fewest differences is taken, then the next, until none is left.
+
+    evidence: of the other side. side: ours so far. other: the other file, if there is one. found: the explanations.
+    """
+
+    def __init__(self, evidence: Evidence, side: Side, other: Description | None = None) -> None:
+        self.evidence, self.side, self.other = evidence, side, other
+        self.found: list[Explanation] = []
+        self.stuck: set[int] = set()  # bodies at which nothing helped
+        self.systematic = True  # whether mistakes made everywhere are still tried
+
+    @property
+    def left(self) -> Mismatch:
+        """What differs still."""
+        return self.evidence.mismatch(self.side)
+
+    def run(self) -> None:
+        """Look for causes until nothing differs, or nothing helps."""
+        before = self.left
+        while not before.vanished and len(self.found) < MOST:
+            step = next(filter(None, (self._best(pool, before) for pool in self._pools(before))), None)
+            if step is None:
+                return
+            chosen, side, after, also = step
+            self.found.append(self._explanation(chosen, side, before, after, also))
+            self.side, before = side, after
+
+    def _pools(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
+        """Candidates, those first that are most likely and most telling; what comes after a pool is asked for only if
+        nothing in it helped."""
+        bodies = before.numbers(INERTIAL + PLACEMENT)
+        if len(bodies) > 1 and self.systematic:
+            yield chain(self._at(bodies[0], before), self._everywhere(), self._general(before))
+            self.systematic = False
+        for body in (body for body in bodies if body not in self.stuck):
+            yield chain(self._at(body, before), self._general(before) if len(bodies) == 1 else ())
+            yield self._values(body)
+            yield fitted_candidates(self.side, self.evidence, body)
+            self.stuck.add(body)
+        if not bodies:
+            yield chain(self._general(before), term_candidates(self.evidence, self.side, before))
+            yield from self._by_forces(before)
+
+    def _general(self, before: Mismatch) -> Iterator[Candidate]:
+        yield from robot_candidates(self.side, self.evidence, before)
+        yield from merging_candidates(self.side)
+
+    def _everywhere(self) -> Iterator[Candidate]:
+        yield from inertial_candidates_everywhere(self.side.description)
+        yield from joint_candidates_everywhere(self.side.description)
+
+    def _by_forces(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
+        """Candidates where the other side does not tell its bodies, or where they are."""
+        side, description = self.side, self.side.description
+        if not self.evidence.knows_bodies:
+            suspicious = suspicious_bodies(side, self.evidence, before)
+            links = [name for body in suspicious for name in description.members[body - 1]]
+            yield chain(*(inertial_candidates(description, name) for name in links))
+            yield chain(*(self._values(body) for body in suspicious))
+            yield body_candidates(side, self.evidence, before, suspicious)
+        if self.evidence.poses is None:
+            yield chain(*(joint_candidates(description, joint) for joint in description.joints))
+
+    def _at(self, body: int, before: Mismatch) -> Iterator[Candidate]:
+        """The named candidates at a body: at its links and what holds them together if its inertia differs, and at the
+        joints that carry it if its place does."""
+        description, joints = self.side.description, []
+        if body in before.numbers(INERTIAL) or not self.evidence.knows_bodies:
+            for link in description.members[body - 1]:
+                yield from filter(partial(self._promising, body, link), inertial_candidates(description, link))
+            joints += description.welding(body)
+        if body in before.numbers(PLACEMENT):
+            joints += description.carrying(body)
+        for joint in dict.fromkeys(joints):
+            yield from joint_candidates(description, joint)
+
+    def _promising(self, body: int, link: str, candidate: Candidate) -> bool:
+        """Whether a link's other inertia brings its body nearer to the other side's: adding up takes no new tree."""
+        if not self.evidence.knows_bodies or candidate.inertia is None:
+            return True
+        description, parts = self.side.description, [body.inertia for body in self.side.robot.bodies]
+        place = description.placement(body, link)
+        ours, theirs = inertial_of(description.links[link]).in_link, candidate.inertia
+        changed = parameters(theirs.in_frame(place)) - parameters(ours.in_frame(place))
+        before = len(self.evidence.inertials(parts))
+        try:
+            parts[body - 1] = inertia_from(parameters(parts[body - 1]) + changed)
+        except ModelError:
+            return False
+        return len(self.evidence.inertials(parts)) < before
+
+    def _values(self, body: int) -> Iterator[Candidate]:
+        return iter(()) if self.other is None else candidates_of_other_file(self.side.description, self.other, body)
+
+    def _best(
+        self, pool: Iterable[Candidate], before: Mismatch
+    ) -> tuple[Candidate, Side, Mismatch, list[Candidate]] | None:
+        """The candidate of a pool that leaves least, if that is less than before, and those that leave the same."""
+        tried = [(candidate, *outcome) for candidate in pool if (outcome := self._tried(candidate)) is not None]
+        nearer = [one for one in tried if one[2].bodies.keys() <= before.bodies.keys()]
+        if not nearer:
+            return None
+        least = min(nearer, key=lambda one: rank(one[2]))
+        chosen, side, after = next((one for one in nearer if one[2].like(least[2])), least)  # the first of those alike
+        if rank(after)[:2] >= rank(before)[:2]:
+            return None
+        also = [one for one, _, left in tried if one is not chosen and left.like(after)]
+        return chosen, side, after, also
+
+    def _tried(self, candidate: Candidate) -> tuple[Side, Mismatch] | None:
+        """Our side and what differs still if a candidate is true; None if it makes no robot."""
+        try:
+            side = candidate.change(self.side)
+            return side, self.evidence.mismatch(side)
+        except (TreesimError, ValueError, np.linalg.LinAlgError):
+            return None
+
+    def _explanation(
+        self, chosen: Candidate, side: Side, before: Mismatch, after: Mismatch, also: list[Candidate]
+    ) -> Explanation:
+        states, robot = self.evidence.states, self.evidence.robot
+        state = states.q, states.v, states.a
+        changed = np.abs(forces(side, *state) - forces(self.side, *state))
+        joint, size, unit = typical(robot, changed)
+        return Explanation(
+            kind=chosen.kind, owner=chosen.owner, cause=chosen.cause,
+            place=_place(self.side.description, chosen.line),
+            other_place="" if self.other is None or not chosen.element
+            else _place(self.other, self.other.line(*chosen.element)),
+            effect=size if size > self.evidence.allowed else 0.0, unit=unit, joint=joint,
+            before=before.force, after=after.force,
+            also=tuple(f"{one.owner}: {one.cause}" for one in also[:BESIDE]),
+        )  # fmt: skip
+
+
+def rank(mismatch: Mismatch) -> Key:
+    """Return what orders mismatches: bodies that differ, then joints whose forces do, then by how much."""
+    joints = np.abs(mismatch.forces).max(axis=0, initial=0.0)
+    return len(mismatch.bodies), int((~(joints <= mismatch.allowed)).sum()), mismatch.force
+
+
+def typical(robot: Tree, forces: np.ndarray) -> tuple[str, float, str]:
+    """Return the joint whose torques, of forces (K, nv), are largest, their median over the states, and its unit; a
+    force [N] where no torque is."""
+    if not robot.nv:
+        return "", 0.0, "N m"
+    sizes = np.median(forces, axis=0)
+    turning = np.array([screw in (WX, WY, WZ) for body in robot.bodies for screw in body.joint.kind.screws])
+    k = int(np.argmax(np.where(turning, sizes, 0.0) if (sizes * turning).any() else sizes))
+    return joint_of(robot, k), float(sizes[k]), "N m" if turning[k] else "N"
+
+
+def _place(description: Description, line: int | None) -> str:
+    return "" if line is None else f"{description.file}:{line}"

@@ -1,0 +1,175 @@
+"""A robot's document as hypotheses change it: elements with their lines, edited on copies and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+import treesim
+
+from ..model.inertia import Placement, rotation_from_rpy
+from ..model.tree import Tree
+from ..types import Base
+from ..urdf.build import Builder
+from ..urdf.collisions import Collisions
+from ..urdf.export import to_urdf
+from ..urdf.findings import Findings
+from ..urdf.read import Document, Source, parse, typed_model
+from ..urdf.resolve import is_robot_name, open_source
+from ..urdf.schema import clean
+from .source import without_losses
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+Edit = Callable[[Any], None]
+PHYSICS = ("link", "joint")
+SHAPES = ("visual", "collision")
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A checked URDF document without shapes: `root` keeps the lines of `file`; base: "fixed" or "floating"."""
+
+    root: _Element
+    file: str
+    base: Base
+
+    @cached_property
+    def links(self) -> dict[str, _Element]:
+        """The links by name."""
+        return {link.get("name", ""): link for link in self.root.findall("link")}
+
+    @cached_property
+    def joints(self) -> dict[str, _Element]:
+        """The joints by name, fixed ones too."""
+        return {joint.get("name", ""): joint for joint in self.root.findall("joint")}
+
+    @cached_property
+    def carriers(self) -> dict[str, _Element]:
+        """The joint that carries each link, by the link's name; the root link has none."""
+        return {end(joint, "child"): joint for joint in self.root.findall("joint")}
+
+    @cached_property
+    def robot(self) -> Tree:
+        """The tree, joints that follow others freed."""
+        findings = Findings(self.file)
+        shapes = Collisions(self.root, _no_mesh, findings)
+        builder = Builder(typed_model(self.root), self.root, set(), shapes, _no_mesh, findings, "free")
+        return builder.build(self.base)
+
+    @cached_property
+    def bodies_alone(self) -> Tree:
+        """The tree without damping, friction and armature, as engines are compared."""
+        return without_losses(self.robot)
+
+    def edited(self, edit: Edit) -> Description:
+        """Return the description with an edit done on a copy of the document."""
+        root = deepcopy(self.root)
+        edit(root)
+        return Description(root, self.file, self.base)
+
+    def line(self, tag: str, name: str, *inner: str) -> int | None:
+        """Return the line of the innermost element that is there, on the path `inner` within a link or joint."""
+        element = (self.links if tag == "link" else self.joints).get(name)
+        for step in inner:
+            below = None if element is None else element.find(step)
+            if below is None:
+                break
+            element = below
+        return None if element is None else element.sourceline
+
+    @cached_property
+    def members(self) -> list[list[str]]:
+        """The links that each body is made of, its own first."""
+        found: list[list[str]] = [[name] for name in self.robot.body_names]
+        for name, frame in self.robot.frames.items():
+            if frame.body and name in self.links and name not in found[frame.body - 1]:
+                found[frame.body - 1].append(name)
+        return found
+
+    def placement(self, body: int, link: str) -> Placement:
+        """Return where a link of body number `body` lies in the body's frame."""
+        robot = self.robot
+        return Placement() if robot.body_names[body - 1] == link else robot.frames[link].placement
+
+    def carrying(self, body: int) -> list[str]:
+        """Return the joints between body number `body`'s parent and itself: its own, and fixed ones before it."""
+        own = set(self.robot.body_names)
+        link, found = self.robot.body_names[body - 1], []
+        while link in self.carriers:
+            joint = self.carriers[link]
+            found.append(joint.get("name", ""))
+            link = end(joint, "parent")
+            if link in own:
+                break
+        return found
+
+    def welding(self, body: int) -> list[str]:
+        """Return the fixed joints that hold the links of body number `body` together."""
+        return [self.carriers[link].get("name", "") for link in self.members[body - 1][1:]]
+
+
+def read_description(source: object, base: Base) -> Description:
+    """Return the description of a source that `treesim.load` takes, or of a Tree, written out as URDF.
+
+    Raises what `treesim.load` raises.
+    """
+    findings = Findings("<source>", strict=False)
+    if isinstance(source, Tree):
+        document = Document(to_urdf(source.spanning, shapes=False).encode(), f"<{source.name}>")
+    else:
+        document = open_source(cast(Source, source), findings)
+    findings.file = document.label
+    treesim.load(document.path or document.data, base=base, mimic="free")  # all that is wrong is said here
+    root = parse(document, findings)
+    for element in list(root.iter(*SHAPES)):
+        element.getparent().remove(element)
+    for element in [child for child in root if child.tag not in PHYSICS]:
+        root.remove(element)
+    clean(root, findings)
+    short = document.path is not None and is_robot_name(source)  # else as the user wrote it
+    return Description(root, document.path.name if short and document.path else document.label, base)
+
+
+def end(joint: _Element, role: str) -> str:
+    """Return the name of the link at one end of a joint: role "parent" or "child"."""
+    element = joint.find(role)
+    return "" if element is None else element.get("link", "")
+
+
+def named(root: _Element, tag: str, name: str) -> _Element:
+    """Return the link or joint of a document with a name."""
+    return next(element for element in root.iterfind(tag) if element.get("name") == name)
+
+
+def numbers(parent: _Element | None, tag: str, attribute: str, default: tuple[float, ...]) -> np.ndarray:
+    """Return the numbers in an attribute of a child element, or the default where it is not given."""
+    element = None if parent is None else parent.find(tag)
+    text = None if element is None else element.get(attribute)
+    return np.array(default if text is None else text.split(), dtype=float)
+
+
+def write(parent: _Element, tag: str, **values: object) -> None:
+    """Set attributes of a child element, which is made if it is not there; numbers are written exactly."""
+    from lxml import etree
+
+    element = parent.find(tag)
+    if element is None:
+        element = etree.SubElement(parent, tag)
+    for attribute, value in values.items():
+        element.set(attribute, " ".join(repr(float(x)) for x in np.atleast_1d(np.asarray(value, dtype=float))))
+
+
+def rotation_xyz(rpy: np.ndarray) -> np.ndarray:
+    """Return Rx(roll) Ry(pitch) Rz(yaw), the angles of URDF in the other order."""
+    return np.asarray(rotation_from_rpy((-rpy).tolist()).T)  # (Rz(-y) Ry(-p) Rx(-r))^T = Rx(r) Ry(p) Rz(y)
+
+
+def _no_mesh(name: str) -> tuple[str, bool]:
+    return name, False

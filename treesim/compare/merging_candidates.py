@@ -1,0 +1,73 @@
+"""Ways to go wrong where links on fixed joints are merged into one body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..model.inertia import Inertia
+from ..model.tree import Tree
+from .candidates import Candidate, Side, TreeChange
+from .description import Description, end
+from .inertial_candidates import inertial_of
+
+
+def merging_candidates(side: Side) -> Iterator[Candidate]:
+    """Yield the candidates of readers that merge badly: at each body that has several links, and at all of them."""
+    description = side.description
+    masses = [sum(inertial_of(description.links[name]).mass > 0 for name in links) for links in description.members]
+    massive = [i for i, count in enumerate(masses, start=1) if count > 1]
+    several = [i for i, links in enumerate(description.members, start=1) if len(links) > 1]
+    for kind, cause, bodies, change in (
+        ("merged_axes_dropped", "the principal axes of the merged links are lost", massive, _without_axes),
+        ("merged_unturned", "links are merged as their principal moments add up, unturned and without products; that "
+         "into which others are merged loses the <origin> of its own inertial", several,
+         partial(_unturned, description)),
+    ):  # fmt: skip
+        for chosen in [[i] for i in bodies] + ([bodies] if len(bodies) > 1 else []):
+            yield _candidate(side, kind, cause, chosen, partial(change, chosen))
+
+
+def _candidate(side: Side, kind: str, cause: str, bodies: Sequence[int], change: TreeChange) -> Candidate:
+    name = side.robot.body_names[bodies[0] - 1]
+    several = len(bodies) > 1
+    owner, first = (f"{len(bodies)} links", f" ({name!r} first)") if several else (f"link {name!r}", "")
+    line = side.description.line("link", name)
+    return Candidate(kind, owner, cause + first, lambda side: side.with_tree(change), line, ("link", name))
+
+
+def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:
+    found = {}
+    for i in chosen:
+        part = robot.bodies[i - 1].inertia
+        found[i] = Inertia(part.mass, part.com, np.diag(np.linalg.eigvalsh(part.rotational)))
+    return _with_inertias(robot, found)
+
+
+def _unturned(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
+    """As Bullet merges with URDF_MERGE_FIXED_LINKS."""
+    into = {end(joint, "parent") for joint in description.joints.values() if joint.get("type") == "fixed"}
+    found = {}
+    for i in chosen:
+        whole = Inertia()
+        for name in description.members[i - 1]:
+            part, place = inertial_of(description.links[name]), description.placement(i, name)
+            com = place.translation + (0.0 if name in into else place.rotation @ part.xyz)
+            whole += Inertia(part.mass, com, np.diag(_moments(part.inertia)))
+        found[i] = Inertia(whole.mass, whole.com, np.diag(np.diag(whole.rotational)))
+    return _with_inertias(robot, found)
+
+
+def _moments(inertia: np.ndarray) -> np.ndarray:
+    diagonal = np.diag(inertia)
+    return diagonal if np.array_equal(np.diag(diagonal), inertia) else np.asarray(np.linalg.eigvalsh(inertia))
+
+
+def _with_inertias(robot: Tree, inertias: dict[int, Inertia]) -> Tree:
+    bodies = list(robot.bodies)
+    for i, inertia in inertias.items():
+        bodies[i - 1] = replace(bodies[i - 1], inertia=inertia)
+    return Tree(robot.name, bodies, gravity=robot.gravity)

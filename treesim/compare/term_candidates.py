@@ -1,0 +1,78 @@
+"""Forces at the joints that another engine adds, fitted to what differs at each joint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .candidates import Candidate, Side
+from .evidence import Evidence, Mismatch
+from .joint_terms import TERMS, joint_of, positions
+
+SMALL = 1e-9  # of the largest: a fitted term below this is rounding
+FULL = 1e-6  # relative: forces of one size
+OFTEN = 3  # times that a motor's largest force is seen
+FITS = 1e-6  # of what was there: what a term may leave where it explains a joint
+
+
+def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candidate]:
+    """Yield the terms that explain the difference at a joint, or at all joints that differ, by least squares."""
+    count = len(evidence.a)
+    q, v = evidence.states.q[:count], evidence.states.v[:count]
+    at = positions(side.robot, q)
+    wrong = np.flatnonzero(np.abs(before.forces).max(axis=0) > before.allowed)
+    for name, (*_, regressor) in TERMS.items():
+        x = regressor(at, v, evidence.a)
+        sizes = np.zeros(side.robot.nv)
+        norm = np.einsum("kj,kj->j", x, x)
+        sizes[wrong] = -np.einsum("kj,kj->j", x, before.forces)[wrong] / np.where(norm > 0, norm, 1)[wrong]
+        left = np.abs(before.forces + x * sizes).max(axis=0)
+        fits = wrong[left[wrong] <= np.maximum(before.allowed, FITS * np.abs(before.forces).max(axis=0)[wrong])]
+        fits = fits[np.abs(sizes[fits]) > SMALL * np.abs(sizes).max()] if len(fits) else fits
+        for k in fits:
+            yield _candidate(name, side, np.where(np.arange(len(sizes)) == k, sizes, 0.0))
+        if len(fits) > 1:
+            yield _candidate(name, side, np.where(np.isin(np.arange(len(sizes)), fits), sizes, 0.0))
+    if evidence.solved:
+        yield from _motors(side, before)
+
+
+def _motors(side: Side, before: Mismatch) -> Iterator[Candidate]:
+    """Motors left on: forces of any size up to a largest one, which they reach in several states and both directions.
+
+    Such a motor brakes a joint until it stands still, or with all its force.
+    """
+    sizes = np.abs(before.forces)
+    largest = float(sizes.max())
+    full = np.abs(sizes - largest) <= FULL * largest
+    if full.sum() < OFTEN or not (before.forces[full].max() > 0 > before.forces[full].min()):
+        return
+    where = np.flatnonzero(sizes.max(axis=0) > before.allowed)
+    joints = list(dict.fromkeys(joint_of(side.robot, int(k)) for k in where))
+    cause = f"forces of at most {largest:.4g} N m brake the motion, as motors left on do ({joints[0]!r} first)"
+    change = partial(_with_term, "load", -before.forces)
+    yield Candidate("motor", f"{len(joints)} joints", cause, change)
+
+
+def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:
+    what, angular, linear, _ = TERMS[name]
+    robot, description = side.robot, side.description
+    where = np.flatnonzero(sizes)
+    joints = list(dict.fromkeys(joint_of(robot, int(k)) for k in where))
+    owner = f"joint {joints[0]!r}" if len(joints) == 1 else f"{len(joints)} joints"
+    unit = linear if robot.joint(joints[0]).type == "prismatic" else angular
+    values = np.unique([f"{sizes[k]:.4g}" for k in where])
+    amount = (
+        f"{values[0]} {unit}" if len(values) == 1 else f"{sizes[where].min():.4g} ... {sizes[where].max():.4g} {unit}"
+    )
+    first = "" if len(joints) == 1 else f" ({joints[0]!r} first)"
+    line = description.line("joint", joints[0], "dynamics")
+    return Candidate(name, owner, f"{what} of {amount} acts{first}", partial(_with_term, name, sizes), line,
+                     ("joint", joints[0], "dynamics"))  # fmt: skip
+
+
+def _with_term(name: str, sizes: np.ndarray, side: Side) -> Side:
+    return replace(side, terms=side.terms | {name: side.terms.get(name, 0.0) + sizes})
