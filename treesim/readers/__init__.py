@@ -3,9 +3,12 @@ rules with their evidence, and what those that are installed really do."""
 
 from __future__ import annotations
 
-from .reading import Place, Reading, readings, verifications
+from .reading import Examination, Place, Reading, examine, readings, verifications
 from .rule import Reader, Rule
 from .table import READERS
 from .verify import Verification
 
-__all__ = ["READERS", "Place", "Reader", "Reading", "Rule", "Verification", "readings", "verifications"]
+__all__ = [
+    "READERS", "Examination", "Place", "Reader", "Reading", "Rule", "Verification", "examine", "readings",
+    "verifications",
+]  # fmt: skip

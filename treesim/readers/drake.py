@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import WORLD, mass_of, moments_of, name_of, number
+from .effects import told_moments
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -67,19 +69,6 @@ def _free_roots(outcome: Outcome) -> Iterator[_Element]:
             yield outcome.description.by_name[name]
 
 
-def _let_fly(outcome: Outcome, links: list[_Element]) -> None:
-    for link in links:
-        outcome.dofs[name_of(link)] = 6
-
-
-def _world(outcome: Outcome) -> Iterator[_Element]:
-    return (link for link in outcome.description.links if name_of(link) == WORLD)
-
-
-def _drop(outcome: Outcome, links: list[_Element]) -> None:
-    outcome.drop(map(name_of, links))
-
-
 def _crossed(joint: _Element) -> bool:
     limit = joint.find("limit")
     lower, upper = (number(limit, name) for name in ("lower", "upper"))
@@ -90,111 +79,219 @@ def _undriven(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints that no <transmission> drives."""
     driven = {name_of(joint) for joint in outcome.description.root.iterfind("transmission/joint")}
     for joint in outcome.description.joints:
-        if joint.get("type") in ("revolute", "continuous", "prismatic") and name_of(joint) not in driven:
+        if joint.get("type") in p.AXIAL and name_of(joint) not in driven:
             yield joint
 
 
 RULES = (
     Rule(
-        "DR01", "refuses", "a joint of another type than the standard's, spherical among them", "the file is refused",
-        '<drake:joint type="ball">', p.joints_other_than(*JOINTS), refuse, ex.of_type("spherical"),
+        "DR01",
+        "refuses",
+        "a joint of another type than the standard's, spherical among them",
+        "the file is refused",
+        '<drake:joint type="ball">',
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("spherical"),
     ),
     Rule(
-        "DR02", "refuses", "too few numbers in an attribute, or NaN", "the file is refused", "write all numbers",
-        _wrong_counts, refuse, (('<origin xyz="0.3 0 0"/>', '<origin xyz="0.3 0"/>'),),
+        "DR02",
+        "refuses",
+        "too few numbers in an attribute, or NaN",
+        "the file is refused",
+        "write all numbers",
+        _wrong_counts,
+        refuse,
+        (('<origin xyz="0.3 0 0"/>', '<origin xyz="0.3 0"/>'),),
     ),
     Rule(
-        "DR03", "refuses", "a robot without a name", "the file is refused", "name the robot",
-        p.unnamed_robot, refuse, (('<robot name="sound">', "<robot>"),),
+        "DR03",
+        "refuses",
+        "a robot without a name",
+        "the file is refused",
+        "name the robot",
+        p.unnamed_robot,
+        refuse,
+        ex.NAMELESS,
     ),
     Rule(
-        "DR04", "refuses", "a name that two links or joints have, or a joint that names no link", "the file is refused",
+        "DR04",
+        "refuses",
+        "a name that two links or joints have, or a joint that names no link",
+        "the file is refused",
         "rename one; declare the link",
         lambda outcome: (
-            *p.repeated_links(outcome), *p.repeated_joints(outcome), *p.loose_ends(outcome), *p.carried_twice(outcome)
+            *p.repeated_links(outcome),
+            *p.repeated_joints(outcome),
+            *p.loose_ends(outcome),
+            *p.carried_twice(outcome),
         ),
-        refuse, ex.more('<link name="tool"/>'),
+        refuse,
+        ex.more('<link name="tool"/>'),
     ),
     Rule(
-        "DR05", "refuses", "a zero axis", "the file is refused", "write a unit axis",
-        p.joints_where(p.zero_axis), refuse, ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
+        "DR05",
+        "refuses",
+        "a zero axis",
+        "the file is refused",
+        "write a unit axis",
+        p.joints_where(p.zero_axis),
+        refuse,
+        ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
     ),
     Rule(
-        "DR06", "refuses", "damping below zero", "the file is refused", "repair the damping",
-        p.joints_where(p.negatively_damped), refuse, ((ex.LIMIT, ex.LIMIT + '<dynamics damping="-0.7"/>'),),
+        "DR06",
+        "refuses",
+        "damping below zero",
+        "the file is refused",
+        "repair the damping",
+        p.joints_where(p.negatively_damped),
+        refuse,
+        ex.dynamics('damping="-0.7"'),
     ),
     Rule(
-        "DR07", "refuses", "a lower limit above the upper one", "the process ends", "exchange the limits",
-        p.joints_where(_crossed), refuse, ((ex.LIMIT, ex.LIMIT.replace("-1", "2")),),
+        "DR07",
+        "refuses",
+        "a lower limit above the upper one",
+        "the process ends",
+        "exchange the limits",
+        p.joints_where(_crossed),
+        refuse,
+        ((ex.LIMIT, ex.LIMIT.replace("-1", "2")),),
     ),
     Rule(
-        "DR08", "refuses", "<mimic> of a joint that does not exist", "the file is refused", "name a joint of the file",
-        p.mimics_of_nobody, refuse, ex.second_joint(inside='<mimic joint="nobody"/>'),
+        "DR08",
+        "refuses",
+        "<mimic> of a joint that does not exist",
+        "the file is refused",
+        "name a joint of the file",
+        p.mimics_of_nobody,
+        refuse,
+        ex.second_joint(inside='<mimic joint="nobody"/>'),
     ),
     Rule(
-        "DR09", "refuses", "<loop_joint>", "the file is refused", "<drake:linear_bushing_rpy> or a constraint in code",
-        p.each("loop_joint"), refuse,
+        "DR09",
+        "refuses",
+        "<loop_joint>",
+        "the file is refused",
+        "<drake:linear_bushing_rpy> or a constraint in code",
+        p.each("loop_joint"),
+        refuse,
         ex.more('<loop_joint name="l" type="spherical"><link1 link="base"/><link2 link="tool"/></loop_joint>'),
     ),
     Rule(
-        "DR10", "refuses", "a mesh, seen or touched, that is not found: package:// of a package that is not known",
+        "DR10",
+        "refuses",
+        "a mesh, seen or touched, that is not found: package:// of a package that is not known",
         "with a SceneGraph the file is refused; without one shapes are not read",
-        "parser.package_map().Add(name, folder)", _unresolved, refuse,
+        "parser.package_map().Add(name, folder)",
+        _unresolved,
+        refuse,
         ex.shape("visual", '<mesh filename="package://robot/arm.obj"/>'),
     ),
     Rule(
-        "DR11", "refuses", "a collision mesh that is not a .obj, .vtk or .gltf, such as .stl and .dae",
-        "with a SceneGraph the file is refused; without one shapes are not read", "convert the mesh to .obj",
-        _without_hull, refuse, ex.shape("collision", '<mesh filename="cube.stl"/>'),
+        "DR11",
+        "refuses",
+        "a collision mesh that is not a .obj, .vtk or .gltf, such as .stl and .dae",
+        "with a SceneGraph the file is refused; without one shapes are not read",
+        "convert the mesh to .obj",
+        _without_hull,
+        refuse,
+        ex.shape("collision", '<mesh filename="cube.stl"/>'),
     ),
     Rule(
-        "DR12", "refuses", "a visual or collision without a shape, or with a shape that Drake does not know",
-        "with a SceneGraph the file is refused; without one shapes are not read", "remove the empty element",
-        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)), refuse,
+        "DR12",
+        "refuses",
+        "a visual or collision without a shape, or with a shape that Drake does not know",
+        "with a SceneGraph the file is refused; without one shapes are not read",
+        "remove the empty element",
+        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        refuse,
         ex.shape("collision", ""),
     ),
     Rule(
-        "DR13", "alters", "a number with anything behind it", "read up to the first character that does not fit: 2kg is 2",
-        "write numbers alone", p.bad_numbers, example=((ex.ARM_MASS, '<mass value="2kg"/>'),),
+        "DR13",
+        "alters",
+        "a number with anything behind it",
+        "read up to the first character that does not fit: 2kg is 2",
+        "write numbers alone",
+        p.bad_numbers,
+        example=ex.UNIT_BEHIND,
     ),
     Rule(
-        "DR14", "alters", "an <inertial> with inertia and no mass, or with a mass below zero",
-        "replaced by a body of 1 kg, with a warning", "state the mass, or leave the inertia out",
-        p.links_where(_weightless), p.give_one_kilogram, ((ex.ARM_MASS, '<mass value="0"/>'),),
+        "DR14",
+        "alters",
+        "an <inertial> with inertia and no mass, or with a mass below zero",
+        "replaced by a body of 1 kg, with a warning",
+        "state the mass, or leave the inertia out",
+        p.links_where(_weightless),
+        c.give_one_kilogram,
+        ex.WEIGHTLESS,
     ),
     Rule(
-        "DR15", "alters", "an inertia that no rigid body has", "replaced by an ellipsoid's of the same mass, with a warning",
-        "repair the inertia", p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0),
-        example=((ex.ARM_INERTIA, ex.ARM_INERTIA.replace('izz="0.03"', 'izz="0.08"')),),
+        "DR15",
+        "alters",
+        "an inertia that no rigid body has",
+        "replaced by an ellipsoid's of the same mass, with a warning",
+        "repair the inertia",
+        p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0),
+        example=ex.IMPOSSIBLE,
+        measure=told_moments,
     ),
     Rule(
-        "DR16", "adds", 'a root link that is not called "world"', "it flies: 6 more degrees of freedom",
-        "plant.WeldFrames(plant.world_frame(), body.body_frame())", _free_roots, _let_fly,
+        "DR16",
+        "adds",
+        'a root link that is not called "world"',
+        "it flies: 6 more degrees of freedom",
+        "plant.WeldFrames(plant.world_frame(), body.body_frame())",
+        _free_roots,
+        c.let_fly,
     ),
     Rule(
-        "DR17", "drops", 'a link called "world"', "it is the world: its inertial is dropped", "call it otherwise",
-        _world, _drop,
-        (('<link name="base">', '<link name="world"/><joint name="f" type="fixed"><parent link="world"/>'
-          '<child link="base"/></joint><link name="base">'),),
+        "DR17",
+        "drops",
+        'a link called "world"',
+        "it is the world: its inertial is dropped",
+        "call it otherwise",
+        p.named_world,
+        c.drop_links,
+        ex.WORLD,
     ),
     Rule(
-        "DR18", "alters", "<mimic>", "a constraint of the solver SAP in steps of time; nothing in continuous time",
-        "plant.set_discrete_contact_approximation to one of SAP", p.joints_where(p.mimicking),
+        "DR18",
+        "alters",
+        "<mimic>",
+        "a constraint of the solver SAP in steps of time; nothing in continuous time",
+        "plant.set_discrete_contact_approximation to one of SAP",
+        p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "DR19", "ignores", "friction of a joint", "not simulated, with a warning", "a force of your own",
-        p.joints_where(p.rubbing), example=((ex.LIMIT, ex.LIMIT + '<dynamics damping="0" friction="0.3"/>'),),
+        "DR19",
+        "ignores",
+        "friction of a joint",
+        "not simulated, with a warning",
+        "a force of your own",
+        p.joints_where(p.rubbing),
+        example=ex.dynamics('damping="0" friction="0.3"'),
     ),
     Rule(
-        "DR20", "ignores", "armature of a joint", "no rotor: smaller mass matrix",
+        "DR20",
+        "ignores",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
         "<drake:rotor_inertia> and <drake:gear_ratio> in a <transmission>",
-        p.joints_where(p.with_rotor), example=((ex.LIMIT, ex.LIMIT + '<dynamics armature="0.3"/>'),),
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
     ),
     Rule(
-        "DR21", "drops", "a joint without <transmission>", "it has no actuator: nothing drives it",
-        "add a <transmission>, or plant.AddJointActuator", _undriven,
+        "DR21",
+        "drops",
+        "a joint without <transmission>",
+        "it has no actuator: nothing drives it",
+        "add a <transmission>, or plant.AddJointActuator",
+        _undriven,
     ),
-)  # fmt: skip
+)
 
 DRAKE = Reader("drake", "Drake", "DR", "1.51.1", "Parser(plant).AddModels(path), with a SceneGraph", RULES)

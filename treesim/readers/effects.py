@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import listed, quoted
 from ..model.inertia import Placement, unit_vector
 from .description import child_of, name_of, numbers
+from .predicates import principal_moments
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -51,9 +52,17 @@ def _masses(before: Outcome, after: Outcome) -> list[str]:
     return [f"{difference:+.6g} kg", *felt]
 
 
+def told_moments(links: list[_Element]) -> str:
+    """Return the principal moments [kg m^2] of the first of these links that states an inertia."""
+    for moments in map(principal_moments, links):
+        if moments is not None:
+            return f"moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2"
+    return ""
+
+
 def largest_torque(description: Description, changes: dict[str, float]) -> tuple[float, str]:
-    """Return the largest torque (of prismatic joints, force) by which the weight of changed masses alters what holds the
-    robot at rest, all joints at zero and the root link upright [N m], and its joint. changes: [kg] by link."""
+    """Return the largest torque (of prismatic joints, force) [N m, N] by which the weight of changed masses alters what
+    holds the robot at rest, all joints at zero and the root link upright, and its joint. changes: [kg] by link."""
     torques: dict[str, float] = {}
     for name, change in changes.items():
         if change and name in description.by_name:

@@ -39,6 +39,28 @@ SOUND = f"""<robot name="sound">
 Pieces = tuple[tuple[str, str], ...]
 
 
+# replacements that several readers have a rule for
+IMPOSSIBLE: Pieces = ((ARM_INERTIA, ARM_INERTIA.replace('izz="0.03"', 'izz="0.08"')),)
+NEGATIVE: Pieces = ((ARM_MASS, '<mass value="-2"/>'),)
+WEIGHTLESS: Pieces = ((ARM_MASS, '<mass value="0"/>'),)
+UNIT_BEHIND: Pieces = ((ARM_MASS, '<mass value="2kg"/>'),)
+BARE_TOOL: Pieces = ((TOOL_INERTIAL, ""),)
+BARE_ARM: Pieces = ((ARM_INERTIAL, ""), (TOOL_INERTIAL, ""))
+NAMELESS: Pieces = (('<robot name="sound">', "<robot>"),)
+WORLD_LINK = '<link name="world"/><joint name="f" type="fixed"><parent link="world"/><child link="base"/></joint>'
+WORLD: Pieces = (('<link name="base">', WORLD_LINK + '<link name="base">'),)
+
+
+def dynamics(text: str) -> Pieces:
+    """Return the replacement that gives the hinge <dynamics> with these attributes."""
+    return ((LIMIT, f"{LIMIT}<dynamics {text}/>"),)
+
+
+def weighing(geometry: str) -> Pieces:
+    """Return the replacement that gives the tool a collision shape instead of its inertial."""
+    return ((TOOL_INERTIAL, f"<collision><geometry>{geometry}</geometry></collision>"),)
+
+
 def of_type(kind: str) -> Pieces:
     """Return the replacement that gives the hinge another type."""
     return ((HINGE, HINGE.replace("revolute", kind)),)

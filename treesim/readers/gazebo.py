@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from . import urdfdom
@@ -47,20 +48,10 @@ def _light(outcome: Outcome) -> Iterator[_Element]:
             yield outcome.description.by_name[name]
 
 
-def _drop_with_children(outcome: Outcome, links: list[_Element]) -> None:
-    for link in links:
-        outcome.drop(outcome.description.carried_by(name_of(link)))
-
-
 def _free(outcome: Outcome) -> Iterator[_Element]:
     root = outcome.description.root_link
     if root != WORLD and root in outcome.masses:
         yield outcome.description.by_name[root]
-
-
-def _let_fly(outcome: Outcome, links: list[_Element]) -> None:
-    for link in links:
-        outcome.dofs[name_of(link)] = 6
 
 
 def _cut(outcome: Outcome, joints: list[_Element]) -> None:
@@ -69,63 +60,101 @@ def _cut(outcome: Outcome, joints: list[_Element]) -> None:
             outcome.dofs[child_of(joint)] = 6
 
 
-def _world(outcome: Outcome) -> Iterator[_Element]:
-    return (link for link in outcome.description.links if name_of(link) == WORLD)
-
-
-def _drop_world(outcome: Outcome, links: list[_Element]) -> None:
-    outcome.drop([WORLD])
-
-
 RULES = (
     *urdfdom.rules("GZ"),
     Rule(
-        "GZ08", "alters", "a fixed joint", "its child is lumped into the parent: the child's name and frame are gone",
-        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>', _lumped, _lump,
+        "GZ08",
+        "alters",
+        "a fixed joint",
+        "its child is lumped into the parent: the child's name and frame are gone",
+        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>',
+        _lumped,
+        _lump,
     ),
     Rule(
-        "GZ09", "drops", "a link that has, with what is lumped into it, no mass above 1e-6 kg",
+        "GZ09",
+        "drops",
+        "a link that has, with what is lumped into it, no mass above 1e-6 kg",
         "the link is dropped with its joint and everything that it carries, without a word",
-        "give the link a mass of 1e-5 kg or more", _light, _drop_with_children,
-        ((ex.ARM_INERTIAL, ""), (ex.TOOL_INERTIAL, "")),
+        "give the link a mass of 1e-5 kg or more",
+        _light,
+        c.drop_with_carried,
+        ex.BARE_ARM,
     ),
     Rule(
-        "GZ10", "drops", "a floating or planar joint", "the joint is dropped: its link is a free body",
-        "prismatic and revolute joints, or a model of its own", p.joints_of("floating", "planar"), _cut,
+        "GZ10",
+        "drops",
+        "a floating or planar joint",
+        "the joint is dropped: its link is a free body",
+        "prismatic and revolute joints, or a model of its own",
+        p.joints_of("floating", "planar"),
+        _cut,
         ex.of_type("planar"),
     ),
     Rule(
-        "GZ11", "adds", 'a root link that is not called "world"', "it flies: 6 more degrees of freedom",
-        '<link name="world"/> and a fixed joint from it to the root', _free, _let_fly,
+        "GZ11",
+        "adds",
+        'a root link that is not called "world"',
+        "it flies: 6 more degrees of freedom",
+        '<link name="world"/> and a fixed joint from it to the root',
+        _free,
+        c.let_fly,
     ),
     Rule(
-        "GZ12", "drops", 'a link called "world"', "it is the world", "none is needed", _world, _drop_world,
-        (('<link name="base">', '<link name="world"/><joint name="f" type="fixed"><parent link="world"/>'
-          '<child link="base"/></joint><link name="base">'),),
+        "GZ12",
+        "drops",
+        'a link called "world"',
+        "it is the world",
+        "none is needed",
+        p.named_world,
+        c.drop_links,
+        ex.WORLD,
     ),
     Rule(
-        "GZ13", "adds", "a mass below zero", "taken over into the SDF", "repair the mass",
-        p.links_where(p.negative_mass), example=((ex.ARM_MASS, '<mass value="-2"/>'),),
+        "GZ13",
+        "adds",
+        "a mass below zero",
+        "taken over into the SDF",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        example=ex.NEGATIVE,
     ),
     Rule(
-        "GZ14", "drops", "<mimic>", "sdformat 12 drops it: the joint moves on its own", "a plugin, or a later sdformat",
-        p.joints_where(p.mimicking), example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+        "GZ14",
+        "drops",
+        "<mimic>",
+        "sdformat 12 drops it: the joint moves on its own",
+        "a plugin, or a later sdformat",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "GZ15", "drops", "a visual or collision without a shape, or with a shape that urdfdom does not know",
-        "the shape is dropped, with an error on the terminal: capsules do not touch", "cylinders and spheres",
+        "GZ15",
+        "drops",
+        "a visual or collision without a shape, or with a shape that urdfdom does not know",
+        "the shape is dropped, with an error on the terminal: capsules do not touch",
+        "cylinders and spheres",
         lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
         example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
     ),
     Rule(
-        "GZ16", "alters", "<gazebo>", "what it holds is copied into the SDF: settings that no other reader sees",
-        "keep physics that all should see outside of <gazebo>", p.each("gazebo"),
+        "GZ16",
+        "alters",
+        "<gazebo>",
+        "what it holds is copied into the SDF: settings that no other reader sees",
+        "keep physics that all should see outside of <gazebo>",
+        p.each("gazebo"),
         example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
     ),
     Rule(
-        "GZ17", "drops", "armature of a joint", "no rotor: smaller mass matrix", "add it to the inertia about the axis",
-        p.joints_where(p.with_rotor), example=((ex.LIMIT, ex.LIMIT + '<dynamics damping="0" armature="0.3"/>'),),
+        "GZ17",
+        "drops",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "add it to the inertia about the axis",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
     ),
-)  # fmt: skip
+)
 
 GAZEBO = Reader("gazebo", "Gazebo", "GZ", "sdformat 12.3.0", "gz sdf -p FILE", RULES)

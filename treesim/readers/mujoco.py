@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import WORLD, child_of, mass_of, moments_of, name_of, number
+from .effects import told_moments
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -38,23 +40,10 @@ def _fixed_joints(outcome: Outcome) -> Iterator[_Element]:
     return (joint for joint in outcome.description.joints if joint.get("type") == "fixed" and _merges(outcome))
 
 
-def _merge(outcome: Outcome, joints: list[_Element]) -> None:
-    outcome.merge_fixed()
-
-
 def _roots(outcome: Outcome) -> Iterator[_Element]:
     for name in outcome.description.roots:
         if _merges(outcome) and name in outcome.masses:
             yield outcome.description.by_name[name]
-
-
-def _drop(outcome: Outcome, links: list[_Element]) -> None:
-    outcome.drop(map(name_of, links))
-
-
-def _weightless(outcome: Outcome, links: list[_Element]) -> None:
-    for link in links:
-        outcome.masses[name_of(link)] = 0.0
 
 
 def _unmoved(outcome: Outcome) -> Iterator[_Element]:
@@ -109,119 +98,226 @@ def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
 
 RULES = (
     Rule(
-        "MJ01", "refuses", "a joint of a type that MuJoCo does not know", "the file is refused",
-        "use one of the types of the standard, in small letters", p.joints_other_than(*JOINTS), refuse,
+        "MJ01",
+        "refuses",
+        "a joint of a type that MuJoCo does not know",
+        "the file is refused",
+        "use one of the types of the standard, in small letters",
+        p.joints_other_than(*JOINTS),
+        refuse,
         ex.of_type("Revolute"),
     ),
     Rule(
-        "MJ02", "refuses", "an attribute that is no number, or too few numbers", "the file is refused: bad format",
-        "write numbers alone", p.bad_numbers, refuse, ((ex.ARM_MASS, '<mass value="2kg"/>'),),
+        "MJ02",
+        "refuses",
+        "an attribute that is no number, or too few numbers",
+        "the file is refused: bad format",
+        "write numbers alone",
+        p.bad_numbers,
+        refuse,
+        ex.UNIT_BEHIND,
     ),
     Rule(
-        "MJ03", "refuses", "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>",
-        "the file is refused", "state mass and all six numbers once",
-        p.links_where(lambda link: p.incomplete(link) or _twice_inertial(link)), refuse, ((ex.ARM_MASS, ""),),
+        "MJ03",
+        "refuses",
+        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>",
+        "the file is refused",
+        "state mass and all six numbers once",
+        p.links_where(lambda link: p.incomplete(link) or _twice_inertial(link)),
+        refuse,
+        ((ex.ARM_MASS, ""),),
     ),
     Rule(
-        "MJ04", "refuses", "an inertia that no rigid body has (A + B < C, or a moment below zero), of fixed links too",
-        "the file is refused", "repair the inertia; <compiler balanceinertia> would replace it by a sphere's",
-        p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0), refuse,
+        "MJ04",
+        "refuses",
+        "an inertia that no rigid body has (A + B < C, or a moment below zero), of fixed links too",
+        "the file is refused",
+        "repair the inertia; <compiler balanceinertia> would replace it by a sphere's",
+        p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0),
+        refuse,
         ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
+        measure=told_moments,
     ),
     Rule(
-        "MJ05", "refuses", "two links of one name, a joint that names no link, or a joint that carries \"world\"",
-        "the file is refused", "rename one; declare the link",
+        "MJ05",
+        "refuses",
+        'two links of one name, a joint that names no link, or a joint that carries "world"',
+        "the file is refused",
+        "rename one; declare the link",
         lambda outcome: (
-            *p.repeated_links(outcome), *p.loose_ends(outcome), *p.carried_twice(outcome), *_carried_world(outcome)
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.carried_twice(outcome),
+            *_carried_world(outcome),
         ),
-        refuse, ex.more('<link name="tool"/>'),
+        refuse,
+        ex.more('<link name="tool"/>'),
     ),
     Rule(
-        "MJ06", "refuses", "a zero axis, or an <axis> without xyz", "the file is refused", "write a unit axis",
-        lambda outcome: (*p.joints_where(p.zero_axis)(outcome), *_closed_shapes(outcome)), refuse,
+        "MJ06",
+        "refuses",
+        "a zero axis, or an <axis> without xyz",
+        "the file is refused",
+        "write a unit axis",
+        lambda outcome: (*p.joints_where(p.zero_axis)(outcome), *_closed_shapes(outcome)),
+        refuse,
         ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
     ),
     Rule(
-        "MJ07", "refuses", "a spherical joint whose lower limit is not 0", "the file is refused",
-        "remove <limit> from spherical joints", p.joints_where(_spherical_with_range), refuse, ex.of_type("spherical"),
+        "MJ07",
+        "refuses",
+        "a spherical joint whose lower limit is not 0",
+        "the file is refused",
+        "remove <limit> from spherical joints",
+        p.joints_where(_spherical_with_range),
+        refuse,
+        ex.of_type("spherical"),
     ),
     Rule(
-        "MJ08", "refuses",
+        "MJ08",
+        "refuses",
         "a collision mesh that is not a .stl, .obj or .msh below the file's folder: package://, file:// and .dae",
         "the file is refused, physics and all; visuals are left out and may be missing",
         'relative names, or <mujoco><compiler meshdir="..." strippath="true"/></mujoco> in the file',
-        _unreadable_meshes, refuse, ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
+        _unreadable_meshes,
+        refuse,
+        ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
     ),
     Rule(
-        "MJ09", "refuses", "a collision without a shape or with an unknown one, or a mesh with one factor for scale",
-        "the file is refused", "remove the empty element; write three factors",
+        "MJ09",
+        "refuses",
+        "a collision without a shape or with an unknown one, or a mesh with one factor for scale",
+        "the file is refused",
+        "remove the empty element; write three factors",
         lambda outcome: (
             *p.without_geometry("collision")(outcome),
-            *p.with_unknown_geometry(SHAPES, "collision")(outcome), *_one_factor(outcome),
+            *p.with_unknown_geometry(SHAPES, "collision")(outcome),
+            *_one_factor(outcome),
         ),
-        refuse, ex.shape("collision", ""),
+        refuse,
+        ex.shape("collision", ""),
     ),
     Rule(
-        "MJ10", "adds", "a link with collision shapes and without <inertial>",
-        "the shapes weigh 1000 kg/m^3", '<inertial> with <mass value="0"/> and six zeros',
-        p.links_where(p.bare_with_collision), p.weigh_shapes,
-        ((ex.TOOL_INERTIAL, '<collision><geometry><box size="0.1 0.1 0.2"/></geometry></collision>'),),
+        "MJ10",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the shapes weigh 1000 kg/m^3",
+        '<inertial> with <mass value="0"/> and six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
     ),
     Rule(
-        "MJ11", "drops", "a mass below zero", "mass and inertia count as none, without a word", "repair the mass",
-        p.links_where(p.negative_mass), _weightless, ((ex.ARM_MASS, '<mass value="-2"/>'),),
+        "MJ11",
+        "drops",
+        "a mass below zero",
+        "mass and inertia count as none, without a word",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
     ),
     Rule(
-        "MJ12", "drops", "rotational inertia without mass", "it is dropped when the link is fused, without a word",
-        "move it to a link with mass", p.links_where(p.massless_with_inertia),
-        example=((ex.ARM_MASS, '<mass value="0"/>'),),
+        "MJ12",
+        "drops",
+        "rotational inertia without mass",
+        "it is dropped when the link is fused, without a word",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
     ),
     Rule(
-        "MJ13", "alters", "a fixed joint", "its links are one body: names of links on it are gone",
-        KEEP_FIXED + " in the file keeps them", _fixed_joints, _merge,
+        "MJ13",
+        "alters",
+        "a fixed joint",
+        "its links are one body: names of links on it are gone",
+        KEEP_FIXED + " in the file keeps them",
+        _fixed_joints,
+        c.merge_fixed,
     ),
     Rule(
-        "MJ14", "drops", "the root link", "it is the world: its mass is in no body",
-        'a link "world" and a joint of type floating above it let it fly', _roots, _drop,
+        "MJ14",
+        "drops",
+        "the root link",
+        "it is the world: its mass is in no body",
+        'a link "world" and a joint of type floating above it let it fly',
+        _roots,
+        c.drop_links,
     ),
     Rule(
-        "MJ15", "refuses", "a link that moves, with what is fixed to it, and has no mass or no rotational inertia",
+        "MJ15",
+        "refuses",
+        "a link that moves, with what is fixed to it, and has no mass or no rotational inertia",
         "the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
-        "give the link some mass and inertia, or fix its joint", _unmoved, refuse,
-        ((ex.ARM_INERTIAL, ""), (ex.TOOL_INERTIAL, "")),
+        "give the link some mass and inertia, or fix its joint",
+        _unmoved,
+        refuse,
+        ex.BARE_ARM,
     ),
     Rule(
-        "MJ16", "alters", "<mimic>", "a soft equality constraint holds the joint: it keeps its degree of freedom and gives way",
-        "stiffer solref and solimp on it", p.joints_where(p.mimicking),
+        "MJ16",
+        "alters",
+        "<mimic>",
+        "a soft equality constraint holds the joint: it keeps its degree of freedom and gives way",
+        "stiffer solref and solimp on it",
+        p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "MJ17", "drops", "a name that two joints have", "the second joint has no name", "rename one",
-        p.repeated_joints, example=ex.second_joint("hinge"),
+        "MJ17",
+        "drops",
+        "a name that two joints have",
+        "the second joint has no name",
+        "rename one",
+        p.repeated_joints,
+        example=ex.second_joint("hinge"),
     ),
     Rule(
-        "MJ18", "alters", "a planar joint", "three joints: NAME_TX, NAME_TY and NAME_RZ", "ask for these names",
-        p.joints_of("planar"), example=ex.of_type("planar"),
+        "MJ18",
+        "alters",
+        "a planar joint",
+        "three joints: NAME_TX, NAME_TY and NAME_RZ",
+        "ask for these names",
+        p.joints_of("planar"),
+        example=ex.of_type("planar"),
     ),
     Rule(
-        "MJ19", "ignores", "armature of a joint", "no rotor: smaller mass matrix", "set dof_armature after loading",
-        p.joints_where(p.with_rotor), example=((ex.LIMIT, ex.LIMIT + '<dynamics armature="0.3"/>'),),
+        "MJ19",
+        "ignores",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "set dof_armature after loading",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
     ),
     Rule(
-        "MJ20", "adds", "damping below zero", "taken as it is: it feeds energy in", "repair the damping",
-        p.joints_where(p.negatively_damped), example=((ex.LIMIT, ex.LIMIT + '<dynamics damping="-0.7"/>'),),
+        "MJ20",
+        "adds",
+        "damping below zero",
+        "taken as it is: it feeds energy in",
+        "repair the damping",
+        p.joints_where(p.negatively_damped),
+        example=ex.dynamics('damping="-0.7"'),
     ),
     Rule(
-        "MJ21", "drops", "visuals", "none is in the model", KEEP_VISUALS + " in the file",
+        "MJ21",
+        "drops",
+        "visuals",
+        "none is in the model",
+        KEEP_VISUALS + " in the file",
         lambda outcome: p.shapes(outcome, "visual"),
         example=ex.shape("visual", '<box size="0.1 0.1 0.1"/>'),
     ),
     Rule(
-        "MJ22", "ignores", "the limits of velocity of joints", "no joint is slowed down", "a controller of your own",
+        "MJ22",
+        "ignores",
+        "the limits of velocity of joints",
+        "no joint is slowed down",
+        "a controller of your own",
         lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib),
         source="https://mujoco.readthedocs.io/en/stable/modeling.html",
     ),
-)  # fmt: skip
+)
 
 
 MUJOCO = Reader("mujoco", "MuJoCo", "MJ", "4.0.0", "MjModel.from_xml_path(path)", RULES)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import child_of, name_of, number, parent_of
+from .effects import told_moments
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -25,11 +27,6 @@ def _unreadable(outcome: Outcome) -> Iterator[_Element]:
             yield element
 
 
-def _weightless(outcome: Outcome, links: list[_Element]) -> None:
-    for link in links:
-        outcome.masses[name_of(link)] = 0.0
-
-
 def _flatten(outcome: Outcome, joints: list[_Element]) -> None:
     for joint in joints:
         outcome.dofs[child_of(joint)] = 2
@@ -40,10 +37,6 @@ def _unjoined(outcome: Outcome) -> Iterator[_Element]:
     joints = outcome.description.joints
     named = {end for joint in joints for end in (parent_of(joint), child_of(joint))}
     return (link for link in outcome.description.links if joints and name_of(link) not in named)
-
-
-def _drop(outcome: Outcome, links: list[_Element]) -> None:
-    outcome.drop(map(name_of, links))
 
 
 def _capsules(outcome: Outcome) -> Iterator[_Element]:
@@ -64,75 +57,148 @@ def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
 
 RULES = (
     Rule(
-        "NE01", "refuses", "a joint of another type than the standard's, spherical among them",
-        "the file is refused: Unsupported joint type", "add the joint in code",
-        p.joints_other_than(*JOINTS), refuse, ex.of_type("spherical"),
+        "NE01",
+        "refuses",
+        "a joint of another type than the standard's, spherical among them",
+        "the file is refused: Unsupported joint type",
+        "add the joint in code",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("spherical"),
     ),
     Rule(
-        "NE02", "refuses", "an attribute that is no number, or too few numbers", "the file is refused",
-        "write numbers alone", _unreadable, refuse, ((ex.ARM_MASS, '<mass value="2kg"/>'),),
+        "NE02",
+        "refuses",
+        "an attribute that is no number, or too few numbers",
+        "the file is refused",
+        "write numbers alone",
+        _unreadable,
+        refuse,
+        ex.UNIT_BEHIND,
     ),
     Rule(
-        "NE03", "refuses", "a joint that names no link, or a link that two joints carry", "the file is refused",
+        "NE03",
+        "refuses",
+        "a joint that names no link, or a link that two joints carry",
+        "the file is refused",
         "declare the link; one joint for each link",
-        lambda outcome: (*p.loose_ends(outcome), *p.carried_twice(outcome)), refuse,
+        lambda outcome: (*p.loose_ends(outcome), *p.carried_twice(outcome)),
+        refuse,
         (('<parent link="base"/>', '<parent link="nobody"/>'),),
     ),
     Rule(
-        "NE04", "adds", "a link with collision shapes and without <inertial>", "the shapes weigh 1000 kg/m^3",
-        '<inertial> with <mass value="0"/> and six zeros', p.links_where(p.bare_with_collision), p.weigh_shapes,
-        ((ex.TOOL_INERTIAL, '<collision><geometry><box size="0.1 0.1 0.2"/></geometry></collision>'),),
+        "NE04",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the shapes weigh 1000 kg/m^3",
+        '<inertial> with <mass value="0"/> and six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
     ),
     Rule(
-        "NE05", "alters", "a capsule's length", "Newton asks for its height: the capsule is 1 m long between its centres",
-        'add height="..." with the same number', _capsules, _lengthen,
-        ((ex.TOOL_INERTIAL, '<collision><geometry><capsule radius="0.1" length="0.2"/></geometry></collision>'),),
+        "NE05",
+        "alters",
+        "a capsule's length",
+        "Newton asks for its height: the capsule is 1 m long between its centres",
+        'add height="..." with the same number',
+        _capsules,
+        _lengthen,
+        ex.weighing('<capsule radius="0.1" length="0.2"/>'),
     ),
     Rule(
-        "NE06", "drops", "a mass below zero, or NaN", "the link has no mass", "repair the mass",
-        p.links_where(p.negative_mass), _weightless, ((ex.ARM_MASS, '<mass value="-2"/>'),),
+        "NE06",
+        "drops",
+        "a mass below zero, or NaN",
+        "the link has no mass",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
     ),
     Rule(
-        "NE07", "alters", "an inertia that no rigid body has", "something is added to all three moments until one has it",
-        "repair the inertia", p.links_where(p.impossible_inertia),
-        example=((ex.ARM_INERTIA, ex.ARM_INERTIA.replace('izz="0.03"', 'izz="0.08"')),),
+        "NE07",
+        "alters",
+        "an inertia that no rigid body has",
+        "something is added to all three moments until one has it",
+        "repair the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=told_moments,
     ),
     Rule(
-        "NE08", "drops", "rotational inertia without mass", "the link has neither", "move it to a link with mass",
-        p.links_where(p.massless_with_inertia), example=((ex.ARM_MASS, '<mass value="0"/>'),),
+        "NE08",
+        "drops",
+        "rotational inertia without mass",
+        "the link has neither",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
     ),
     Rule(
-        "NE09", "alters", "mass without rotational inertia", "moments of 1e-6 kg m^2 are added", "state the inertia",
+        "NE09",
+        "alters",
+        "mass without rotational inertia",
+        "moments of 1e-6 kg m^2 are added",
+        "state the inertia",
         p.links_where(p.point_mass),
         example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
     ),
     Rule(
-        "NE10", "drops", "a link that no joint names", "the link is dropped, without a word", "join the link",
-        _unjoined, _drop, ex.more('<link name="stray"/>'),
+        "NE10",
+        "drops",
+        "a link that no joint names",
+        "the link is dropped, without a word",
+        "join the link",
+        _unjoined,
+        c.drop_links,
+        ex.more('<link name="stray"/>'),
     ),
     Rule(
-        "NE11", "alters", "a planar joint", "two translations: the rotation is lost", "prismatic and revolute joints",
-        p.joints_of("planar"), _flatten, ex.of_type("planar"),
+        "NE11",
+        "alters",
+        "a planar joint",
+        "two translations: the rotation is lost",
+        "prismatic and revolute joints",
+        p.joints_of("planar"),
+        _flatten,
+        ex.of_type("planar"),
     ),
     Rule(
-        "NE12", "drops", "a mesh that is not found, or model:// without resolve-robotics-uri-py",
-        "the shape is dropped, with a warning", "pip install 'newton[importers]', or package_dirs=[...]",
-        p.missing_meshes, example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
+        "NE12",
+        "drops",
+        "a mesh that is not found, or model:// without resolve-robotics-uri-py",
+        "the shape is dropped, with a warning",
+        "pip install 'newton[importers]', or package_dirs=[...]",
+        p.missing_meshes,
+        example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
     ),
     Rule(
-        "NE13", "ignores", "armature of a joint", "the builder's default instead", "builder.joint_armature after loading",
-        p.joints_where(p.with_rotor), example=((ex.LIMIT, ex.LIMIT + '<dynamics armature="0.3"/>'),),
+        "NE13",
+        "ignores",
+        "armature of a joint",
+        "the builder's default instead",
+        "builder.joint_armature after loading",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
     ),
     Rule(
-        "NE14", "alters", "<mimic>", "kept as a constraint of the joint, which solvers keep or not; nv counts the joint",
-        "choose a solver that has it", p.joints_where(p.mimicking),
+        "NE14",
+        "alters",
+        "<mimic>",
+        "kept as a constraint of the joint, which solvers keep or not; nv counts the joint",
+        "choose a solver that has it",
+        p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "NE15", "adds", "any revolute, continuous or prismatic joint",
-        "its actuator is in mode POSITION, with gains of zero", "builder.joint_target_mode, joint_target_ke after loading",
-        p.joints_of("revolute", "continuous", "prismatic"),
+        "NE15",
+        "adds",
+        "any revolute, continuous or prismatic joint",
+        "its actuator is in mode POSITION, with gains of zero",
+        "builder.joint_target_mode, joint_target_ke after loading",
+        p.joints_of(*p.AXIAL),
     ),
-)  # fmt: skip
+)
 
 NEWTON = Reader("newton", "Newton", "NE", "1.8.0", "ModelBuilder().add_urdf(path)", RULES)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .rule import Find
 
+AXIAL = ("revolute", "continuous", "prismatic")
+UNIT = 1e-6  # by which the length of an axis may miss 1
 TRIANGLE = 1e-6  # part of the largest moment by which files with few digits may miss A + B >= C
 DENSITY = 1000.0  # kg/m^3, what MuJoCo and Newton give to shapes
 _COUNTS = {"xyz": 3, "rpy": 3}
@@ -132,12 +134,6 @@ def _reads(element: _Element, name: str) -> bool:
     return True
 
 
-def give_one_kilogram(outcome: Outcome, links: list[_Element]) -> None:
-    """Give links a mass of 1 kg."""
-    for link in links:
-        outcome.masses[name_of(link)] = 1.0
-
-
 # joints
 
 
@@ -149,11 +145,8 @@ def is_moving(joint: _Element) -> bool:
 def skew_axis(joint: _Element) -> bool:
     """Whether a moving joint's axis has a length other than 1 and 0."""
     axis = numbers(joint.find("axis"), "xyz", 3)
-    return joint.get("type") in ("revolute", "continuous", "prismatic") and axis is not None and _is_skew(axis)
-
-
-def _is_skew(axis: tuple[float, ...]) -> bool:
-    return math.hypot(*axis) > 0 and abs(math.hypot(*axis) - 1) > 1e-6
+    length = math.hypot(*(axis or (1.0,)))
+    return joint.get("type") in AXIAL and length > 0 and abs(length - 1) > UNIT
 
 
 def zero_axis(joint: _Element) -> bool:
@@ -165,7 +158,9 @@ def without_effort_or_velocity(joint: _Element) -> bool:
     """Whether a revolute or prismatic joint lacks limits, or the effort or velocity in them."""
     limit = joint.find("limit")
     names = ("effort", "velocity")
-    return joint.get("type") in ("revolute", "prismatic") and (limit is None or any(n not in limit.attrib for n in names))
+    return joint.get("type") in ("revolute", "prismatic") and (
+        limit is None or any(n not in limit.attrib for n in names)
+    )
 
 
 def without_limit(joint: _Element) -> bool:
@@ -178,12 +173,6 @@ def limited(joint: _Element) -> bool:
     limit = joint.find("limit")
     lower, upper = (number(limit, name) or 0.0 for name in ("lower", "upper"))
     return joint.get("type") in ("revolute", "prismatic") and lower < upper
-
-
-def crossed_limits(joint: _Element) -> bool:
-    """Whether a joint's lower limit is above its upper one."""
-    limit = joint.find("limit")
-    return is_moving(joint) and (number(limit, "lower") or 0.0) > (number(limit, "upper") or 0.0)
 
 
 def dynamics_without_losses(joint: _Element) -> bool:
@@ -258,6 +247,12 @@ def further_roots(outcome: Outcome) -> Iterator[_Element]:
         yield outcome.description.by_name[name]
 
 
+def rootless(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the robot if every link has a parent, or if there is none."""
+    if not outcome.description.roots:
+        yield outcome.description.root
+
+
 def loose_ends(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints that name a link that does not exist."""
     for joint in outcome.description.joints:
@@ -271,6 +266,11 @@ def carried_twice(outcome: Outcome) -> Iterator[_Element]:
         first = outcome.description.above[child_of(joint)]
         if first is not joint:
             yield joint
+
+
+def named_world(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links called "world"."""
+    return (link for link in outcome.description.links if name_of(link) == WORLD)
 
 
 def free_root(outcome: Outcome) -> Iterator[_Element]:
@@ -359,9 +359,3 @@ def capsule_volume(radius: float, length: float) -> float:
 def mass_of_shapes(link: _Element) -> float:
     """Return the mass [kg] of a link's collision shapes at 1000 kg/m^3."""
     return DENSITY * sum(volume(owner) for owner in link.findall("collision"))
-
-
-def weigh_shapes(outcome: Outcome, elements: list[_Element]) -> None:
-    """Give links the mass of their collision shapes."""
-    for link in elements:
-        outcome.masses[name_of(link)] = mass_of_shapes(link)

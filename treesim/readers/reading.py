@@ -14,7 +14,8 @@ from .engines import is_installed
 from .outcome import Outcome
 from .rule import Reader, Rule
 from .table import READERS
-from .verify import TIME_LIMIT, Verification, verify as verified
+from .verify import TIME_LIMIT, Verification
+from .verify import verify as verified
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -38,8 +39,9 @@ class Place:
 class Reading:
     """What one reader does with some elements of a file.
 
-    reader: its name. rule: what it does, why that is known, and the cure. places: the elements. effect: what that changes
-    in this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be empty.
+    reader: its name. rule: what it does, why that is known, and the cure. places: the elements. effect: what that
+    changes in this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be
+    empty.
     """
 
     reader: str
@@ -52,6 +54,17 @@ class Reading:
         return f"{where}{self.rule.code}: {READERS[self.reader].title} {self.rule.action}: {self.rule.effect}"
 
 
+@dataclass(frozen=True)
+class Examination:
+    """What one reader does with a file: its `readings`, whether rules say that it has `refused` it, and what the
+    installed program made of it if it was asked."""
+
+    reader: Reader
+    readings: tuple[Reading, ...]
+    refused: bool
+    verification: Verification | None = None
+
+
 def readings(
     source: Source, readers: Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
 ) -> tuple[Reading, ...]:
@@ -60,8 +73,8 @@ def readings(
     source: as `treesim.load` takes it; files that treesim refuses are read too, as long as they are URDF in well-formed
     XML. readers: names of READERS; all of them by default. verify: each program that is installed loads the file, in a
     process of its own and at most `time_limit` [s], and what it does that no rule predicts is a reading, too, of the
-    action "differs". The readings of a reader are in the order in which it acts; after one that refuses, the others tell
-    what the file would meet next.
+    action "differs". The readings of a reader are in the order in which it acts; after one that refuses, the others
+    tell what the file would meet next.
 
     Raises UrdfError for what is no URDF, UnknownNameError for an unknown reader. Cost: a few ms; to verify, about a
     second for each program.
@@ -72,14 +85,7 @@ def readings(
         >>> [(reading.rule.code, reading.effect) for reading in readings(bare, ["pybullet"])]
         [('PB10', '+1 kg'), ('PB15', 'nv 0 -> 6')]
     """
-    description = describe(source)
-    found: list[Reading] = []
-    for reader in chosen(readers):
-        outcome = Outcome(description)
-        found += _of(reader, outcome)
-        if verify and is_installed(reader.name):
-            found += _unexplained(reader, verified(reader.name, outcome, time_limit), description)
-    return tuple(found)
+    return tuple(found for each in examine(source, readers, verify, time_limit) for found in each.readings)
 
 
 def verifications(
@@ -93,12 +99,33 @@ def verifications(
         >>> verifications('<robot name="fan"><link name="base"/></robot>', ["isaac"])  # none is installed
         ()
     """
+    examined = examine(source, readers, True, time_limit)
+    return tuple(each.verification for each in examined if each.verification is not None)
+
+
+def examine(
+    source: Source, readers: Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+) -> tuple[Examination, ...]:
+    """Return what `readings` and `verifications` tell, reader by reader. Arguments and errors are those of `readings`.
+
+    Example:
+        >>> from treesim.readers import examine
+        >>> (found,) = examine('<robot name="fan"><link name="base"/></robot>', ["drake"])
+        >>> found.reader.title, found.refused
+        ('Drake', False)
+    """
     description = describe(source)
-    return tuple(
-        verified(reader.name, predicted(reader, description), time_limit)
-        for reader in chosen(readers)
-        if is_installed(reader.name)
-    )
+    return tuple(_examined(reader, description, verify, time_limit) for reader in chosen(readers))
+
+
+def _examined(reader: Reader, description: Description, verify: bool, time_limit: float) -> Examination:
+    outcome = Outcome(description)
+    found = apply_rules(reader, outcome)
+    if not (verify and is_installed(reader.name)):
+        return Examination(reader, tuple(found), outcome.refused)
+    verification = verified(reader.name, outcome, time_limit)
+    found += _unexplained(reader, verification, description)
+    return Examination(reader, tuple(found), outcome.refused, verification)
 
 
 def chosen(readers: Iterable[str] | None) -> list[Reader]:
@@ -110,15 +137,8 @@ def chosen(readers: Iterable[str] | None) -> list[Reader]:
     return [READERS[name] for name in names]
 
 
-def predicted(reader: Reader, description: Description) -> Outcome:
-    """Return what a reader makes of a description, as its rules say."""
-    outcome = Outcome(description)
-    _of(reader, outcome)
-    return outcome
-
-
-def _of(reader: Reader, outcome: Outcome) -> list[Reading]:
-    """The readings of one reader, whose rules change the outcome one after the other."""
+def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:
+    """Return the readings of one reader, whose rules change the outcome one after the other."""
     found = []
     for rule in reader.rules:
         elements = list(dict.fromkeys(rule.find(outcome)))
@@ -126,7 +146,8 @@ def _of(reader: Reader, outcome: Outcome) -> list[Reading]:
             before = outcome.copy()
             rule.change(outcome, elements)
             places = tuple(_place(outcome.description, element) for element in elements)
-            found.append(Reading(reader.name, rule, places, effect(before, outcome)))
+            told = "; ".join(filter(None, (effect(before, outcome), rule.measure(elements))))
+            found.append(Reading(reader.name, rule, places, told))
     return found
 
 

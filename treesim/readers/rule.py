@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 Action = Literal["refuses", "drops", "alters", "ignores", "adds", "differs"]
 Find = Callable[["Outcome"], "Iterable[_Element]"]
 Change = Callable[["Outcome", "list[_Element]"], None]
+Measure = Callable[["list[_Element]"], str]
 
 
 def nothing(outcome: Outcome, elements: list[_Element]) -> None:
     """Change nothing in an outcome: what the rule is about shows in no mass and in no degree of freedom."""
+
+
+def unmeasured(elements: list[_Element]) -> str:
+    """Return no numbers."""
+    return ""
 
 
 def refuse(outcome: Outcome, elements: list[_Element]) -> None:
@@ -34,7 +40,7 @@ class Rule:
     rule. effect: what the reader does. cure: what to write, or to call, instead. find: the elements that trigger it, in
     an outcome as the rules before left it. change: what that does to the outcome. example: replacements that make
     `examples.SOUND` trigger it (none: it does so as it stands). source: the page or thread that says so, for what was
-    not measured; empty for what was.
+    not measured; empty for what was. measure: numbers of the elements, beside what shows in the outcome.
     """
 
     code: str
@@ -46,6 +52,7 @@ class Rule:
     change: Change = nothing
     example: tuple[tuple[str, str], ...] = ()
     source: str = ""
+    measure: Measure = unmeasured
 
 
 @dataclass(frozen=True)
