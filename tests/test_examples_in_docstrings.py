@@ -15,6 +15,7 @@ from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.operational import zero_testing
+from treesim.readers import examine, readings, verifications
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -48,6 +49,9 @@ OF_SUBMODULES = {  # those that messages and pages name
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
+        examine,
+        readings,
+        verifications,
         armstrong.Armstrong,
         zero_testing.multiply,
         zero_testing.multiply_transposed,

@@ -31,7 +31,7 @@ def unlimited(tmp_path: Path) -> str:
 def test_table_tells_rule_place_effect_and_cure(treesim: Callable[..., Result], sound: str) -> None:
     result = treesim("readers", sound, "--reader", "drake")
     assert result.exit_code == 0
-    for text in ("Drake", "DR16", "line 2: link 'base'", "nv 1 -> 7", "plant.WeldFrames"):
+    for text in ("Drake", "DR17", "line 2: link 'base'", "nv 1 -> 7", "plant.WeldFrames"):
         assert text in result.stdout
 
 

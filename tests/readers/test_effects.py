@@ -43,8 +43,8 @@ def test_weight_on_the_root_is_felt_by_no_joint():
 
 def test_lost_bodies_and_freedom_are_counted():
     arm = SOUND.replace('<mass value="2"/>', '<mass value="0"/>').replace(TOOL_INERTIAL, "")
-    assert reading(arm, "gazebo", "GZ09").effect == "nv 1 -> 0; 1 body fewer: 'arm'"
-    assert reading(SOUND, "drake", "DR16").effect == "nv 1 -> 7"
+    assert reading(arm, "gazebo", "GZ09").effect == "nv 1 -> 0; 2 bodies fewer: 'tool', 'arm'"
+    assert reading(SOUND, "drake", "DR17").effect == "nv 1 -> 7"
     assert reading(SOUND, "mujoco", "MJ14").effect == "1 body fewer: 'base'; -4 kg"
 
 
@@ -55,4 +55,4 @@ def test_a_body_without_shapes_has_in_bullet_the_inertia_of_a_small_box():
 
 def test_impossible_moments_are_told():
     text = SOUND.replace('iyy="0.03" iyz="0" izz="0.03"', 'iyy="0.03" iyz="0" izz="0.08"')
-    assert reading(text, "drake", "DR15").effect == "moments 0.02, 0.03, 0.08 kg m^2"
+    assert reading(text, "drake", "DR16").effect == "moments 0.02, 0.03, 0.08 kg m^2"

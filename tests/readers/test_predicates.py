@@ -7,7 +7,7 @@ import pytest
 from treesim.readers import predicates as p
 from treesim.readers import readings
 from treesim.readers.description import describe
-from treesim.readers.examples import ARM, SOUND
+from treesim.readers.examples import ARM, ARM_INERTIAL, SOUND, TOOL_INERTIAL
 
 INERTIA = 'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"'
 
@@ -59,10 +59,37 @@ def test_axes_of_another_length_than_one(xyz, skew):
 
 
 def test_readings_name_the_lines_of_the_elements():
-    (found,) = [
-        each
-        for each in readings(SOUND.replace('mass value="2"', 'mass value="2kg"'), ["drake"])
-        if each.rule.code == "DR13"
-    ]
-    (place,) = found.places
+    found = readings(SOUND.replace('mass value="2"', 'mass value="2kg"'), ["mujoco"])
+    (place,) = next(each.places for each in found if each.rule.code == "MJ02")
     assert (place.line, place.name) == (10, "link 'arm': <mass>")
+
+
+ZERO = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+
+
+def test_a_massless_frame_between_two_links_loses_all_behind_it_in_gazebo():
+    """base - hinge - arm - weld - tool - wheel: the tool without mass is lumped, and the wheel behind it is gone."""
+    wheel = (
+        '<joint name="axle" type="continuous"><parent link="tool"/><child link="wheel"/></joint>'
+        f'<link name="wheel">{TOOL_INERTIAL}</link></robot>'
+    )
+    text = SOUND.replace(TOOL_INERTIAL, "").replace("</robot>", wheel)
+    found = next(each for each in readings(text, ["gazebo"]) if each.rule.code == "GZ09")
+    assert [place.name for place in found.places] == ["link 'tool'"]
+    assert "nv 2 -> 1; 2 bodies fewer: 'wheel', 'tool'; -0.5 kg" in found.effect
+
+
+def test_lumping_divides_by_zero_only_while_the_parent_has_no_mass():
+    def refused(first, second):
+        """The arm without mass of its own, holding two links fixed to it in the order of the joints' names."""
+        parts = [
+            f'<joint name="{joint}" type="fixed"><parent link="arm"/><child link="{link}"/></joint><link name="{link}">'
+            f'<inertial><mass value="{mass}"/>{ZERO}</inertial></link>'
+            for joint, link, mass in (("a", "one", first), ("b", "two", second))
+        ]
+        text = (
+            SOUND.replace(ARM_INERTIAL, "").replace(TOOL_INERTIAL, "").replace("</robot>", "".join(parts) + "</robot>")
+        )
+        return "GZ08" in [each.rule.code for each in readings(text, ["gazebo"])]
+
+    assert refused(0, 1) and not refused(1, 0) and not refused(1, 1)

@@ -84,7 +84,7 @@ def test_a_difference_is_a_reading_of_its_own(stub, monkeypatch):
     stub(answering(version="9.9", masses=MASSES, dofs={"arm": 1}))
     *_, last = readings(SOUND, ["pinocchio"], verify=True)
     assert (last.rule.code, last.rule.action) == ("PI00", "differs")
-    assert last.effect == "bodies that no rule predicts: 'tool'" and "9.9" in last.rule.when
+    assert last.effect == "body 'arm' weighs 2 kg, 2.5 predicted" and "9.9" in last.rule.when
 
 
 def test_what_a_program_raises_is_its_answer(tmp_path):

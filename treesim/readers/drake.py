@@ -35,20 +35,21 @@ def _wrong_counts(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _unresolved(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the meshes, seen or touched, that Drake looks for and does not find."""
-    folder = outcome.description.folder
+    """Yield the meshes, seen or touched, that Drake looks for and does not find: it knows of no packages at first."""
     for mesh in p.meshes(outcome):
         scheme, _, rest = (mesh.get("filename") or "").rpartition("://")
-        if not rest or not _is_file(scheme, rest, folder):
+        if scheme in ("package", "model") or not rest or not (outcome.description.folder / rest).is_file():
             yield mesh
 
 
-def _is_file(scheme: str, rest: str, folder: Path) -> bool:
-    if scheme in ("package", "model"):
-        package, _, inside = rest.partition("/")
-        roots = [place for place in (folder, *folder.parents) if place.name == package]
-        return any((root / "package.xml").is_file() and (root / inside).is_file() for root in roots)
-    return (folder / rest).is_file()
+def _colourless(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the materials without colour or texture that neither the robot nor an earlier visual defines."""
+    known = {name_of(material) for material in outcome.description.root.findall("material")}
+    for material in outcome.description.root.iterfind("link/visual/material"):
+        if material.find("color") is not None or material.find("texture") is not None:
+            known.add(name_of(material))
+        elif name_of(material) not in known:
+            yield material
 
 
 def _without_hull(outcome: Outcome) -> Iterator[_Element]:
@@ -211,6 +212,16 @@ RULES = (
     ),
     Rule(
         "DR13",
+        "refuses",
+        "a material of a visual that has no colour, by a name that nothing before defines",
+        "with a SceneGraph the file is refused; without one shapes are not read",
+        "give the first use of the name its colour, or define it in <robot>",
+        _colourless,
+        refuse,
+        ((ex.ARM, f'{ex.ARM}<visual><geometry><sphere radius="0.1"/></geometry><material name="red"/></visual>'),),
+    ),
+    Rule(
+        "DR14",
         "alters",
         "a number with anything behind it",
         "read up to the first character that does not fit: 2kg is 2",
@@ -219,7 +230,7 @@ RULES = (
         example=ex.UNIT_BEHIND,
     ),
     Rule(
-        "DR14",
+        "DR15",
         "alters",
         "an <inertial> with inertia and no mass, or with a mass below zero",
         "replaced by a body of 1 kg, with a warning",
@@ -229,7 +240,7 @@ RULES = (
         ex.WEIGHTLESS,
     ),
     Rule(
-        "DR15",
+        "DR16",
         "alters",
         "an inertia that no rigid body has",
         "replaced by an ellipsoid's of the same mass, with a warning",
@@ -239,7 +250,7 @@ RULES = (
         measure=told_moments,
     ),
     Rule(
-        "DR16",
+        "DR17",
         "adds",
         'a root link that is not called "world"',
         "it flies: 6 more degrees of freedom",
@@ -248,7 +259,7 @@ RULES = (
         c.let_fly,
     ),
     Rule(
-        "DR17",
+        "DR18",
         "drops",
         'a link called "world"',
         "it is the world: its inertial is dropped",
@@ -258,7 +269,7 @@ RULES = (
         ex.WORLD,
     ),
     Rule(
-        "DR18",
+        "DR19",
         "alters",
         "<mimic>",
         "a constraint of the solver SAP in steps of time; nothing in continuous time",
@@ -267,7 +278,7 @@ RULES = (
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "DR19",
+        "DR20",
         "ignores",
         "friction of a joint",
         "not simulated, with a warning",
@@ -276,7 +287,7 @@ RULES = (
         example=ex.dynamics('damping="0" friction="0.3"'),
     ),
     Rule(
-        "DR20",
+        "DR21",
         "ignores",
         "armature of a joint",
         "no rotor: smaller mass matrix",
@@ -285,7 +296,7 @@ RULES = (
         example=ex.dynamics('armature="0.3"'),
     ),
     Rule(
-        "DR21",
+        "DR22",
         "drops",
         "a joint without <transmission>",
         "it has no actuator: nothing drives it",

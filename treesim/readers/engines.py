@@ -114,8 +114,9 @@ def _sdformat(path: str) -> Answer:
     program = _gazebo() or "gz"
     done = subprocess.run([program, "sdf", "-p", path], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout.strip():
-        raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "nothing was printed")
-    model = etree.fromstring(done.stdout).find("model")
+        errors = [line for line in done.stderr.splitlines() if "Error" in line]
+        raise RuntimeError(errors[0] if errors else "nothing was printed")
+    model = etree.fromstring(done.stdout, etree.XMLParser(recover=True)).find("model")  # it copies prefixes, undeclared
     joints = {joint.findtext("child"): SDF_DOFS.get(joint.get("type"), 0) for joint in model.iterfind("joint")}
     masses = {link.get("name"): float(link.findtext("inertial/mass") or 1.0) for link in model.iterfind("link")}
     return {"version": "sdformat", "masses": masses, "dofs": {name: joints.get(name, 6) for name in masses}}

@@ -10,7 +10,7 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import WORLD, child_of, name_of, parent_of
-from .rule import Reader, Rule
+from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -41,10 +41,34 @@ def _lump(outcome: Outcome, joints: list[_Element]) -> None:
     outcome.merge_fixed(_kept(outcome))
 
 
+def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
+    """The mass of each link with what is lumped into it, and the links for whose lumping sdformat divides by zero: they
+    have an <inertial> without mass, and so far their parent has none either."""
+    description, divided = outcome.description, []
+    lumped = {child_of(joint): joint for joint in _lumped(outcome)}
+    masses, depths = dict(outcome.masses), {link: len(list(description.path_to(link))) for link in lumped}
+    stated = {name for name, link in description.by_name.items() if not p.bare(link)}
+    for link in sorted(lumped, key=lambda link: (-depths[link], name_of(lumped[link]))):
+        parent = parent_of(lumped[link])
+        if link in stated and parent in masses:
+            masses[parent] += masses[link]
+            stated.add(parent)
+            if masses[parent] == 0:
+                divided.append(description.by_name[link])
+    return masses, divided
+
+
+def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
+    return iter(_weigh_lumps(outcome)[1])
+
+
 def _light(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links that have, with what is lumped into them, no mass."""
-    for name, mass in outcome.masses.items():
-        if name != WORLD and abs(mass) <= SMALLEST:
+    """Yield the links without mass that would stay, or that hold links that would."""
+    masses, _ = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    holding = {parent_of(joint) for joint in outcome.description.joints if child_of(joint) not in lumped}
+    for name, mass in masses.items():
+        if name != WORLD and abs(mass) <= SMALLEST and (name not in lumped or name in holding):
             yield outcome.description.by_name[name]
 
 
@@ -64,6 +88,27 @@ RULES = (
     *urdfdom.rules("GZ"),
     Rule(
         "GZ08",
+        "refuses",
+        "a link fixed to a massless one, with an <inertial> whose mass is 0",
+        "lumping divides by zero, and the file is refused: Pose values must be finite",
+        "remove the <inertial> of massless links",
+        _divided_by_zero,
+        refuse,
+        ((ex.ARM_MASS, '<mass value="0"/>'), ('<mass value="0.5"/>', '<mass value="0"/>')),
+    ),
+    Rule(
+        "GZ09",
+        "drops",
+        "a link that has, with what is lumped into it, no mass above 1e-6 kg",
+        "the link is dropped with everything that joints other than fixed ones hang on it, without a word: a massless "
+        "frame between two links loses all behind it",
+        "give the link a mass of 1e-5 kg or more",
+        _light,
+        c.drop_with_carried,
+        ex.BARE_ARM,
+    ),
+    Rule(
+        "GZ10",
         "alters",
         "a fixed joint",
         "its child is lumped into the parent: the child's name and frame are gone",
@@ -72,17 +117,7 @@ RULES = (
         _lump,
     ),
     Rule(
-        "GZ09",
-        "drops",
-        "a link that has, with what is lumped into it, no mass above 1e-6 kg",
-        "the link is dropped with its joint and everything that it carries, without a word",
-        "give the link a mass of 1e-5 kg or more",
-        _light,
-        c.drop_with_carried,
-        ex.BARE_ARM,
-    ),
-    Rule(
-        "GZ10",
+        "GZ11",
         "drops",
         "a floating or planar joint",
         "the joint is dropped: its link is a free body",
@@ -92,7 +127,7 @@ RULES = (
         ex.of_type("planar"),
     ),
     Rule(
-        "GZ11",
+        "GZ12",
         "adds",
         'a root link that is not called "world"',
         "it flies: 6 more degrees of freedom",
@@ -101,7 +136,7 @@ RULES = (
         c.let_fly,
     ),
     Rule(
-        "GZ12",
+        "GZ13",
         "drops",
         'a link called "world"',
         "it is the world",
@@ -111,7 +146,7 @@ RULES = (
         ex.WORLD,
     ),
     Rule(
-        "GZ13",
+        "GZ14",
         "adds",
         "a mass below zero",
         "taken over into the SDF",
@@ -120,7 +155,7 @@ RULES = (
         example=ex.NEGATIVE,
     ),
     Rule(
-        "GZ14",
+        "GZ15",
         "drops",
         "<mimic>",
         "sdformat 12 drops it: the joint moves on its own",
@@ -129,7 +164,7 @@ RULES = (
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "GZ15",
+        "GZ16",
         "drops",
         "a visual or collision without a shape, or with a shape that urdfdom does not know",
         "the shape is dropped, with an error on the terminal: capsules do not touch",
@@ -138,7 +173,7 @@ RULES = (
         example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
     ),
     Rule(
-        "GZ16",
+        "GZ17",
         "alters",
         "<gazebo>",
         "what it holds is copied into the SDF: settings that no other reader sees",
@@ -147,7 +182,7 @@ RULES = (
         example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
     ),
     Rule(
-        "GZ17",
+        "GZ18",
         "drops",
         "armature of a joint",
         "no rotor: smaller mass matrix",

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
+ONCE = ("inertial", "origin", "mass", "inertia", "axis", "limit", "dynamics", "parent", "child", "mimic")
 SMALLEST = 1e-15  # mjMINVAL
+FLAT = 1e-14  # [kg m^2] mjEPS, the least principal moment beside products of inertia
 MESHES = (".stl", ".obj", ".msh")
 KEEP_FIXED = '<mujoco><compiler fusestatic="false"/></mujoco>'
 KEEP_VISUALS = '<mujoco><compiler discardvisual="false"/></mujoco>'
@@ -72,14 +74,27 @@ def _unreadable_meshes(outcome: Outcome) -> Iterator[_Element]:
             yield mesh
 
 
-def _one_factor(outcome: Outcome) -> Iterator[_Element]:
+def _wrong_scales(outcome: Outcome) -> Iterator[_Element]:
     for mesh in p.meshes(outcome, "collision"):
-        if len((mesh.get("scale") or "1 1 1").split()) < 3:
+        if len((mesh.get("scale") or "1 1 1").split()) != 3:
             yield mesh
 
 
-def _twice_inertial(link: _Element) -> bool:
-    return len(link.findall("inertial")) > 1
+def _is_flat(link: _Element) -> bool:
+    """Whether a link's inertia has products, and a principal moment that is not above zero."""
+    entries, moments = moments_of(link), p.principal_moments(link)
+    return (
+        entries is not None and moments is not None and bool(any(entries[k] for k in (1, 2, 4)) and moments[0] < FLAT)
+    )
+
+
+def _given_twice(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the second of two elements where one belongs."""
+    for owner in outcome.description.root.xpath("link | link/inertial | joint"):
+        tags = [child.tag for child in owner]
+        for k, child in enumerate(owner):
+            if child.tag in ONCE and child.tag in tags[:k]:
+                yield child
 
 
 def _spherical_with_range(joint: _Element) -> bool:
@@ -120,20 +135,20 @@ RULES = (
     Rule(
         "MJ03",
         "refuses",
-        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>",
+        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>, <axis> and so on",
         "the file is refused",
         "state mass and all six numbers once",
-        p.links_where(lambda link: p.incomplete(link) or _twice_inertial(link)),
+        lambda outcome: (*p.links_where(p.incomplete)(outcome), *_given_twice(outcome)),
         refuse,
         ((ex.ARM_MASS, ""),),
     ),
     Rule(
         "MJ04",
         "refuses",
-        "an inertia that no rigid body has (A + B < C, or a moment below zero), of fixed links too",
+        "an inertia that no rigid body has (A + B < C), or with products and a moment of zero; of fixed links too",
         "the file is refused",
         "repair the inertia; <compiler balanceinertia> would replace it by a sphere's",
-        p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0),
+        p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
         refuse,
         ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
         measure=told_moments,
@@ -186,13 +201,13 @@ RULES = (
     Rule(
         "MJ09",
         "refuses",
-        "a collision without a shape or with an unknown one, or a mesh with one factor for scale",
+        "a collision without a shape or with an unknown one, or a mesh whose scale is not of three factors",
         "the file is refused",
         "remove the empty element; write three factors",
         lambda outcome: (
             *p.without_geometry("collision")(outcome),
             *p.with_unknown_geometry(SHAPES, "collision")(outcome),
-            *_one_factor(outcome),
+            *_wrong_scales(outcome),
         ),
         refuse,
         ex.shape("collision", ""),

@@ -27,6 +27,15 @@ def _unreadable(outcome: Outcome) -> Iterator[_Element]:
             yield element
 
 
+def _odd_mimics(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the joints that mimic, or are mimicked, and are not of one degree of freedom."""
+    types = {name_of(joint): joint.get("type") for joint in outcome.description.joints}
+    for joint in outcome.description.joints:
+        mimic = joint.find("mimic")
+        if mimic is not None and not {joint.get("type"), types.get(mimic.get("joint"), "revolute")} <= set(p.AXIAL):
+            yield joint
+
+
 def _flatten(outcome: Outcome, joints: list[_Element]) -> None:
     for joint in joints:
         outcome.dofs[child_of(joint)] = 2
@@ -88,6 +97,19 @@ RULES = (
     ),
     Rule(
         "NE04",
+        "refuses",
+        "<mimic> in a joint, or of a joint, that is not revolute, continuous or prismatic: a fixed one too",
+        "the file is refused",
+        "remove the <mimic>",
+        _odd_mimics,
+        refuse,
+        ex.more(
+            '<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/></joint>'
+            '<link name="pad"/>'
+        ),
+    ),
+    Rule(
+        "NE05",
         "adds",
         "a link with collision shapes and without <inertial>",
         "the shapes weigh 1000 kg/m^3",
@@ -97,7 +119,7 @@ RULES = (
         ex.weighing('<box size="0.1 0.1 0.2"/>'),
     ),
     Rule(
-        "NE05",
+        "NE06",
         "alters",
         "a capsule's length",
         "Newton asks for its height: the capsule is 1 m long between its centres",
@@ -107,7 +129,7 @@ RULES = (
         ex.weighing('<capsule radius="0.1" length="0.2"/>'),
     ),
     Rule(
-        "NE06",
+        "NE07",
         "drops",
         "a mass below zero, or NaN",
         "the link has no mass",
@@ -117,7 +139,7 @@ RULES = (
         ex.NEGATIVE,
     ),
     Rule(
-        "NE07",
+        "NE08",
         "alters",
         "an inertia that no rigid body has",
         "something is added to all three moments until one has it",
@@ -127,7 +149,7 @@ RULES = (
         measure=told_moments,
     ),
     Rule(
-        "NE08",
+        "NE09",
         "drops",
         "rotational inertia without mass",
         "the link has neither",
@@ -136,7 +158,7 @@ RULES = (
         example=ex.WEIGHTLESS,
     ),
     Rule(
-        "NE09",
+        "NE10",
         "alters",
         "mass without rotational inertia",
         "moments of 1e-6 kg m^2 are added",
@@ -145,7 +167,7 @@ RULES = (
         example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
     ),
     Rule(
-        "NE10",
+        "NE11",
         "drops",
         "a link that no joint names",
         "the link is dropped, without a word",
@@ -155,7 +177,7 @@ RULES = (
         ex.more('<link name="stray"/>'),
     ),
     Rule(
-        "NE11",
+        "NE12",
         "alters",
         "a planar joint",
         "two translations: the rotation is lost",
@@ -165,16 +187,16 @@ RULES = (
         ex.of_type("planar"),
     ),
     Rule(
-        "NE12",
+        "NE13",
         "drops",
         "a mesh that is not found, or model:// without resolve-robotics-uri-py",
         "the shape is dropped, with a warning",
-        "pip install 'newton[importers]', or package_dirs=[...]",
+        "`pip install 'newton[importers]'`, or package_dirs=[...]",
         p.missing_meshes,
         example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
     ),
     Rule(
-        "NE13",
+        "NE14",
         "ignores",
         "armature of a joint",
         "the builder's default instead",
@@ -183,7 +205,7 @@ RULES = (
         example=ex.dynamics('armature="0.3"'),
     ),
     Rule(
-        "NE14",
+        "NE15",
         "alters",
         "<mimic>",
         "kept as a constraint of the joint, which solvers keep or not; nv counts the joint",
@@ -192,7 +214,7 @@ RULES = (
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
     Rule(
-        "NE15",
+        "NE16",
         "adds",
         "any revolute, continuous or prismatic joint",
         "its actuator is in mode POSITION, with gains of zero",

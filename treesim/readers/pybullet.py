@@ -40,7 +40,7 @@ def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
     """Yield the meshes that are not where Bullet looks: below the file's folder and all above it, without the name's
     scheme."""
     folder = outcome.description.folder
-    for mesh in p.meshes(outcome):
+    for mesh in (*p.meshes(outcome), *outcome.description.root.iterfind("link/collision/geometry/cdf")):
         name = (mesh.get("filename") or "").rpartition("://")[2]
         if not name or not any(Path(f"{place}/{name}").is_file() for place in (folder, *folder.parents)):
             yield mesh
@@ -130,10 +130,15 @@ RULES = (
     Rule(
         "PB08",
         "refuses",
-        "two links of one name, or a joint that names no link",
+        "two links of one name, a joint that names no link, or no link without a parent",
         "the file is refused",
         "rename one; declare the link",
-        lambda outcome: (*p.repeated_links(outcome), *p.loose_ends(outcome), *p.carried_twice(outcome)),
+        lambda outcome: (
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.rootless(outcome),
+            *p.carried_twice(outcome),
+        ),
         refuse,
         ex.more('<link name="tool"/>'),
     ),
