@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, rollouts, schedules, testing
+from treesim import bench, control, readers, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
 from treesim.dynamics import armstrong, conjugate_gradient
@@ -15,7 +15,6 @@ from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.operational import zero_testing
-from treesim.readers import examine, readings, verifications
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -49,15 +48,14 @@ OF_SUBMODULES = {  # those that messages and pages name
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
-        examine,
-        readings,
-        verifications,
+        *(getattr(readers, name) for name in readers.__all__ if name != "READERS"),
         armstrong.Armstrong,
         zero_testing.multiply,
         zero_testing.multiply_transposed,
     )
 }
 NEEDED = {
+    readers.Verification: "pinocchio",
     compare: "treesim_pybullet",
     find_engine: "treesim_pinocchio",
     testing.check_engine: "treesim_pinocchio",

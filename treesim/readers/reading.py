@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a file: what it is called, and its `line`."""
+    """An element of a file: what it is called, and its `line`.
+
+    Example:
+        >>> from treesim.readers import Place
+        >>> print(Place("robot.urdf", 12, "joint 'hinge'"))
+        robot.urdf:12: joint 'hinge'
+    """
 
     file: str
     line: int | None
@@ -42,6 +48,11 @@ class Reading:
     reader: its name. rule: what it does, why that is known, and the cure. places: the elements. effect: what that
     changes in this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be
     empty.
+
+    Example:
+        >>> from treesim.readers import readings
+        >>> print(readings('<robot name="fan"><link name="base"/></robot>', ["pybullet"])[0])
+        <text>:1: link 'base': PB10: PyBullet adds: the link weighs 1 kg, with moments of 1 kg m^2 under ...
     """
 
     reader: str
@@ -57,7 +68,14 @@ class Reading:
 @dataclass(frozen=True)
 class Examination:
     """What one reader does with a file: its `readings`, whether rules say that it has `refused` it, and what the
-    installed program made of it if it was asked."""
+    installed program made of it if it was asked.
+
+    Example:
+        >>> from treesim.readers import examine
+        >>> (found,) = examine("<robot><link name='base'/></robot>", ["pinocchio"])
+        >>> found.refused, found.verification
+        (True, None)
+    """
 
     reader: Reader
     readings: tuple[Reading, ...]

@@ -41,6 +41,12 @@ class Rule:
     an outcome as the rules before left it. change: what that does to the outcome. example: replacements that make
     `examples.SOUND` trigger it (none: it does so as it stands). source: the page or thread that says so, for what was
     not measured; empty for what was. measure: numbers of the elements, beside what shows in the outcome.
+
+    Example:
+        >>> from treesim.readers import READERS
+        >>> rule = READERS["pinocchio"].rules[8]
+        >>> rule.code, rule.action, rule.when, rule.cure
+        ('PI09', 'adds', 'a mass below zero', 'repair the mass')
     """
 
     code: str
@@ -59,7 +65,14 @@ class Rule:
 class Reader:
     """A program that reads URDF: its `name` on the command line, its `title`, the `prefix` of its rules' codes, the
     `version` that the rules were measured with (empty: by documentation), how it is called, and the rules in the order
-    in which they act."""
+    in which they act.
+
+    Example:
+        >>> from treesim.readers import READERS
+        >>> reader = READERS["pinocchio"]
+        >>> reader.title, reader.evidence(reader.rules[0])
+        ('Pinocchio', 'measured, Pinocchio 4.1.0')
+    """
 
     name: str
     title: str

@@ -34,6 +34,12 @@ class Verification:
 
     reader: its name. version: the program's; "" where it refused. error: what it said when it refused the file, or how
     its process ended; "" when it loaded it. nv, mass: what it has. differences: what the rules do not predict.
+
+    Example:
+        >>> from treesim.readers import verifications
+        >>> (found,) = verifications('<robot name="fan"><link name="base"/></robot>', ["pinocchio"])
+        >>> found.nv, found.mass, found.differences
+        (0, 0.0, ())
     """
 
     reader: str
