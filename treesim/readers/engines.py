@@ -8,6 +8,7 @@ carries them, by the name of the link; or the `error` with which it refused the 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 Answer = dict[str, Any]
 
 MODULES = {"pybullet": "pybullet", "mujoco": "mujoco", "pinocchio": "pinocchio", "drake": "pydrake", "newton": "newton"}
+COLOURS = re.compile("\x1b\\[[0-9;]*m")  # of a terminal
 SDF_DOFS = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "ball": 3, "fixed": 0}
 
 
@@ -114,7 +116,7 @@ def _sdformat(path: str) -> Answer:
     program = _gazebo() or "gz"
     done = subprocess.run([program, "sdf", "-p", path], capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout.strip():
-        errors = [line for line in done.stderr.splitlines() if "Error" in line]
+        errors = [COLOURS.sub("", line) for line in done.stderr.splitlines() if "Error" in line]
         raise RuntimeError(errors[0] if errors else "nothing was printed")
     model = etree.fromstring(done.stdout, etree.XMLParser(recover=True)).find("model")  # it copies prefixes, undeclared
     joints = {joint.findtext("child"): SDF_DOFS.get(joint.get("type"), 0) for joint in model.iterfind("joint")}

@@ -59,7 +59,15 @@ def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
 
 
 def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
-    return iter(_weigh_lumps(outcome)[1])
+    """Yield the links for which sdformat divides by zero, where what holds them is not dropped for want of mass."""
+    masses, divided = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    for link in divided:
+        holder = name_of(link)
+        while holder in lumped:
+            holder = parent_of(outcome.description.above[holder])
+        if abs(masses.get(holder, 0.0)) > SMALLEST:
+            yield link
 
 
 def _light(outcome: Outcome) -> Iterator[_Element]:
@@ -89,12 +97,19 @@ RULES = (
     Rule(
         "GZ08",
         "refuses",
-        "a link fixed to a massless one, with an <inertial> whose mass is 0",
+        "a link fixed to a massless one, with an <inertial> whose mass is 0, and after it one with mass",
         "lumping divides by zero, and the file is refused: Pose values must be finite",
         "remove the <inertial> of massless links",
         _divided_by_zero,
         refuse,
-        ((ex.ARM_MASS, '<mass value="0"/>'), ('<mass value="0.5"/>', '<mass value="0"/>')),
+        (
+            (ex.ARM_INERTIAL, ""),
+            ('<mass value="0.5"/>', '<mass value="0"/>'),
+            *ex.more(
+                '<joint name="zweld" type="fixed"><parent link="arm"/><child link="load"/></joint>'
+                f'<link name="load">{ex.BASE_INERTIAL}</link>'
+            ),
+        ),
     ),
     Rule(
         "GZ09",
