@@ -7,7 +7,7 @@ import pytest
 from treesim.readers import predicates as p
 from treesim.readers import readings
 from treesim.readers.description import describe
-from treesim.readers.examples import ARM, ARM_INERTIAL, SOUND, TOOL_INERTIAL
+from treesim.readers.examples import ARM, ARM_INERTIAL, SOUND, TOOL_INERTIAL, second_joint
 
 INERTIA = 'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"'
 
@@ -93,3 +93,11 @@ def test_lumping_divides_by_zero_only_while_the_parent_has_no_mass():
         return "GZ08" in [each.rule.code for each in readings(text, ["gazebo"])]
 
     assert refused(0, 1) and not refused(1, 0) and not refused(1, 1)
+
+
+def test_joints_are_out_of_the_alphabet_by_their_own_names_and_on_one_link_only():
+    def codes(joint, child):
+        ((old, new),) = second_joint(joint, child)
+        return [each.rule.code for each in readings(SOUND.replace(old, new), ["pinocchio"])]
+
+    assert "PI15" in codes("elbow", "zeta") and "PI15" not in codes("wrist", "aaa")

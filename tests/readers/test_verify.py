@@ -54,7 +54,7 @@ def test_an_answer_as_predicted_has_no_differences(stub):
         ({"masses": MASSES | {"arm": float("nan")}, "dofs": {"arm": 1}}, "body 'arm' weighs nan kg, 2 predicted"),
         ({"masses": MASSES | {"more": 1.0}, "dofs": {"arm": 1}}, "bodies that no rule predicts: 'more'"),
         ({"masses": {"base": 4.0, "arm": 2.0}, "dofs": {"arm": 1}}, "bodies that are missing: 'tool'"),
-        ({"error": "no"}, "it refuses the file, which no rule predicts: no"),
+        ({"error": "no"}, "it does not load the file, which no rule predicts: no"),
     ],
 )
 def test_what_no_rule_predicts_is_told(stub, answer, told):

@@ -91,7 +91,7 @@ def _heading(each: Examination) -> str:
 def _told(verification: Verification) -> str:
     agrees = "otherwise than predicted" if verification.differences else "as predicted"
     if verification.error:
-        return f"asked: it refuses, {agrees}: {verification.error.splitlines()[0]}"
+        return f"asked: it does not load it, {agrees}: {verification.error.splitlines()[0]}"
     return f"asked ({verification.version}): nv {verification.nv}, {verification.mass:.6g} kg, {agrees}"
 
 

@@ -58,7 +58,7 @@ RULES = (
         "IS03",
         "alters",
         "a fixed joint",
-        "merged by default (Isaac Sim: mergeFixedJoints = true; Isaac Lab: false)",
+        "merged by default (Isaac Sim 5: mergeFixedJoints = true)",
         'dont_collapse="true" on the joint, or the importer\'s option',
         p.joints_of("fixed"),
         source=CONFIG,

@@ -330,7 +330,6 @@ RULES = (
         "no joint is slowed down",
         "a controller of your own",
         lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib),
-        source="https://mujoco.readthedocs.io/en/stable/modeling.html",
     ),
 )
 

@@ -9,7 +9,7 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from . import urdfdom
-from .description import mass_of
+from .description import mass_of, parent_of
 from .effects import told_moments
 from .rule import Reader, Rule
 
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 def _idle(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints that move nothing with a mass."""
     description = outcome.description
-    for link in outcome.dofs:
-        if link in description.by_name and not any(
-            mass_of(description.by_name[k]) for k in description.carried_by(link)
-        ):
-            yield description.above[link]
+    massive = {name for name, link in description.by_name.items() if mass_of(link)}
+    massive |= {parent_of(joint) for link in massive for joint in description.path_to(link)}
+    return (description.above[link] for link in outcome.dofs if link not in massive)
 
 
 RULES = (
@@ -98,11 +96,11 @@ RULES = (
     Rule(
         "PI15",
         "alters",
-        "joints of one link whose children stand in the file in another order than the alphabet's",
+        "joints on one link that stand in the file in another order than the alphabet's",
         "q and v are in the order of the alphabet",
         "look joints up by name: model.getJointId(name)",
         p.out_of_alphabet,
-        example=ex.second_joint(child="aaa"),
+        example=ex.second_joint("aaa"),
     ),
     Rule(
         "PI16",

@@ -281,13 +281,13 @@ def free_root(outcome: Outcome) -> Iterator[_Element]:
 
 
 def out_of_alphabet(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that stand behind, in the file, a sibling that the alphabet puts behind them."""
+    """Yield the joints that stand, in the file, behind a joint on the same link that the alphabet puts behind them."""
     last: dict[str, str] = {}
     for joint in outcome.description.joints:
         before = last.get(parent_of(joint), "")
-        if child_of(joint) < before:
+        if name_of(joint) < before:
             yield joint
-        last[parent_of(joint)] = max(before, child_of(joint))
+        last[parent_of(joint)] = max(before, name_of(joint))
 
 
 # shapes

@@ -96,7 +96,7 @@ def _ending(code: int) -> str:
 def _differences(outcome: Outcome, answer: dict[str, Any]) -> Iterator[str]:
     if "error" in answer:
         if not outcome.refused:
-            yield f"it refuses the file, which no rule predicts: {shortened(answer['error'], 200)}"
+            yield f"it does not load the file, which no rule predicts: {shortened(answer['error'], 200)}"
         return
     if outcome.refused:
         yield "it loads the file, which a rule says it refuses"
