@@ -63,7 +63,8 @@ def verify(reader: str, outcome: Outcome, time_limit: float = TIME_LIMIT) -> Ver
 
 @contextmanager
 def _file_of(description: Description) -> Iterator[Path]:
-    """The description's file, or one that is written for as long as the block lasts."""
+    """The description's file, or one that is written for as long as the block lasts, in a folder where relative names
+    of meshes lead nowhere."""
     if description.path is not None:
         yield description.path.resolve()
         return
