@@ -27,11 +27,13 @@ DOFS = {"revolute": 1, "continuous": 1, "prismatic": 1, "planar": 3, "spherical"
 
 @dataclass(frozen=True)
 class Description:
-    """A parsed document whose mistakes are left in it: `root`, the `file` in messages, its `path` if it has one."""
+    """A parsed document whose mistakes are left in it: `root`, the `file` in messages, its `path` if it has one, and
+    the `codes` of what was noted when it was parsed."""
 
     root: _Element
     file: str
     path: Path | None = None
+    codes: tuple[str, ...] = ()
 
     @cached_property
     def links(self) -> list[_Element]:
@@ -94,7 +96,8 @@ def describe(source: Source) -> Description:
     findings = Findings("<source>")
     document = open_source(source, findings)
     findings.file = document.label
-    return Description(parse(document, findings), document.label, document.path)
+    root = parse(document, findings)
+    return Description(root, document.label, document.path, tuple(found.code for found in findings))
 
 
 def name_of(element: _Element) -> str:

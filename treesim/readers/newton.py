@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .outcome import Outcome
 
+ODD_DECLARATION = "U106"  # the finding of treesim's parser
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
@@ -25,6 +26,11 @@ def _unreadable(outcome: Outcome) -> Iterator[_Element]:
     for element in p.bad_numbers(outcome):
         if not any(value.strip().lower() in ("nan", "inf", "-inf") for value in element.attrib.values()):
             yield element
+
+
+def _oddly_declared(outcome: Outcome) -> Iterator[_Element]:
+    if ODD_DECLARATION in outcome.description.codes:
+        yield outcome.description.root
 
 
 def _odd_mimics(outcome: Outcome) -> Iterator[_Element]:
@@ -220,6 +226,16 @@ RULES = (
         "its actuator is in mode POSITION, with gains of zero",
         "builder.joint_target_mode, joint_target_ke after loading",
         p.joints_of(*p.AXIAL),
+    ),
+    Rule(
+        "NE17",
+        "refuses",
+        "an XML declaration that is not the first thing in the file, or of version 0.0",
+        "the file is refused",
+        "remove what stands before the declaration, or the declaration",
+        _oddly_declared,
+        refuse,
+        (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),
     ),
 )
 
