@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, rollouts, schedules, testing
+from treesim import bench, control, readers, rollouts, schedules, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
@@ -54,12 +54,14 @@ OF_SUBMODULES = {  # those that messages and pages name
         find_engine,
         take_census,
         Isolated,
+        *(getattr(readers, name) for name in readers.__all__ if name != "READERS"),
         armstrong.Armstrong,
         zero_testing.multiply,
         zero_testing.multiply_transposed,
     )
 }
 NEEDED = {
+    readers.Verification: "pinocchio",
     compare: "treesim_pybullet",
     find_engine: "treesim_pinocchio",
     take_census: "treesim_mujoco",

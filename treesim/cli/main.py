@@ -15,6 +15,7 @@ from .compare import compare
 from .cost import cost
 from .info import info
 from .plugins import plugins
+from .readers import readers
 from .robots import robots
 from .scaling import scaling
 from .schedule import schedule
@@ -35,6 +36,7 @@ for command in (
     view,
     info,
     check,
+    readers,
     compare,
     census,
     stability,

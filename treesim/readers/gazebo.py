@@ -1,0 +1,210 @@
+"""How Gazebo reads a URDF: by sdformat, which turns it into SDF (`gz sdf -p FILE` prints it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from . import urdfdom
+from .description import WORLD, child_of, name_of, parent_of
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+SMALLEST = 1e-6  # [kg] a mass that sdformat takes for none
+KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")
+SHAPES = ("box", "sphere", "cylinder", "mesh")
+
+
+def _kept(outcome: Outcome) -> set[str]:
+    """The fixed joints that stay: those that the file says, and those on the world."""
+    said = {
+        str(tag.get("reference"))
+        for tag in outcome.description.root.iterfind("gazebo")
+        if any((tag.findtext(name) or "").strip() in ("true", "1") for name in KEEPING)
+    }
+    return said | {name_of(joint) for joint in outcome.description.joints if parent_of(joint) == WORLD}
+
+
+def _lumped(outcome: Outcome) -> Iterator[_Element]:
+    kept = _kept(outcome)
+    return (joint for joint in p.joints_of("fixed")(outcome) if name_of(joint) not in kept)
+
+
+def _lump(outcome: Outcome, joints: list[_Element]) -> None:
+    outcome.merge_fixed(_kept(outcome))
+
+
+def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
+    """The mass of each link with what is lumped into it, and the links for whose lumping sdformat divides by zero: they
+    have an <inertial> without mass, and so far their parent has none either."""
+    description, divided = outcome.description, []
+    lumped = {child_of(joint): joint for joint in _lumped(outcome)}
+    masses, depths = dict(outcome.masses), {link: len(list(description.path_to(link))) for link in lumped}
+    stated = {name for name, link in description.by_name.items() if not p.bare(link)}
+    for link in sorted(lumped, key=lambda link: (-depths[link], name_of(lumped[link]))):
+        parent = parent_of(lumped[link])
+        if link in stated and parent in masses:
+            masses[parent] += masses[link]
+            stated.add(parent)
+            if masses[parent] == 0:
+                divided.append(description.by_name[link])
+    return masses, divided
+
+
+def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links for which sdformat divides by zero, where what holds them is not dropped for want of mass."""
+    masses, divided = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    for link in divided:
+        holder = name_of(link)
+        while holder in lumped:
+            holder = parent_of(outcome.description.above[holder])
+        if abs(masses.get(holder, 0.0)) > SMALLEST:
+            yield link
+
+
+def _light(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links without mass that would stay, or that hold links that would."""
+    masses, _ = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    holding = {parent_of(joint) for joint in outcome.description.joints if child_of(joint) not in lumped}
+    for name, mass in masses.items():
+        if name != WORLD and abs(mass) <= SMALLEST and (name not in lumped or name in holding):
+            yield outcome.description.by_name[name]
+
+
+def _free(outcome: Outcome) -> Iterator[_Element]:
+    root = outcome.description.root_link
+    if root != WORLD and root in outcome.masses:
+        yield outcome.description.by_name[root]
+
+
+def _cut(outcome: Outcome, joints: list[_Element]) -> None:
+    for joint in joints:
+        if child_of(joint) in outcome.masses:
+            outcome.dofs[child_of(joint)] = 6
+
+
+RULES = (
+    *urdfdom.rules("GZ"),
+    Rule(
+        "GZ08",
+        "refuses",
+        "a link fixed to a massless one, with an <inertial> whose mass is 0, and after it one with mass",
+        "lumping divides by zero, and the file is refused: Pose values must be finite",
+        "remove the <inertial> of massless links",
+        _divided_by_zero,
+        refuse,
+        (
+            (ex.ARM_INERTIAL, ""),
+            ('<mass value="0.5"/>', '<mass value="0"/>'),
+            *ex.more(
+                '<joint name="zweld" type="fixed"><parent link="arm"/><child link="load"/></joint>'
+                f'<link name="load">{ex.BASE_INERTIAL}</link>'
+            ),
+        ),
+    ),
+    Rule(
+        "GZ09",
+        "drops",
+        "a link that has, with what is lumped into it, no mass above 1e-6 kg",
+        "the link is dropped with everything that joints other than fixed ones hang on it, without a word: a massless "
+        "frame between two links loses all behind it",
+        "give the link a mass of 1e-5 kg or more",
+        _light,
+        c.drop_with_carried,
+        ex.BARE_ARM,
+    ),
+    Rule(
+        "GZ10",
+        "alters",
+        "a fixed joint",
+        "its child is lumped into the parent: the child's name and frame are gone",
+        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>',
+        _lumped,
+        _lump,
+    ),
+    Rule(
+        "GZ11",
+        "drops",
+        "a floating or planar joint",
+        "the joint is dropped: its link is a free body",
+        "prismatic and revolute joints, or a model of its own",
+        p.joints_of("floating", "planar"),
+        _cut,
+        ex.of_type("planar"),
+    ),
+    Rule(
+        "GZ12",
+        "adds",
+        'a root link that is not called "world"',
+        "it flies: 6 more degrees of freedom",
+        '<link name="world"/> and a fixed joint from it to the root',
+        _free,
+        c.let_fly,
+    ),
+    Rule(
+        "GZ13",
+        "drops",
+        'a link called "world"',
+        "it is the world",
+        "none is needed",
+        p.named_world,
+        c.drop_links,
+        ex.WORLD,
+    ),
+    Rule(
+        "GZ14",
+        "adds",
+        "a mass below zero",
+        "taken over into the SDF",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        example=ex.NEGATIVE,
+    ),
+    Rule(
+        "GZ15",
+        "drops",
+        "<mimic>",
+        "sdformat 12 drops it: the joint moves on its own",
+        "a plugin, or a later sdformat",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "GZ16",
+        "drops",
+        "a visual or collision without a shape, or with a shape that urdfdom does not know",
+        "the shape is dropped, with an error on the terminal: capsules do not touch",
+        "cylinders and spheres",
+        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
+    ),
+    Rule(
+        "GZ17",
+        "alters",
+        "<gazebo>",
+        "what it holds is copied into the SDF: settings that no other reader sees",
+        "keep physics that all should see outside of <gazebo>",
+        p.each("gazebo"),
+        example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
+    ),
+    Rule(
+        "GZ18",
+        "drops",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "add it to the inertia about the axis",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
+    ),
+)
+
+GAZEBO = Reader("gazebo", "Gazebo", "GZ", "sdformat 12.3.0", "gz sdf -p FILE", RULES)

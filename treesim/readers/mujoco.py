@@ -1,0 +1,337 @@
+"""How MuJoCo reads a URDF, by `MjModel.from_xml_path(path)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import WORLD, child_of, mass_of, moments_of, name_of, number
+from .effects import told_moments
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
+ONCE = ("inertial", "origin", "mass", "inertia", "axis", "limit", "dynamics", "parent", "child", "mimic")
+SMALLEST = 1e-15  # mjMINVAL
+FLAT = 1e-14  # [kg m^2] mjEPS, the least principal moment beside products of inertia
+MESHES = (".stl", ".obj", ".msh")
+KEEP_FIXED = '<mujoco><compiler fusestatic="false"/></mujoco>'
+KEEP_VISUALS = '<mujoco><compiler discardvisual="false"/></mujoco>'
+
+
+def _compiler(outcome: Outcome, attribute: str) -> str:
+    """A setting of the file's own <mujoco><compiler>."""
+    found = outcome.description.root.find("mujoco/compiler")
+    return "" if found is None else str(found.get(attribute) or "")
+
+
+def _merges(outcome: Outcome) -> bool:
+    return _compiler(outcome, "fusestatic") != "false"
+
+
+def _fixed_joints(outcome: Outcome) -> Iterator[_Element]:
+    return (joint for joint in outcome.description.joints if joint.get("type") == "fixed" and _merges(outcome))
+
+
+def _roots(outcome: Outcome) -> Iterator[_Element]:
+    for name in outcome.description.roots:
+        if _merges(outcome) and name in outcome.masses:
+            yield outcome.description.by_name[name]
+
+
+def _unmoved(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links that move with what is fixed to them and have no mass, or no inertia."""
+    for name in outcome.dofs:
+        if name in outcome.masses and (outcome.masses[name] < SMALLEST or _is_point(outcome, name)):
+            yield outcome.description.by_name[name]
+
+
+def _is_point(outcome: Outcome, name: str) -> bool:
+    """Whether all mass of a rigid group is that of one link without rotational inertia."""
+    description = outcome.description
+    group = [link for link in description.links if description.holder(name_of(link)) == name and mass_of(link)]
+    return len(group) == 1 and not any(moments_of(group[0]) or (1.0,))
+
+
+def _unreadable_meshes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the meshes that touch and are not below the file's folder (or the file's own meshdir), or of no format that
+    MuJoCo reads."""
+    folder = outcome.description.folder / _compiler(outcome, "meshdir")
+    strip = _compiler(outcome, "strippath") == "true"
+    for mesh in p.meshes(outcome, "collision"):
+        name = mesh.get("filename") or ""
+        path = folder / (Path(name).name if strip else name)
+        if not path.is_file() or path.suffix.lower() not in MESHES:
+            yield mesh
+
+
+def _wrong_scales(outcome: Outcome) -> Iterator[_Element]:
+    for mesh in p.meshes(outcome, "collision"):
+        if len((mesh.get("scale") or "1 1 1").split()) != 3:
+            yield mesh
+
+
+def _is_flat(link: _Element) -> bool:
+    """Whether a link's inertia has products, and a principal moment that is not above zero."""
+    entries, moments = moments_of(link), p.principal_moments(link)
+    return (
+        entries is not None and moments is not None and bool(any(entries[k] for k in (1, 2, 4)) and moments[0] < FLAT)
+    )
+
+
+def _given_twice(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the second of two elements where one belongs."""
+    for owner in outcome.description.root.xpath("link | link/inertial | joint"):
+        tags = [child.tag for child in owner]
+        for k, child in enumerate(owner):
+            if child.tag in ONCE and child.tag in tags[:k]:
+                yield child
+
+
+def _spherical_with_range(joint: _Element) -> bool:
+    limit = joint.find("limit")
+    return joint.get("type") == "spherical" and bool(number(limit, "lower"))
+
+
+def _carried_world(outcome: Outcome) -> Iterator[_Element]:
+    return (joint for joint in outcome.description.joints if child_of(joint) == WORLD)
+
+
+def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the <axis> without xyz, which MuJoCo wants."""
+    return (axis for axis in outcome.description.root.iterfind("joint/axis") if "xyz" not in axis.attrib)
+
+
+RULES = (
+    Rule(
+        "MJ01",
+        "refuses",
+        "a joint of a type that MuJoCo does not know",
+        "the file is refused",
+        "use one of the types of the standard, in small letters",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("Revolute"),
+    ),
+    Rule(
+        "MJ02",
+        "refuses",
+        "an attribute that is no number, or too few numbers",
+        "the file is refused: bad format",
+        "write numbers alone",
+        p.bad_numbers,
+        refuse,
+        ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "MJ03",
+        "refuses",
+        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>, <axis> and so on",
+        "the file is refused",
+        "state mass and all six numbers once",
+        lambda outcome: (*p.links_where(p.incomplete)(outcome), *_given_twice(outcome)),
+        refuse,
+        ((ex.ARM_MASS, ""),),
+    ),
+    Rule(
+        "MJ04",
+        "refuses",
+        "an inertia that no rigid body has (A + B < C), or with products and a moment of zero; of fixed links too",
+        "the file is refused",
+        "repair the inertia; <compiler balanceinertia> would replace it by a sphere's",
+        p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
+        refuse,
+        ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
+        measure=told_moments,
+    ),
+    Rule(
+        "MJ05",
+        "refuses",
+        'two links of one name, a joint that names no link, or a joint that carries "world"',
+        "the file is refused",
+        "rename one; declare the link",
+        lambda outcome: (
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.carried_twice(outcome),
+            *_carried_world(outcome),
+        ),
+        refuse,
+        ex.more('<link name="tool"/>'),
+    ),
+    Rule(
+        "MJ06",
+        "refuses",
+        "a zero axis, or an <axis> without xyz",
+        "the file is refused",
+        "write a unit axis",
+        lambda outcome: (*p.joints_where(p.zero_axis)(outcome), *_closed_shapes(outcome)),
+        refuse,
+        ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
+    ),
+    Rule(
+        "MJ07",
+        "refuses",
+        "a spherical joint whose lower limit is not 0",
+        "the file is refused",
+        "remove <limit> from spherical joints",
+        p.joints_where(_spherical_with_range),
+        refuse,
+        ex.of_type("spherical"),
+    ),
+    Rule(
+        "MJ08",
+        "refuses",
+        "a collision mesh that is not a .stl, .obj or .msh below the file's folder: package://, file:// and .dae",
+        "the file is refused, physics and all; visuals are left out and may be missing",
+        'relative names, or <mujoco><compiler meshdir="..." strippath="true"/></mujoco> in the file',
+        _unreadable_meshes,
+        refuse,
+        ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
+    ),
+    Rule(
+        "MJ09",
+        "refuses",
+        "a collision without a shape or with an unknown one, or a mesh whose scale is not of three factors",
+        "the file is refused",
+        "remove the empty element; write three factors",
+        lambda outcome: (
+            *p.without_geometry("collision")(outcome),
+            *p.with_unknown_geometry(SHAPES, "collision")(outcome),
+            *_wrong_scales(outcome),
+        ),
+        refuse,
+        ex.shape("collision", ""),
+    ),
+    Rule(
+        "MJ10",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the shapes weigh 1000 kg/m^3",
+        '<inertial> with <mass value="0"/> and six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
+    ),
+    Rule(
+        "MJ11",
+        "drops",
+        "a mass below zero",
+        "mass and inertia count as none, without a word",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
+    ),
+    Rule(
+        "MJ12",
+        "drops",
+        "rotational inertia without mass",
+        "it is dropped when the link is fused, without a word",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
+    ),
+    Rule(
+        "MJ13",
+        "alters",
+        "a fixed joint",
+        "its links are one body: names of links on it are gone",
+        KEEP_FIXED + " in the file keeps them",
+        _fixed_joints,
+        c.merge_fixed,
+    ),
+    Rule(
+        "MJ14",
+        "drops",
+        "the root link",
+        "it is the world: its mass is in no body",
+        'a link "world" and a joint of type floating above it let it fly',
+        _roots,
+        c.drop_links,
+    ),
+    Rule(
+        "MJ15",
+        "refuses",
+        "a link that moves, with what is fixed to it, and has no mass or no rotational inertia",
+        "the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
+        "give the link some mass and inertia, or fix its joint",
+        _unmoved,
+        refuse,
+        ex.BARE_ARM,
+    ),
+    Rule(
+        "MJ16",
+        "alters",
+        "<mimic>",
+        "a soft equality constraint holds the joint: it keeps its degree of freedom and gives way",
+        "stiffer solref and solimp on it",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "MJ17",
+        "drops",
+        "a name that two joints have",
+        "the second joint has no name",
+        "rename one",
+        p.repeated_joints,
+        example=ex.second_joint("hinge"),
+    ),
+    Rule(
+        "MJ18",
+        "alters",
+        "a planar joint",
+        "three joints: NAME_TX, NAME_TY and NAME_RZ",
+        "ask for these names",
+        p.joints_of("planar"),
+        example=ex.of_type("planar"),
+    ),
+    Rule(
+        "MJ19",
+        "ignores",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "set dof_armature after loading",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "MJ20",
+        "adds",
+        "damping below zero",
+        "taken as it is: it feeds energy in",
+        "repair the damping",
+        p.joints_where(p.negatively_damped),
+        example=ex.dynamics('damping="-0.7"'),
+    ),
+    Rule(
+        "MJ21",
+        "drops",
+        "visuals",
+        "none is in the model",
+        KEEP_VISUALS + " in the file",
+        lambda outcome: p.shapes(outcome, "visual"),
+        example=ex.shape("visual", '<box size="0.1 0.1 0.1"/>'),
+    ),
+    Rule(
+        "MJ22",
+        "ignores",
+        "the limits of velocity of joints",
+        "no joint is slowed down",
+        "a controller of your own",
+        lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib),
+    ),
+)
+
+
+MUJOCO = Reader("mujoco", "MuJoCo", "MJ", "4.0.0", "MjModel.from_xml_path(path)", RULES)

@@ -1,0 +1,242 @@
+"""How Newton reads a URDF, by `ModelBuilder().add_urdf(path)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import child_of, name_of, number, parent_of
+from .effects import told_moments
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+ODD_DECLARATION = "U106"  # the finding of treesim's parser
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+def _unreadable(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the elements with what Python's float does not take, or too few numbers; NaN it takes."""
+    for element in p.bad_numbers(outcome):
+        if not any(value.strip().lower() in ("nan", "inf", "-inf") for value in element.attrib.values()):
+            yield element
+
+
+def _oddly_declared(outcome: Outcome) -> Iterator[_Element]:
+    if ODD_DECLARATION in outcome.description.codes:
+        yield outcome.description.root
+
+
+def _odd_mimics(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the joints that mimic, or are mimicked, and are not of one degree of freedom."""
+    types = {name_of(joint): joint.get("type") for joint in outcome.description.joints}
+    for joint in outcome.description.joints:
+        mimic = joint.find("mimic")
+        if mimic is not None and not {joint.get("type"), types.get(mimic.get("joint"), "revolute")} <= set(p.AXIAL):
+            yield joint
+
+
+def _flatten(outcome: Outcome, joints: list[_Element]) -> None:
+    for joint in joints:
+        outcome.dofs[child_of(joint)] = 2
+
+
+def _unjoined(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links that no joint names, where there are joints."""
+    joints = outcome.description.joints
+    named = {end for joint in joints for end in (parent_of(joint), child_of(joint))}
+    return (link for link in outcome.description.links if joints and name_of(link) not in named)
+
+
+def _capsules(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the capsules that say their length as URDF does."""
+    for owner in p.shapes(outcome, "collision"):
+        yield from (capsule for capsule in owner.iterfind("geometry/capsule") if "height" not in capsule.attrib)
+
+
+def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
+    """A capsule counts as 1 m long, where a link's mass is that of its shapes."""
+    for capsule in capsules:
+        link = next(capsule.iterancestors("link"))
+        radius, length = number(capsule, "radius"), number(capsule, "length")
+        if p.bare(link) and radius is not None and length is not None:
+            added = p.capsule_volume(radius, 1.0) - p.capsule_volume(radius, length)
+            outcome.masses[name_of(link)] += p.DENSITY * added
+
+
+RULES = (
+    Rule(
+        "NE01",
+        "refuses",
+        "a joint of another type than the standard's, spherical among them",
+        "the file is refused: Unsupported joint type",
+        "add the joint in code",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("spherical"),
+    ),
+    Rule(
+        "NE02",
+        "refuses",
+        "an attribute that is no number, or too few numbers",
+        "the file is refused",
+        "write numbers alone",
+        _unreadable,
+        refuse,
+        ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "NE03",
+        "refuses",
+        "a joint that names no link, or a link that two joints carry",
+        "the file is refused",
+        "declare the link; one joint for each link",
+        lambda outcome: (*p.loose_ends(outcome), *p.carried_twice(outcome)),
+        refuse,
+        (('<parent link="base"/>', '<parent link="nobody"/>'),),
+    ),
+    Rule(
+        "NE04",
+        "refuses",
+        "<mimic> in a joint, or of a joint, that is not revolute, continuous or prismatic: a fixed one too",
+        "the file is refused",
+        "remove the <mimic>",
+        _odd_mimics,
+        refuse,
+        ex.more(
+            '<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/></joint>'
+            '<link name="pad"/>'
+        ),
+    ),
+    Rule(
+        "NE05",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the shapes weigh 1000 kg/m^3",
+        '<inertial> with <mass value="0"/> and six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
+    ),
+    Rule(
+        "NE06",
+        "alters",
+        "a capsule's length",
+        "Newton asks for its height: the capsule is 1 m long between its centres",
+        'add height="..." with the same number',
+        _capsules,
+        _lengthen,
+        ex.weighing('<capsule radius="0.1" length="0.2"/>'),
+    ),
+    Rule(
+        "NE07",
+        "drops",
+        "a mass below zero, or NaN",
+        "the link has no mass",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
+    ),
+    Rule(
+        "NE08",
+        "alters",
+        "an inertia that no rigid body has",
+        "something is added to all three moments until one has it",
+        "repair the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=told_moments,
+    ),
+    Rule(
+        "NE09",
+        "drops",
+        "rotational inertia without mass",
+        "the link has neither",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
+    ),
+    Rule(
+        "NE10",
+        "alters",
+        "mass without rotational inertia",
+        "moments of 1e-6 kg m^2 are added",
+        "state the inertia",
+        p.links_where(p.point_mass),
+        example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
+    ),
+    Rule(
+        "NE11",
+        "drops",
+        "a link that no joint names",
+        "the link is dropped, without a word",
+        "join the link",
+        _unjoined,
+        c.drop_links,
+        ex.more('<link name="stray"/>'),
+    ),
+    Rule(
+        "NE12",
+        "alters",
+        "a planar joint",
+        "two translations: the rotation is lost",
+        "prismatic and revolute joints",
+        p.joints_of("planar"),
+        _flatten,
+        ex.of_type("planar"),
+    ),
+    Rule(
+        "NE13",
+        "drops",
+        "a mesh that is not found, or model:// without resolve-robotics-uri-py",
+        "the shape is dropped, with a warning",
+        "`pip install 'newton[importers]'`, or package_dirs=[...]",
+        p.missing_meshes,
+        example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
+    ),
+    Rule(
+        "NE14",
+        "ignores",
+        "armature of a joint",
+        "the builder's default instead",
+        "builder.joint_armature after loading",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "NE15",
+        "alters",
+        "<mimic>",
+        "kept as a constraint of the joint, which solvers keep or not; nv counts the joint",
+        "choose a solver that has it",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "NE16",
+        "adds",
+        "any revolute, continuous or prismatic joint",
+        "its actuator is in mode POSITION, with gains of zero",
+        "builder.joint_target_mode, joint_target_ke after loading",
+        p.joints_of(*p.AXIAL),
+    ),
+    Rule(
+        "NE17",
+        "refuses",
+        "an XML declaration that is not the first thing in the file, or of version 0.0",
+        "the file is refused",
+        "remove what stands before the declaration, or the declaration",
+        _oddly_declared,
+        refuse,
+        (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),
+    ),
+)
+
+NEWTON = Reader("newton", "Newton", "NE", "1.8.0", "ModelBuilder().add_urdf(path)", RULES)

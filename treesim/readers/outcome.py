@@ -1,0 +1,67 @@
+"""What a reader makes of a description, so far as rules can tell: masses of bodies, freedom of joints, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from typing import TYPE_CHECKING
+
+from .description import DOFS, child_of, mass_of, name_of
+
+if TYPE_CHECKING:
+    from .description import Description
+
+
+class Outcome:
+    """A reader's model under construction, which rules change one after the other.
+
+    masses: [kg] by the link that names the body; NaN where no rule knows it. dofs: degrees of freedom of what carries
+    a link, by the link; a link that flies has 6. refused: whether the reader reads nothing at all.
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.masses = {name: mass_of(link) for name, link in description.by_name.items()}
+        kinds = {child_of(joint): DOFS.get(joint.get("type", ""), 0) for joint in description.joints}
+        self.dofs = {link: count for link, count in kinds.items() if count}
+        self.refused = False
+
+    def copy(self) -> Outcome:
+        """Return the outcome as it is now."""
+        other = copy(self)
+        other.masses, other.dofs = dict(self.masses), dict(self.dofs)
+        return other
+
+    @property
+    def nv(self) -> int:
+        """The number of degrees of freedom."""
+        return sum(self.dofs.values())
+
+    @property
+    def mass(self) -> float:
+        """The total mass [kg]; NaN where no rule knows it."""
+        return sum(self.masses.values())
+
+    def drop(self, links: Iterable[str]) -> None:
+        """Take links away, with what carries them."""
+        for link in list(links):
+            self.masses.pop(link, None)
+            self.dofs.pop(link, None)
+
+    def merge_fixed(self, keep: Iterable[str] = ()) -> None:
+        """Add the masses of links on fixed joints to the link that carries them; joints named in `keep` stay."""
+        kept = {link for link in self.masses if self._is_kept(link, set(keep))}
+        for link in [link for link in self.masses if link not in kept]:
+            self.masses[self._holder(link, kept)] += self.masses[link]
+        self.masses = {link: mass for link, mass in self.masses.items() if link in kept}
+
+    def _is_kept(self, link: str, keep: set[str]) -> bool:
+        joint = self.description.above.get(link)
+        return joint is None or joint.get("type") != "fixed" or name_of(joint) in keep
+
+    def _holder(self, link: str, kept: set[str]) -> str:
+        for joint in self.description.path_to(link):
+            link = str(joint.find("parent").get("link"))  # type: ignore[union-attr]  # path_to follows it
+            if link in kept:
+                break
+        return link if link in kept else next(iter(kept))

@@ -1,0 +1,125 @@
+"""How Pinocchio reads a URDF, by `buildModelFromUrdf(path)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from . import urdfdom
+from .description import mass_of, parent_of
+from .effects import told_moments
+from .rule import Reader, Rule
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+
+def _idle(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the joints that move nothing with a mass."""
+    description = outcome.description
+    massive = {name for name, link in description.by_name.items() if mass_of(link)}
+    massive |= {parent_of(joint) for link in massive for joint in description.path_to(link)}
+    return (description.above[link] for link in outcome.dofs if link not in massive)
+
+
+RULES = (
+    *urdfdom.rules("PI"),
+    Rule(
+        "PI08",
+        "alters",
+        "a fixed joint",
+        "its links are one body; each link stays as a frame",
+        "none is needed",
+        p.joints_of("fixed"),
+        c.merge_fixed,
+    ),
+    Rule(
+        "PI09",
+        "adds",
+        "a mass below zero",
+        "taken as it is: the mass matrix may be indefinite",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        example=ex.NEGATIVE,
+    ),
+    Rule(
+        "PI10",
+        "adds",
+        "an inertia that no rigid body has",
+        "taken as it is, without a word",
+        "repair the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=told_moments,
+    ),
+    Rule(
+        "PI11",
+        "adds",
+        "a joint that moves nothing with a mass",
+        "the mass matrix is singular, without a word: forward dynamics give NaN or infinity",
+        "give the link mass and inertia, or fix the joint",
+        _idle,
+        example=ex.BARE_ARM,
+    ),
+    Rule(
+        "PI12",
+        "ignores",
+        "<mimic>",
+        "the joint moves on its own",
+        "buildModelFromUrdf(path, mimic=True)",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "PI13",
+        "alters",
+        "a continuous joint",
+        "two numbers of q, cosine and sine, for one degree of freedom: nq > nv",
+        "pinocchio.integrate and difference instead of sums",
+        p.joints_of("continuous"),
+        example=ex.of_type("continuous"),
+    ),
+    Rule(
+        "PI14",
+        "alters",
+        "a planar joint",
+        "four numbers of q, cosine and sine of the angle, for three degrees of freedom",
+        "pinocchio.integrate and difference instead of sums",
+        p.joints_of("planar"),
+        example=ex.of_type("planar"),
+    ),
+    Rule(
+        "PI15",
+        "alters",
+        "joints on one link that stand in the file in another order than the alphabet's",
+        "q and v are in the order of the alphabet",
+        "look joints up by name: model.getJointId(name)",
+        p.out_of_alphabet,
+        example=ex.second_joint("aaa"),
+    ),
+    Rule(
+        "PI16",
+        "ignores",
+        "damping or friction of a joint",
+        "kept in model.damping and the limits of dry friction; aba and rnea do not use them",
+        "subtract the damping's force from tau",
+        p.joints_where(lambda joint: p.damped(joint) or p.rubbing(joint)),
+        example=ex.dynamics('damping="0.7"'),
+    ),
+    Rule(
+        "PI17",
+        "ignores",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "set model.armature after loading",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
+    ),
+)
+
+PINOCCHIO = Reader("pinocchio", "Pinocchio", "PI", "4.1.0", "buildModelFromUrdf(path)", RULES)
