@@ -12,7 +12,7 @@ from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
 from .findings import Findings, title
-from .inertias import judge
+from .inertias import Inertias
 from .loops import check_loops
 from .mimics import around, check_mimics
 from .numbers import attribute_text, read_number, read_numbers, required_number
@@ -24,13 +24,14 @@ ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
 _AXIS_TOLERANCE = 1e-6  # beyond this a non-unit axis is worth a warning, below it is rounding
 
 
-def validate(root: _Element, findings: Findings, mimic: str | None) -> None:
-    """Add a finding for everything in a cleaned document that is wrong or doubtful. Raises nothing."""
+def validate(root: _Element, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
+    """Add a finding for everything in a cleaned document that is wrong or doubtful; links' inertias are handed to
+    `inertias`. Raises nothing."""
     if not root.get("name"):
         findings.add("U201", "<robot> has no name", root)
     links, joints = root.findall("link"), root.findall("joint")
     for link in links:
-        _check_inertial(link, findings)
+        _check_inertial(link, findings, inertias)
     for joint in joints:
         _check_joint(joint, findings)
     _note_missing_inertials(links, joints, findings)
@@ -67,7 +68,7 @@ def _check_origin(parent: _Element, findings: Findings) -> None:
                 read_numbers(origin, attribute, 3, findings)
 
 
-def _check_inertial(link: _Element, findings: Findings) -> None:
+def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> None:
     inertial = link.find("inertial")
     if inertial is None:
         return
@@ -85,7 +86,7 @@ def _check_inertial(link: _Element, findings: Findings) -> None:
     entries = [required_number(inertia, name, findings) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
     if None not in entries:
         xx, xy, xz, yy, yz, zz = entries
-        judge(owner, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia, findings)
+        inertias.judge(link, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia)
 
 
 def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element], findings: Findings) -> None:
