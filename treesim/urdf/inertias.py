@@ -24,6 +24,7 @@ CLEAR = 1e-6  # ... and [kg m^2] 1 g at 3 cm: what is so far below zero is no ro
 SUSPECT = 1e-12  # smallest moment over the largest, below which its sign may be rounding of the eigenvalues
 TRIANGLE = 1e-6  # C - A - B over the largest: files are written with few digits
 HINT = "check the signs and the products of inertia; repair=True (treesim check --fix) sets negative moments to zero"
+INERTIA_ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 class _Body(Protocol):
@@ -50,7 +51,7 @@ class Inertias:
         largest = np.abs(moments).max()
         if largest == 0:
             return
-        owner, text = title(link), f"{title(link)}: principal moments {_listed(moments)}"
+        owner, text = title(link), f"{title(link)}: principal moments {listed_moments(moments)}"
         excess = moments[2] - moments[0] - moments[1]
         doubtful = moments[0] < SUSPECT * moments[2] or excess > TRIANGLE * largest
         scale = (mass or 0.0) * self._reach(link) ** 2 if doubtful else 0.0  # m r^2
@@ -75,12 +76,12 @@ class Inertias:
         """Add a warning for each link with a negative moment whose body (0: the world) is sound all the same, and an
         error for each other one."""
         for name, (link, at, moments) in self._negative.items():
-            text, number = f"{title(link)}: principal moments {_listed(moments)}", self._bodies[name]
+            text, number = f"{title(link)}: principal moments {listed_moments(moments)}", self._bodies[name]
             if not number:
                 self.findings.add("U313", f"{text}; kept, without effect: the link does not move", at, HINT)
                 continue
             body = bodies[number - 1]
-            whole = f"body {quoted(body.name)}, which it is part of, has {_listed(_moments(body.inertia))}"
+            whole = f"body {quoted(body.name)}, which it is part of, has {listed_moments(_moments(body.inertia))}"
             if _sound(body.inertia):
                 self.findings.add("U313", f"{text}; kept, since {whole}", at, HINT)
             else:
@@ -91,7 +92,14 @@ class Inertias:
         return reach_of(link, self.collisions.of_link(link.get("name", "")))
 
 
-def _listed(moments: np.ndarray) -> str:
+def inertia_matrix(entries: Sequence[float]) -> np.ndarray:
+    """Return the symmetric (3, 3) matrix of six entries in the order of INERTIA_ENTRIES."""
+    xx, xy, xz, yy, yz, zz = entries
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
+
+
+def listed_moments(moments: np.ndarray) -> str:
+    """Return three principal moments as messages tell them."""
     return f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"
 
 
@@ -123,9 +131,19 @@ def _positive_semidefinite(M: list[list[Fraction]], shift: Fraction) -> bool:
     return min(minors) >= 0 and a * b * c + 2 * d * e * f - a * f * f - b * e * e - c * d * d >= 0
 
 
-def clipped(inertia: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """Return a (3, 3) inertia with negative principal moments set to `least`; others unchanged."""
+def clipped(inertia: np.ndarray) -> np.ndarray:
+    """Return a (3, 3) inertia with negative principal moments set to zero; others unchanged."""
     moments, axes = np.linalg.eigh(inertia)
-    if moments[0] >= 0:
-        return inertia
-    return np.asarray((axes * np.where(moments < 0, least, moments)) @ axes.T)
+    return inertia if moments[0] >= 0 else np.asarray((axes * np.maximum(moments, 0)) @ axes.T)
+
+
+def without_negative_moments(inertia: np.ndarray) -> np.ndarray:
+    """Return the nearest (3, 3) inertia of which no principal moment comes out negative when its entries are read: its
+    least one is zero where the axes are the frame's, or else as little above as the rounding of the entries takes."""
+    moments, axes = np.linalg.eigh(inertia)
+    least, mended = 0.0, inertia
+    while np.linalg.eigvalsh(mended)[0] < 0:
+        matrix = (axes * np.maximum(moments, least)) @ axes.T
+        mended = (matrix + matrix.T) / 2
+        least = 2 * least or 1e-16 * np.abs(moments).max()
+    return mended

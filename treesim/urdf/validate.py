@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
 from .findings import Findings, title
-from .inertias import Inertias
+from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops
 from .mimics import around, check_mimics
 from .numbers import attribute_text, read_number, read_numbers, required_number
@@ -34,7 +32,7 @@ def validate(root: _Element, findings: Findings, mimic: str | None, inertias: In
         _check_inertial(link, findings, inertias)
     for joint in joints:
         _check_joint(joint, findings)
-    _note_missing_inertials(links, joints, findings)
+    _note_missing_inertials(root, findings)
     named_links = _named(links, findings)
     named_joints = _named(joints, findings)
     check_mimics(named_joints, findings, mimic)
@@ -83,16 +81,21 @@ def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> N
         findings.add("U304", f"{owner}: {attribute_text(mass, 'value')} is negative", mass)
     if inertia is None:
         return
-    entries = [required_number(inertia, name, findings) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
-    if None not in entries:
-        xx, xy, xz, yy, yz, zz = entries
-        inertias.judge(link, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia)
+    entries = [required_number(inertia, name, findings) for name in INERTIA_ENTRIES]
+    numbers = [entry for entry in entries if entry is not None]
+    if len(numbers) == len(entries):
+        inertias.judge(link, inertia_matrix(numbers), value, inertia)
 
 
-def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element], findings: Findings) -> None:
+def moving_without_inertial(root: _Element) -> list[_Element]:
+    """Return the links of a document that joints move and that have no inertial."""
+    moved = {_link_of(joint, "child") for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
+    return [link for link in root.iterfind("link") if link.get("name") in moved and link.find("inertial") is None]
+
+
+def _note_missing_inertials(root: _Element, findings: Findings) -> None:
     """Say once which moving links have no inertial: other readers give them 1 kg."""
-    moved = {_link_of(joint, "child") for joint in joints if joint.get("type") != "fixed"}
-    without = [link for link in links if link.get("name") in moved and link.find("inertial") is None]
+    without = moving_without_inertial(root)
     if without:
         names = listed([link.get("name", "") for link in without])
         findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
