@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from ..types import Base, Mimic, Repairs
     from .read import Source
 
-__all__ = ["REPAIRS", "Finding", "Repaired", "RobotEntry", "UrdfWarning", "installed_robots", "load", "repair", "to_urdf"]
+__all__ = [
+    "REPAIRS",
+    "Finding",
+    "Repaired",
+    "RobotEntry",
+    "UrdfWarning",
+    "installed_robots",
+    "load",
+    "repair",
+    "to_urdf",
+]
 
 
 def load(
@@ -35,8 +45,8 @@ def load(
     "root_joint". mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see
     `treesim.Tree`); "free" lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
     strict: doubtful physics is an error rather than a warning. repair: True mends what can be mended in one way only
-    (negative moments of inertia, axes that are no unit vectors, ...), names in `treesim.urdf.REPAIRS` mend what they say;
-    "unambiguous" stands for all that True does. Each change is a note and a warning, U314; `treesim.repair` gives the text.
+    (negative moments of inertia, axes that are no unit vectors, ...), names of repairs mend what they say, as in
+    `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314.
 
     Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
     the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
@@ -51,9 +61,6 @@ def load(
         <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
         >>> treesim.load("ur5", base="floating").joint("root_joint").type
         'floating'
-        >>> with warnings.catch_warnings(action="ignore", category=treesim.UrdfWarning):
-        ...     robot = treesim.load("spirit40newer", repair=True)
-        >>> print(robot.notes[0].remark)
     """
     for name, value, allowed in (("base", base, ("fixed", "floating")), ("mimic", mimic, (None, "free"))):
         if value not in allowed:

@@ -103,7 +103,9 @@ CODES: dict[str, Code] = {
     "U310": Code("warning", "moving leaf without inertia: the mass matrix is singular", strict=True),
     "U311": Code("warning", "joints that move no inertia together: the mass matrix is singular", strict=True),
     "U312": Code("error", "number beyond all reason"),
-    "U313": Code("warning", "indefinite inertia of a link in a body that is sound, or does not move: kept", strict=True),
+    "U313": Code(
+        "warning", "indefinite inertia of a link in a body that is sound, or does not move: kept", strict=True
+    ),
     "U314": Code("warning", "repaired, as asked"),
     # joints
     "U401": Code("error", "unknown type of joint"),

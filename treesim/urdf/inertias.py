@@ -1,5 +1,5 @@
-"""Rotational inertias as files give them: which no rigid body has, the clipping of rounding, and negative moments judged
-by the body that a link is part of."""
+"""Rotational inertias as files give them: which no rigid body has, the clipping of rounding, and negative moments,
+judged by the body that a link is part of."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Inertias:
             self.findings.add("U308", f"{owner} has rotational inertia but no mass; kept", at)
 
     def of_body(self, link: str, inertia: np.ndarray, body: int) -> np.ndarray:
-        """Return the (3, 3) inertia of a link as the body that it is part of gets it: rounding below zero is clipped."""
+        """Return the (3, 3) inertia of a link as the body that it is part of gets it, rounding below zero clipped."""
         if link not in self._negative:
             return clipped(inertia)
         self._bodies[link] = body

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from .markup import Edit, Markup, edited
 from .read import ODD_DECLARATION, Document, Source, document_of_text, parse, parsed
 from .repairs import REPAIRS, Fix, wanted_repairs
 from .resolve import MeshResolver, open_source
-from .visuals import MeshFinder
 
 if TYPE_CHECKING:
     from ..types import Base, Mimic, Repairs
@@ -34,11 +33,11 @@ class Repaired(Shown):
     `findings` that remain, errors among them; `encoding`: of the source, in which `write` writes.
 
     Example:
-        >>> mended = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2"))
+        >>> mended = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2", 1))
         >>> mended
-        <Repaired <text>: 3 changes, nothing remains>
-        >>> print(mended.changes[0])
-        <text>:70: U314: joint 'shoulder_pan_joint': <axis xyz="0 0 2"> is now xyz="0.0 0.0 1.0" (repair="axes")
+        <Repaired <text>: 1 change, no findings remain>
+        >>> print(mended.changes[0].remark)
+        U314: joint 'shoulder_pan_joint': <axis xyz="0 0 2"> is now xyz="0.0 0.0 1.0" (repair="axes")
     """
 
     text: str
@@ -53,16 +52,16 @@ class Repaired(Shown):
         return write_whole(Path(path), lambda stream: stream.write(data))
 
     def __repr__(self) -> str:
-        doubts = [found for found in self.findings if found.severity != "info"]
-        return f"<Repaired {self.source}: {_count(self.changes, 'change')}, {_count(doubts, 'finding')} remain>"
+        changes, doubts = len(self.changes), sum(found.severity != "info" for found in self.findings)
+        remaining = f"{_count(doubts, 'finding')} remain{'s' * (doubts == 1)}"
+        return f"<Repaired {self.source}: {_count(changes, 'change')}, {remaining}>"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         for found in (*self.changes, *self.findings):
             yield f"line {found.line}" if found.line else "", found.remark
 
 
-def _count(found: Iterable[Finding], noun: str) -> str:
-    number = len([*found])
+def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'s' * (number != 1)}"
 
 
@@ -78,7 +77,23 @@ def repair(
 
     source, base, mimic: as `treesim.load` takes them. out: a file, which is replaced when the new one is whole; the
     source itself only with `overwrite`. Relative names of meshes stay as they are, so they lead somewhere else from
-    another folder. repairs: True for all that are unambiguous, or names of them, as for `treesim.load`.
+    another folder. repairs: True or "unambiguous" for those that leave no choice, or some of the names
+
+        inertias          negative principal moments are set to zero
+        axes              axes are normalised
+        default_axes      an axis without xyz gets the standard's 1 0 0
+        default_inertials moving links without inertial get one of zero, as the standard has it
+        twins             what is given twice, the same both times, is given once
+        leaders           the leader of a mimic gets the prefix of the follower
+        commas            commas between the numbers of xyz and rpy are dropped
+
+    and of those that choose for the user, only done when they are named:
+
+        limits            limits with the lower above the upper are dropped: exchanged for some, none in Bullet's files
+        fixed             joints that move nothing with inertia are fixed, and lose their coordinates
+        armature          joints that move no inertia, alone or together, get 1e-6 kg m^2 (1e-3 kg) of armature
+
+    NUL bytes behind the robot and odd XML declarations are removed whatever is named.
 
     The text differs from the source's where something is mended, and nowhere else; no line moves. A source of xacro
     gives the expanded text. What cannot be mended stays, and is told in the result's `findings`.
@@ -86,7 +101,7 @@ def repair(
     Raises UrdfError for what is no URDF at all, ArgumentError for an `out` that cannot be written.
 
     Example:
-        >>> treesim.repair("tiago", repairs="inertias").changes[0].link
+        >>> treesim.repair("tiago_no_hand", repairs="inertias").changes[0].link
         'base_antenna_left_link'
     """
     wanted = wanted_repairs(repairs)
@@ -95,7 +110,9 @@ def repair(
     if out is not None and not overwrite and document.path is not None and _same_file(document.path, out):
         raise ArgumentError(f"out is the source itself, {quoted(str(out))}: give overwrite=True to replace it")
     text, encoding, remaining = _mended(document, wanted, base, mimic, findings)
-    result = Repaired(text, tuple(found for found in findings if found.code == CHANGED), remaining, document.label, encoding)
+    result = Repaired(
+        text, tuple(found for found in findings if found.code == CHANGED), remaining, document.label, encoding
+    )
     if out is not None:
         result.write(out)
     return result
@@ -105,9 +122,7 @@ def _same_file(path: Path, out: str | os.PathLike[str]) -> bool:
     return os.path.exists(out) and os.path.samefile(path, out)
 
 
-def mended(
-    document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings
-) -> Document:
+def mended(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings) -> Document:
     """Return a document with what can be mended mended, and add a finding for each change; `repairs` as `repair` takes
     it. Raises UrdfError for what is no URDF at all."""
     wanted = wanted_repairs(repairs)
@@ -124,7 +139,11 @@ def _mended(
     text, encoding = _plain_text(document, findings)
     find_mesh = MeshResolver(document.path).find
     for _ in range(_PASSES):
-        markup, found = _examined(replace(document, text=text), base, mimic, find_mesh)
+        found = Findings(document.label)
+        root = parse(document_of_text(text, found, document.label, document.path), found)
+        markup = Markup(text, list(root.iter("*")))
+        with suppress(UrdfError):
+            tree_of(root, find_mesh, base, mimic, found)
         edits = list(_edits(markup, found, wanted, findings))
         if not edits:
             break
@@ -133,28 +152,24 @@ def _mended(
 
 
 def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
-    """A document's text, expanded, and without bytes and declarations that are no XML, and its encoding."""
+    """A document's text and encoding: expanded, without NUL bytes behind the robot and without an odd declaration."""
     noted = Findings(document.label)
     root, data = parsed(document, noted)
     encoding = root.getroottree().docinfo.encoding or "utf-8"
-    if any(note.code == "U105" for note in noted):
-        findings.add("U105", next(note.message for note in noted if note.code == "U105"))
-        return data.decode(encoding), encoding
-    if document.text is not None:
-        text, encoding = document.text, "utf-8"
+    expanded = next((note for note in noted if note.code == "U105"), None)
+    if expanded is not None:
+        findings.add(expanded.code, expanded.message)
+        return _decoded(data, encoding, findings), encoding
+    if document.text is None:
+        text = _without_nuls(_decoded(document.data, encoding, findings), findings)
     else:
-        text = _decoded(document.data, encoding, findings)
-    plain = text.rstrip("\0 \t\r\n")
-    end = text[len(plain) :]
-    if "\0" in end:
-        line = plain.count("\n") + 1
-        findings.add(CHANGED, f"{end.count(chr(0))} NUL bytes at the end removed", line)
-    plain += end.replace("\0", "")
-    if any(note.code == "U106" for note in noted):
-        odd = re.match(ODD_DECLARATION, plain)
-        findings.add(CHANGED, f"XML declaration {odd[0].strip()} removed", odd[0].count("\n") + 1)
-        plain = "\n" * odd[0].count("\n") + plain[odd.end() :]
-    return plain, encoding
+        text, encoding = _without_nuls(document.text, findings), "utf-8"
+    odd = re.match(ODD_DECLARATION, text)
+    if odd is None or all(note.code != "U106" for note in noted):
+        return text, encoding
+    lines = "\n" * odd[0].count("\n")
+    findings.add(CHANGED, f"odd declaration {odd[0].strip()} removed", len(lines) + 1)
+    return lines + text[odd.end() :], encoding
 
 
 def _decoded(data: bytes, encoding: str, findings: Findings) -> str:
@@ -165,14 +180,14 @@ def _decoded(data: bytes, encoding: str, findings: Findings) -> str:
         raise findings.fail("U100", f"cannot repair a file in the encoding {quoted(encoding)}", hint=hint) from None
 
 
-def _examined(document: Document, base: Base, mimic: Mimic | None, find_mesh: MeshFinder) -> tuple[Markup, Findings]:
-    """Where the elements of a text stand, and what is found in it."""
-    found = Findings(document.label)
-    root = parse(document_of_text(document.text, found, document.label, document.path), found)
-    markup = Markup(document.text, list(root.iter("*")))
-    with suppress(UrdfError):
-        tree_of(root, find_mesh, base, mimic, found)
-    return markup, found
+def _without_nuls(text: str, findings: Findings) -> str:
+    robot = text.rstrip("\0 \t\r\n")
+    end = text[len(robot) :]
+    if "\0" in end:
+        findings.add(
+            CHANGED, f"{_count(re.findall(chr(0), end), 'NUL byte')} at the end removed", robot.count("\n") + 1
+        )
+    return robot + end.replace("\0", "")
 
 
 def _edits(markup: Markup, found: Findings, wanted: frozenset[str], findings: Findings) -> Iterator[Edit]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.inertia import unit_vector
-from ..model.joints import JOINT_TYPES
 from ..types import Repair as RepairName
 from .findings import title
 from .inertias import INERTIA_ENTRIES, inertia_matrix, listed_moments, without_negative_moments
