@@ -1,4 +1,4 @@
-"""Negative moments of inertia: rounding by the link's own scale, and kept where the body that they are part of is sound."""
+"""Negative moments of inertia: rounding by the link's own scale, and kept where the body with the link is sound."""
 
 import numpy as np
 import pytest

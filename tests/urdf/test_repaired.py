@@ -1,4 +1,4 @@
-"""Repairs: what is mended is told, loads without what was found, stays as it is the second time, and nothing else moves."""
+"""Repairs: what is mended is told and no longer found, a second repair changes nothing, and all other text stays."""
 
 import os
 import re
@@ -17,6 +17,7 @@ from treesim.urdf.repairs import UNAMBIGUOUS
 
 INERTIA = '<inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.01"/>'
 INERTIAL = re.search(r"<inertial>.*</inertial>", ARM, re.DOTALL)[0]
+NONE = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
 AXIS, LIMIT = '<axis xyz="0 1 0"/>', '<limit lower="-1" upper="2" effort="10" velocity="3"/>'
 FOLLOWER = (
     '<link name="left_tip">{inertial}</link><joint name="left_b" type="revolute"><parent link="rod"/>'
@@ -47,7 +48,7 @@ CASES = {
         "U309",
         arm(
             f"{INERTIAL}\n  ",
-            '<!-- none -->\n  <inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>',
+            f"<!-- none -->\n  {NONE}",
         ),
     ),
     "empty link": (
@@ -56,8 +57,7 @@ CASES = {
         "U309",
         re.sub(
             r'<link name="rod">.*</link>',
-            '<link name="rod" ><inertial><mass value="0"/>'
-            '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>',
+            f'<link name="rod" >{NONE}</link>',
             ARM,
             flags=re.DOTALL,
         ),
@@ -129,11 +129,11 @@ def test_a_robot_is_loaded_as_its_mended_text_with_the_changes_as_notes(case):
     tree, mended = quietly(treesim.load, text, repair=name), quietly(treesim.load, expected)
     assert np.array_equal(tree.spanning.reals, mended.spanning.reals) and tree.joint_names == mended.joint_names
     assert [note.remark for note in tree.notes[1:]] == [note.remark for note in mended.notes]
-    assert [note.code for note in tree.notes if note.severity == "warning"][0] == "U314"
+    assert next(note.code for note in tree.notes if note.severity == "warning") == "U314"
 
 
 def test_what_is_unambiguous_is_what_true_means():
-    assert UNAMBIGUOUS < set(REPAIRS)
+    assert set(REPAIRS) > UNAMBIGUOUS
     for name, text, _, expected in CASES.values():
         for repairs in (True, "unambiguous", ["unambiguous"]):
             assert (treesim.repair(text, repairs=repairs).text == expected) is (name in UNAMBIGUOUS)
@@ -191,7 +191,9 @@ DOCTYPES = ["", "<!DOCTYPE robot [<!-- ]<a> --><?b ]<c>?>]>\n"]
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("doctype", DOCTYPES)
 def test_all_else_in_the_text_stays(head, doctype):
-    odd = '<gazebo a="/>" b=\'<!-- \'><![CDATA[<link>]]><x/></gazebo>\n<!-- </robot> -->'.replace("'<!-- '", "'&lt;!-- '")
+    odd = "<gazebo a=\"/>\" b='<!-- '><![CDATA[<link>]]><x/></gazebo>\n<!-- </robot> -->".replace(
+        "'<!-- '", "'&lt;!-- '"
+    )
     tail = "\n\n<!-- end -->\n"
     text = head + doctype + ARM.replace("<link", f"{odd}<link", 1).rstrip() + tail
     bad = text.replace("0 1 0", " 0 3\t0 ").replace("\n", "\r\n")
@@ -219,7 +221,7 @@ def test_bytes_behind_the_robot_and_odd_declarations_are_removed():
 
 
 def test_names_with_markup_in_them_stay_names():
-    text = mimics("a").replace('"left_', '"&lt;&quot;\'&amp;left_')
+    text = mimics("a").replace('"left_', "\"&lt;&quot;'&amp;left_")
     result = treesim.repair(text)
     assert len(result.changes) == 1
     assert quietly(treesim.load, result.text).joint("<\"'&left_b").mimic.joint == "<\"'&left_a"
@@ -280,7 +282,8 @@ def test_repairing_twice_is_repairing_once(data):
 
 
 DAMAGE = [
-    ('izz="0.01"', 'izz="-0.01"'), ('ixy="0"', 'ixy="0.3"'), ("0 1 0", "0 7 0"), ("0 1 0", "1, 1, 0"), (AXIS, "<axis/>"),
+    ('izz="0.01"', 'izz="-0.01"'), ('ixy="0"', 'ixy="0.3"'), ("0 1 0", "0 7 0"), ("0 1 0", "1, 1, 0"),
+    (AXIS, "<axis/>"),
     (AXIS, AXIS + AXIS), (INERTIAL, ""), ('upper="2"', 'upper="-2"'), ('joint="left_a"', 'joint="a"'), (LIMIT, ""),
     ('type="revolute"', 'type="prismatic"'), ('type="revolute"', 'type="fixed"'), ('value="2"', 'value="0"'),
     (INERTIA, INERTIA * 2), ('ixx="0.2"', 'ixx="0"'), ('<link name="base"/>', '<link name="base"/>' * 3),
