@@ -107,6 +107,7 @@ def repair(
     wanted = wanted_repairs(repairs)
     findings = Findings("<source>")
     document = open_source(source, findings)
+    findings.file = document.label
     if out is not None and not overwrite and document.path is not None and _same_file(document.path, out):
         raise ArgumentError(f"out is the source itself, {quoted(str(out))}: give overwrite=True to replace it")
     text, encoding, remaining = _mended(document, wanted, base, mimic, findings)
