@@ -81,6 +81,11 @@ class Screen:
 
 
 LINES = {
+    "<Repaired <text>: 1 change, 1 finding remains>": treesim.repair(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><axis/>'
+        '<parent link="a"/><child link="b"/></joint></robot>',
+        repairs="default_axes",
+    ),
     "<View of 'chain_2' by Screen>": treesim.viewer(ROBOT, Screen()),
     "<Click on 'arm'>": Click("arm", np.zeros(3)),
     "<Stepper of 'chain_2': implicit_midpoint, aba, dt 0.01 s in 20 parts>": STEPPER,

@@ -281,8 +281,31 @@ def flip_bits(rng: random.Random, data: bytes) -> bytes:
 def insert_bytes(rng: random.Random, data: bytes) -> bytes:
     k = rng.randint(0, len(data))
     inserted = rng.choice(
-        [b"\0", b"\xff", b"<", b">", b"&", b'"', b"]]>", b"<!--", b"<?pi?>", b"\xef\xbb\xbf", b"-", b"e5", b"9",
-         b"&#0;", b"&#x110000;", b"&#xD800;", b"&lt;", b"<![CDATA[", b"-->", b"\xed\xa0\x80", b"\r", b"\x85", b"'"]
+        [
+            b"\0",
+            b"\xff",
+            b"<",
+            b">",
+            b"&",
+            b'"',
+            b"]]>",
+            b"<!--",
+            b"<?pi?>",
+            b"\xef\xbb\xbf",
+            b"-",
+            b"e5",
+            b"9",
+            b"&#0;",
+            b"&#x110000;",
+            b"&#xD800;",
+            b"&lt;",
+            b"<![CDATA[",
+            b"-->",
+            b"\xed\xa0\x80",
+            b"\r",
+            b"\x85",
+            b"'",
+        ]
     )
     return data[:k] + inserted * rng.choice([1, 1, 2, 1000]) + data[k:]
 

@@ -81,7 +81,7 @@ class Inertias:
                 self.findings.add("U313", f"{text}; kept, without effect: the link does not move", at, HINT)
                 continue
             body = bodies[number - 1]
-            whole = f"body {quoted(body.name)}, which it is part of, has {listed_moments(_moments(body.inertia))}"
+            whole = f"body {quoted(body.name)} with it has {listed_moments(_moments(body.inertia))}"
             if _sound(body.inertia):
                 self.findings.add("U313", f"{text}; kept, since {whole}", at, HINT)
             else:

@@ -142,7 +142,8 @@ def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
     }
     lower, upper = given.get("lower"), given.get("upper")
     if lower is not None and upper is not None and lower > upper:
-        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit)
+        hint = 'exchange them if that is meant, or load with repair="limits", which drops both'
+        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
     for name in ("effort", "velocity"):
         value = given.get(name)
         if value is not None and value < 0:
