@@ -140,20 +140,24 @@ def test_a_spoilt_robot_is_repaired_or_refused(mutator, tmp_path):
 
 
 def check_repairs(mutator, texts, count, folder):
-    """What is repaired loads as what its text says, or is refused for the errors that remain."""
     for source, label, options, data in mutants(mutator, texts, count, folder):
-        del options["strict"]
-        repairs = random.Random(data).choice([True, *REPAIRS, tuple(REPAIRS)])
-        result = repaired_outcome(source, label, repairs=repairs, **options)
-        if result is None:
-            continue
-        tree = outcome(source, label, repair=repairs, **options)
-        refused = any(finding.severity == "error" for finding in result.findings)
-        assert (tree is None) is refused
-        if tree is not None:
-            mended = outcome(result.text, "<text>", **options)
-            assert np.array_equal(tree.spanning.reals, mended.spanning.reals)
-            assert not {note.code for note in mended.notes} & mended_codes(repairs)
+        check_repair(source, label, options, data)
+
+
+def check_repair(source, label, options, data):
+    """What is repaired loads as what its text says, or is refused for the errors that remain."""
+    loading = {name: options[name] for name in ("base", "mimic")}
+    repairs = random.Random(data).choice([True, *REPAIRS, tuple(REPAIRS)])
+    result = repaired_outcome(source, label, repairs=repairs, **loading)
+    if result is None:
+        return
+    tree = outcome(source, label, repair=repairs, **loading)
+    refused = any(finding.severity == "error" for finding in result.findings)
+    assert (tree is None) is refused
+    if tree is not None:
+        mended = outcome(result.text, "<text>", **loading)
+        assert np.array_equal(tree.spanning.reals, mended.spanning.reals)
+        assert not {note.code for note in mended.notes} & mended_codes(repairs)
 
 
 def mended_codes(repairs):
