@@ -1,4 +1,8 @@
-"""Whatever a robot description holds, loading it gives a sound tree or a reasoned, bounded refusal."""
+"""Whatever a robot description holds, loading it gives a sound tree or a reasoned, bounded refusal, and so does
+repairing it.
+
+A campaign of 20,000 files: TREESIM_FUZZ_LONG=560 TREESIM_FUZZ_SEED=1 pytest -m slow tests/fuzz/test_urdf_fuzz.py
+"""
 
 import faulthandler
 import os

@@ -38,7 +38,9 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
     name = _unfelt(Tree("", bodies))
     if name is not None:
         text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
-        hint = 'forward dynamics have no answer: give the links between mass, fix a joint, or load with repair="armature"'
+        hint = (
+            'forward dynamics have no answer: give the links between mass, fix a joint, or load with repair="armature"'
+        )
         findings.add("U311", text, elements[name], hint)
 
 
