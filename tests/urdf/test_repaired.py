@@ -216,8 +216,16 @@ def test_bytes_behind_the_robot_and_odd_declarations_are_removed():
     result = treesim.repair(b'<?xml version="0.0" ?>\n' + ARM.encode() + b"\0\0\n\0", repairs="axes")
     assert result.text == "\n" + ARM + "\n"
     assert [change.line for change in result.changes] == [18, 1]
+    assert "3 NUL bytes" in result.changes[0].message and 'version="0.0"' in result.changes[1].message
     tree = quietly(treesim.load, b'<?xml version="0.0" ?>\n' + ARM.encode() + b"\0", repair=True)
     assert [note.code for note in tree.notes] == ["U314", "U314"]
+
+
+def test_bytes_of_a_wide_encoding_taken_for_text_are_read_as_they_are_loaded():
+    head = '<?xml version="1.0"?>'
+    text = "".join(map(chr, (head + CASES["axis"][1]).encode("utf-16-be")))
+    result = treesim.repair(text)
+    assert result.text == head + CASES["axis"][3] and len(result.changes) == 1
 
 
 def test_names_with_markup_in_them_stay_names():

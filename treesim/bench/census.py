@@ -7,18 +7,18 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics
 from ..errors import TreesimError, UrdfError
 from ..types import Base
-from ..urdf import REPAIRS, RobotEntry, UrdfWarning, load
+from ..urdf import REPAIRS, Finding, RobotEntry, UrdfWarning, load
 from ..urdf.repairs import ALL_UNAMBIGUOUS, UNAMBIGUOUS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def repairs_needed(path: Path, base: Base) -> tuple[str, ...]:
     for more in (subset for count in range(3) for subset in combinations(named, count)):
         robot, _, why = _tried(path, base, (ALL_UNAMBIGUOUS, *more))
         if robot is not None and not why:
-            hints = [note.hint for note in robot.notes if note.code == CHANGED]
+            hints = [note.hint for note in _notes(robot) if note.code == CHANGED]
             used = {name for hint in hints for name in re.findall(r'repair="(\w+)"', hint)}
             needless = {name for name in used if not _tried(path, base, tuple(used - {name}))[2]}
             return tuple(name for name in REPAIRS if name in used - needless) or tuple(sorted(used))
@@ -113,10 +113,17 @@ def _tried(path: Path, base: Base, repairs: tuple[str, ...]) -> tuple[Tree | Non
             warnings.simplefilter("ignore", UrdfWarning)
             robot = load(path, base, repair=repairs)  # type: ignore[arg-type]
     except UrdfError as error:
-        codes = {found.code for found in error.findings}  # type: ignore[attr-defined]
-        return None, tuple(sorted(codes)), error.findings[0].message  # type: ignore[attr-defined]
-    codes = {note.code for note in robot.notes if note.severity == "warning"}
-    return robot, tuple(sorted(codes)), _stop(robot)
+        errors = cast(tuple[Finding, ...], error.findings)
+        return None, _codes(errors), errors[0].message
+    return robot, _codes(note for note in _notes(robot) if note.severity == "warning"), _stop(robot)
+
+
+def _notes(robot: Tree) -> tuple[Finding, ...]:
+    return cast(tuple[Finding, ...], robot.notes)
+
+
+def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(sorted({finding.code for finding in findings}))
 
 
 def _stop(robot: Tree) -> str:

@@ -161,10 +161,11 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
     if expanded is not None:
         findings.add(expanded.code, expanded.message)
         return _decoded(data, encoding, findings), encoding
-    if document.text is None:
-        text = _without_nuls(_decoded(document.data, encoding, findings), findings)
-    else:
-        text, encoding = _without_nuls(document.text, findings), "utf-8"
+    if document.text is not None and encoding.upper() == "UTF-8":
+        text = document.text
+    else:  # a text may be the bytes of a wider encoding, character by character
+        text = _decoded(document.data, encoding, findings)
+    text = _without_nuls(text, findings)
     odd = re.match(ODD_DECLARATION, text)
     if odd is None or all(note.code != "U106" for note in noted):
         return text, encoding
@@ -185,9 +186,7 @@ def _without_nuls(text: str, findings: Findings) -> str:
     robot = text.rstrip("\0 \t\r\n")
     end = text[len(robot) :]
     if "\0" in end:
-        findings.add(
-            CHANGED, f"{_count(re.findall(chr(0), end), 'NUL byte')} at the end removed", robot.count("\n") + 1
-        )
+        findings.add(CHANGED, f"{_count(end.count(chr(0)), 'NUL byte')} at the end removed", robot.count("\n") + 1)
     return robot + end.replace("\0", "")
 
 
