@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..types import Base, Mimic, Repairs
 
 CHANGED = "U314"
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 _PASSES = 100  # what a repair uncovers is mended in the next
 
 
@@ -142,7 +143,10 @@ def _mended(
     for _ in range(_PASSES):
         found = Findings(document.label)
         root = parse(document_of_text(text, found, document.label, document.path), found)
-        markup = Markup(text, list(root.iter("*")))
+        try:
+            markup = Markup(text, list(root.iter("*")))
+        except ValueError as error:
+            raise findings.fail("U100", f"cannot repair this text: {error}") from None
         with suppress(UrdfError):
             tree_of(root, find_mesh, base, mimic, found)
         edits = list(_edits(markup, found, wanted, findings))
@@ -156,7 +160,7 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
     """A document's text and encoding: expanded, without NUL bytes behind the robot and without an odd declaration."""
     noted = Findings(document.label)
     root, data = parsed(document, noted)
-    encoding = root.getroottree().docinfo.encoding or "utf-8"
+    encoding = _wide_encoding(data) or root.getroottree().docinfo.encoding or "utf-8"
     expanded = next((note for note in noted if note.code == "U105"), None)
     if expanded is not None:
         findings.add(expanded.code, expanded.message)
@@ -172,6 +176,13 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
     lines = "\n" * odd[0].count("\n")
     findings.add(CHANGED, f"odd declaration {odd[0].strip()} removed", len(lines) + 1)
     return lines + text[odd.end() :], encoding
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """The encoding of a document of two or four bytes a character, declared or not; None for others."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") and data[2:4] != b"\0\0":
+        return "utf-16"
+    return next((encoding for encoding in _WIDE if data.startswith("<".encode(encoding))), None)
 
 
 def _decoded(data: bytes, encoding: str, findings: Findings) -> str:
