@@ -81,6 +81,11 @@ class Screen:
 
 
 LINES = {
+    "<Repaired <text>: 1 change, 1 finding remains>": treesim.repair(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="continuous"><axis/>'
+        '<parent link="a"/><child link="b"/></joint></robot>',
+        repairs="default_axes",
+    ),
     "<View of 'chain_2' by Screen>": treesim.viewer(ROBOT, Screen()),
     "<Click on 'arm'>": Click("arm", np.zeros(3)),
     "<Diagnosis of '<text>': 2 errors, 0 warnings, 0 notes>": treesim.check("<robot name='r'><link/></robot>"),

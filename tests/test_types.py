@@ -16,6 +16,7 @@ from treesim.engine.call.evaluate import ENGINES
 from treesim.model.shapes import SIZES
 from treesim.operational.frames import REFERENCES
 from treesim.operational.tasks import SELECTIONS
+from treesim.urdf.repairs import ALL_UNAMBIGUOUS, REPAIRS
 
 KNOWN = {
     types.Engine: ENGINES,
@@ -27,6 +28,7 @@ KNOWN = {
     types.ConstraintRows: SHORTHAND,
     types.PluginKind: plugins.BUILT_IN,
     types.CollisionKind: SIZES,
+    types.Repair: [ALL_UNAMBIGUOUS, *REPAIRS],
 }
 
 PROGRAM = """

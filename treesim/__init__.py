@@ -56,7 +56,7 @@ from .schedules import schedule
 from .simulation import Simulation
 from .stepper import Report, State, Stepper
 from .trajectory import Trajectory
-from .urdf import UrdfWarning, load, to_urdf
+from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
 from .view import View, viewer
 from .world import World
 
@@ -95,6 +95,7 @@ __all__ = [
     "PluginError",
     "Pushed",
     "RelativeTask",
+    "Repaired",
     "Report",
     "Rollouts",
     "ShapeWarning",
@@ -142,6 +143,7 @@ __all__ = [
     "mass_matrix_pattern",
     "momentum",
     "operational_space",
+    "repair",
     "rollout",
     "schedule",
     "solve_mass_matrix",

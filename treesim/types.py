@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 Engine: TypeAlias = Literal["auto", "generic", "specialized"]
@@ -16,6 +17,11 @@ ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull"]
 LoopType: TypeAlias = Literal["spherical", "revolute", "fixed"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
+Repair: TypeAlias = Literal[
+    "unambiguous", "inertias", "axes", "default_axes", "default_inertials", "twins", "leaders", "commas", "limits",
+    "fixed", "armature",
+]  # fmt: skip
+Repairs: TypeAlias = bool | Repair | Iterable[Repair]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines"
 ]

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from treesim.cli.main import app
 from treesim.doctor.advice import GOOD
 
 yaml = pytest.importorskip("yaml")
@@ -168,3 +171,39 @@ def test_the_action_installs_what_holds_it() -> None:
     (install,) = [step["run"] for step in steps if "pip install" in step.get("run", "")]
     path = re.search(r'"\$GITHUB_ACTION_PATH/([^"]*)"', install)
     assert path is not None and (ACTION.parent / path[1]).resolve() == ROOT and (ROOT / "pyproject.toml").is_file()
+
+
+def run(*arguments: str) -> Result:
+    """Run the command in the current folder."""
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, ["check", *arguments])
+
+
+def test_what_has_one_way_only_is_mended(folder: Path) -> None:
+    result = run("doubtful.urdf", "--fix", "mended.urdf")
+    assert result.exit_code == 0, result.output
+    assert "mended.urdf: 1 change" in result.stderr
+    assert 'is now xyz="0.0 1.0 0.0"' in result.stderr
+    assert run("mended.urdf", "--strict").exit_code == 0
+    assert run("doubtful.urdf", "--strict").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good.urdf", "doubtful.urdf", "--fix", "x.urdf"], "--fix writes one robot, and 2 were given"),
+        (["good.urdf", "--repair", "limits"], "give --fix FILE, too"),
+        (["good.urdf", "--fix", "x.urdf", "--repair", "magic"], "magic"),
+        (["good.urdf", "--fix", "good.urdf"], "good.urdf"),
+    ],
+)
+def test_what_cannot_be_mended_so_is_told(folder: Path, arguments: list[str], message: str) -> None:
+    before = (folder / "good.urdf").read_text()
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert (folder / "good.urdf").read_text() == before
+
+
+def test_other_programs_are_told_of(folder: Path) -> None:
+    assert "other programs" in run("doubtful.urdf").stdout
+    assert "other programs" not in run("doubtful.urdf", "--no-readers").stdout

@@ -22,6 +22,8 @@ NUMBERS = (
     "1 2 3", "1 2 3 4", "0 0 0", "1e200 0 0", "0 1e-200 0", "1e-13 0 0", "1e308 1e308 1e308", "5e-324 0 0",
     "1\u00a02\u20033",
     "\u00a01", "1\u3000", "9" * 5000, "1" * 20_000 + "x", "0." + "0" * 400 + "1", "${x}", "$(arg x)", "true",
+    "1kg", "10 mm", "90deg", "0.1 m", "1e3.5", "½", "∞", "\u22121", "+ 1", "0x1p3", "1f", "1d0", "1E+", ".", "-",
+    "1..2", "0, 0, 1", "1,0,0", "1, 2", ",", "0.5 ,0 1", "&#49;", "&#x31;&#32;0 0",
 )  # fmt: skip
 NAMES = (
     "", " ", "world", "universe", "root_joint", "a" * LONG, "\u202eright to left", "&amp;", "&#10;", "&#0;", "&lt;b>",
@@ -66,6 +68,9 @@ DOCTYPES = (
     '<!DOCTYPE robot [<!NOTATION n SYSTEM "x">]>',
     "<!DOCTYPE robot [<!ENTITY % a '<!ATTLIST mass value CDATA \"7\">'>%a;]>",
     '<!DOCTYPE robot [<!ENTITY % a SYSTEM "/dev/zero"> %a;]>', "<!DOCTYPE other>", "<!DOCTYPE robot [",
+    '<!DOCTYPE robot [<!ENTITY a "&b;"><!ENTITY b "&a;">]>', '<!DOCTYPE robot [<!ENTITY % p "%p;">%p;]>',
+    '<!DOCTYPE robot [<!ENTITY a "' + "ha" * 50_000 + '"><!ENTITY b "' + "&a;" * 1000 + '">]>',
+    "<!DOCTYPE robot [<!-- ]> <link> --><?pi ]> <link>?>]>",
 )  # fmt: skip
 
 Element = etree._Element
@@ -142,6 +147,35 @@ def set_component(rng: random.Random, root: Element) -> None:
     words = element.get(attribute, "0 0 0").split() or ["0"]
     words[rng.randrange(len(words))] = rng.choice(["1e200", "-1e39", "1e39", "1e-320", "nan", "-1", "0", "x", "1e5"])
     element.set(attribute, " ".join(words))
+
+
+def turn_inertia(rng: random.Random, root: Element) -> None:
+    """Entries of an inertia change sign or size, so that it is indefinite, or no rigid body's."""
+    inertia = any_element(rng, root, "inertia")
+    for attribute in rng.sample(sorted(inertia.attrib), min(len(inertia.attrib), rng.randint(1, 3))):
+        factor = rng.choice(["-1", "-1e-9", "-1e-12", "1e3", "1e-300", "0", "-0"])
+        try:
+            inertia.set(attribute, repr(float(factor) * float(inertia.get(attribute))))
+        except ValueError:
+            inertia.set(attribute, factor)
+
+
+def drop_inertial(rng: random.Random, root: Element) -> None:
+    """Joints that move nothing, alone or together."""
+    for _ in range(rng.choice([1, 3, 100])):
+        inertial = any_element(rng, root, "inertial")
+        if inertial is not root:
+            inertial.getparent().remove(inertial)
+
+
+def wrap_in_markup(rng: random.Random, root: Element) -> None:
+    """Comments, instructions and text that look like elements."""
+    element = any_element(rng, root)
+    text = "<link name='x'/> <joint> \" '"
+    made = rng.choice([etree.Comment(text), etree.ProcessingInstruction("pi", text)])
+    made.tail = rng.choice([None, text, "\r\n", "]" + "]>"])
+    element.insert(0, made)
+    element.text = rng.choice([None, text, " \n" * 1000])
 
 
 def drop_attribute(rng: random.Random, root: Element) -> None:
@@ -226,7 +260,7 @@ def nest(rng: random.Random, root: Element) -> None:
 ELEMENT_MUTATORS: tuple[Callable[[random.Random, Element], None], ...] = (
     drop_element, duplicate_element, move_element, rename_element, shuffle_elements, set_nasty_number, set_nasty_value,
     set_component, drop_attribute, rename_attribute, swap_values, reparent, rename_link, change_type, add_mimic,
-    add_shape, add_chain, nest,
+    add_shape, add_chain, nest, turn_inertia, drop_inertial, wrap_in_markup,
 )  # fmt: skip
 
 
@@ -247,7 +281,31 @@ def flip_bits(rng: random.Random, data: bytes) -> bytes:
 def insert_bytes(rng: random.Random, data: bytes) -> bytes:
     k = rng.randint(0, len(data))
     inserted = rng.choice(
-        [b"\0", b"\xff", b"<", b">", b"&", b'"', b"]]>", b"<!--", b"<?pi?>", b"\xef\xbb\xbf", b"-", b"e5", b"9"]
+        [
+            b"\0",
+            b"\xff",
+            b"<",
+            b">",
+            b"&",
+            b'"',
+            b"]]>",
+            b"<!--",
+            b"<?pi?>",
+            b"\xef\xbb\xbf",
+            b"-",
+            b"e5",
+            b"9",
+            b"&#0;",
+            b"&#x110000;",
+            b"&#xD800;",
+            b"&lt;",
+            b"<![CDATA[",
+            b"-->",
+            b"\xed\xa0\x80",
+            b"\r",
+            b"\x85",
+            b"'",
+        ]
     )
     return data[:k] + inserted * rng.choice([1, 1, 2, 1000]) + data[k:]
 

@@ -1,10 +1,16 @@
-"""Whatever a robot description holds, loading it gives a sound tree or a reasoned, bounded refusal."""
+"""Whatever a robot description holds, loading it gives a sound tree or a reasoned, bounded refusal, and so does
+repairing it.
+
+A campaign of 20,000 files: TREESIM_FUZZ_LONG=560 TREESIM_FUZZ_SEED=1 pytest -m slow tests/fuzz/test_urdf_fuzz.py
+"""
 
 import faulthandler
 import os
 import random
 import re
+import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +18,13 @@ import pytest
 
 from tests.fuzz.mutators import MUTATORS, spoil
 from treesim.errors import TreesimError, UrdfError
-from treesim.urdf import UrdfWarning, installed_robots, load
+from treesim.urdf import REPAIRS, UrdfWarning, installed_robots, load, repair
 
 EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "12"))  # mutations for each mutator
 LONG = int(os.environ.get("TREESIM_FUZZ_LONG", "100"))
 SEED = os.environ.get("TREESIM_FUZZ_SEED", "0")
 LONGEST_MESSAGE = 8000  # characters
+LIMIT = 5  # [s] of the processor, for any source
 HANG = 60  # [s] after which a load is taken to hang: the run then ends with where it was
 
 ASSETS = sorted((Path(__file__).parents[2] / "assets").glob("*.urdf"))
@@ -47,19 +54,45 @@ def sources(data, k, folder):
 
 def outcome(source, label, **options):
     """The tree of a source, or None if it is refused; either way it is looked through."""
-    faulthandler.dump_traceback_later(HANG, exit=True)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.simplefilter("ignore", UrdfWarning)
+        with in_time():
             tree = load(source, **options)
     except TreesimError as error:
         check_refusal(error, label)
         return None
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     check_tree(tree)
     return tree
+
+
+@contextmanager
+def in_time():
+    """Fail for any warning but a UrdfWarning, and for what takes too long."""
+    faulthandler.dump_traceback_later(HANG, exit=True)
+    start = time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UrdfWarning)
+            yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    assert time.process_time() - start < LIMIT
+
+
+def repaired_outcome(source, label, **options):
+    """The repaired description of a source, None if it is refused; it stays as it is when it is repaired again."""
+    try:
+        with in_time():
+            result = repair(source, **options)
+    except TreesimError as error:
+        check_refusal(error, label)
+        return None
+    with in_time():
+        again = repair(result.text, **options)
+    assert (again.text, again.changes) == (result.text, ())
+    for change in result.changes:
+        assert change.file == label and len(str(change)) < LONGEST_MESSAGE / 4 and str(change).encode()
+    return result
 
 
 def check_refusal(error, label):
@@ -105,6 +138,38 @@ def test_a_spoilt_robot_is_sound_or_refused(mutator, tmp_path):
         outcome(source, label, **options)
 
 
+@pytest.mark.parametrize("mutator", MUTATORS, ids=lambda mutator: mutator.__name__)
+def test_a_spoilt_robot_is_repaired_or_refused(mutator, tmp_path):
+    check_repairs(mutator, documents(ASSETS), EVERYDAY // 6, tmp_path)
+
+
+def check_repairs(mutator, texts, count, folder):
+    for source, label, options, data in mutants(mutator, texts, count, folder):
+        check_repair(source, label, options, data)
+
+
+def check_repair(source, label, options, data):
+    """What is repaired loads as what its text says, or is refused for the errors that remain."""
+    loading = {name: options[name] for name in ("base", "mimic")}
+    repairs = random.Random(data).choice([True, *REPAIRS, tuple(REPAIRS)])
+    result = repaired_outcome(source, label, repairs=repairs, **loading)
+    if result is None:
+        return
+    tree = outcome(source, label, repair=repairs, **loading)
+    refused = any(finding.severity == "error" for finding in result.findings)
+    assert (tree is None) is refused
+    if tree is not None:
+        mended = outcome(result.text, "<text>", **loading)
+        assert np.array_equal(tree.spanning.reals, mended.spanning.reals)
+        assert not {note.code for note in mended.notes} & mended_codes(repairs)
+
+
+def mended_codes(repairs):
+    """The codes of findings of which none remains after repairs."""
+    named = set(REPAIRS) if repairs is True else {repairs} if isinstance(repairs, str) else set(repairs)
+    return {"U306", "U403", "U412"} & {code for name in named for code in REPAIRS[name].codes}
+
+
 @pytest.fixture(scope="module")
 def real_robots():
     found = {entry.name: entry.path for entry in installed_robots()}
@@ -120,6 +185,12 @@ def test_a_spoilt_real_robot_is_sound_or_refused_and_as_pinocchio_reads_it(mutat
         tree = outcome(source, label, **options)
         if tree is not None:
             compare_with_pinocchio(tree, data, options["base"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutator", MUTATORS, ids=lambda mutator: mutator.__name__)
+def test_a_spoilt_real_robot_is_repaired_or_refused(mutator, real_robots, tmp_path):
+    check_repairs(mutator, real_robots, LONG // 4, tmp_path)
 
 
 def compare_with_pinocchio(tree, data, base):

@@ -23,8 +23,7 @@ FEW = [
 
 # Refused although their mimic joints are left free: the codes of the errors.
 REFUSED = {
-    "alex_psyonic_hands": {"U407"}, "icub": {"U305"}, "icub_reduced": {"U305"}, "romeo_laas_small": {"U305"},
-    "tiago": {"U305"}, "tiago_dual": {"U305"}, "tiago_no_hand": {"U305"}, "ur3": {"U201", "U207"},
+    "alex_psyonic_hands": {"U407"}, "romeo_laas_small": {"U305"}, "ur3": {"U201", "U207"},
     "bike": {"U301"}, "biped2d_pybullet": {"U301", "U404"}, "cube_no_rotation": {"U404"}, "husky": {"U103"},
     "microtaur": {"U302"}, "spirit40newer": {"U208"}, "torus_deform": {"U207"},
 }  # fmt: skip

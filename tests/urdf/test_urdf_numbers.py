@@ -147,3 +147,8 @@ def test_an_axis_without_xyz_is_x_with_a_warning(arm, noted, refusal, kind):
 def test_an_axis_without_xyz_does_not_matter_where_there_is_none(arm, kind):
     text = arm('<axis xyz="0 1 0"/>', "<axis/>").replace('"revolute"', f'"{kind}"')
     assert "U412" not in {note.code for note in load(text).notes}
+
+
+def test_tabs_and_lines_given_by_reference_are_spaces(arm):
+    """Some readers split at blanks only, and drop the inertial of which they cannot read the origin."""
+    assert load(arm("0 0 -0.5", "0&#9;0&#10;-0.5")).bodies[0].inertia.com.tolist() == [0, 0, -0.5]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..errors import ArgumentError, TreesimError
 from .common import (
     BASES,
     FAILED,
@@ -15,12 +17,14 @@ from .common import (
     MimicOption,
     checked_name,
     guarded,
+    messages,
     output,
     print_json,
 )
 
 if TYPE_CHECKING:
     from ..doctor import Diagnosis
+    from ..readers import Examination
     from ..types import Base, Mimic
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -47,6 +51,18 @@ def check(
     notes: Annotated[bool, typer.Option(help="Tell of notes, too.")] = True,
     ledger: Annotated[bool, typer.Option("--ledger", help="List what became of each element and attribute.")] = False,
     format: Annotated[str, typer.Option(help="text, json, sarif (2.1.0), or github (annotations).")] = "text",
+    readers: Annotated[bool, typer.Option(help="Tell how other programs will read the file (text only).")] = True,
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the robot to this file, mended where there is one way only; the check is of that file.",
+            show_default=False,
+        ),
+    ] = None,
+    repair: Annotated[
+        list[str] | None,
+        typer.Option(help="With --fix, also do this repair: limits, fixed or armature; may be repeated."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Check robot descriptions: syntax, structure, physics, assets; what each element became.
@@ -61,25 +77,53 @@ def check(
     where = cast("Base", checked_name("base", base, BASES))
     follow = cast("Mimic | None", mimic)
     chosen = tuple(tier) if tier else TIERS
+    if fix is not None:
+        robots = [_fixed(robots, fix, repair or [], where, follow)]
+    elif repair:
+        raise ArgumentError("--repair is for the file that --fix writes: give --fix FILE, too")
     found = [treesim.check(robot, where, follow, chosen, strict, meshes) for robot in robots]
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
-        _print_reports(robots, found, ledger)
+        _print_reports(robots, found, ledger, readers)
     else:
         _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):
         raise typer.Exit(FAILED)
 
 
-def _print_reports(names: Sequence[str], found: Sequence[Diagnosis], ledger: bool) -> None:
+def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base, mimic: Mimic | None) -> str:
+    """Write the repaired file, list what was changed, and return its name."""
+    import treesim
+
+    if len(robots) > 1:
+        raise ArgumentError(f"--fix writes one robot, and {len(robots)} were given")
+    mended = treesim.repair(robots[0], out, ("unambiguous", *repairs), base, mimic)  # type: ignore[arg-type]
+    console = messages()
+    console.print(f"{out}: {len(mended.changes)} change{'s' * (len(mended.changes) != 1)}")
+    for change in mended.changes:
+        console.print(f"  {change.line_and_remark}", soft_wrap=True, markup=False)
+    return str(out)
+
+
+def _print_reports(names: Sequence[str], found: Sequence[Diagnosis], ledger: bool, readers: bool) -> None:
     from .check_report import print_report
 
     console = output()
     for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
         if number:
             console.print()
-        print_report(name, diagnosis, console, ledger)
+        print_report(name, diagnosis, console, ledger, _readers_of(name) if readers else ())
+
+
+def _readers_of(name: str) -> Sequence[Examination]:
+    """How other programs will read a file; nothing where it is not even a document."""
+    from ..readers import examine
+
+    try:
+        return examine(name)
+    except TreesimError:
+        return ()
 
 
 def _write(form: str, found: Sequence[Diagnosis]) -> None:

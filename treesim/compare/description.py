@@ -19,6 +19,7 @@ from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
+from ..urdf.inertias import Inertias
 from ..urdf.read import Document, Source, parse, typed_model
 from ..urdf.resolve import is_robot_name, open_source
 from ..urdf.schema import clean
@@ -60,7 +61,8 @@ class Description:
         """The tree, joints that follow others freed."""
         findings = Findings(self.file)
         shapes = Collisions(self.root, _no_mesh, findings)
-        builder = Builder(typed_model(self.root), self.root, set(), shapes, _no_mesh, findings, "free")
+        inertias = Inertias(shapes, findings)
+        builder = Builder(typed_model(self.root), self.root, set(), shapes, inertias, _no_mesh, findings, "free")
         return builder.build(self.base)
 
     @cached_property

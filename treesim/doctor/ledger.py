@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Fate = Literal["honoured", "altered", "ignored"]
 KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": Element(("name",), ("inertial",), ("visual", "collision"), ("type",))}
-ALTERING = {"U306", "U403"}  # findings that tell of numbers that were changed
+ALTERING = {"U306", "U314", "U403"}  # findings that tell of numbers that were changed
 DROPPING = {"U409", "U501", "U503", "U505"}  # ... and of elements that were left out
 BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limits
 

@@ -8,24 +8,44 @@ from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings, UrdfWarning
 from .installed import RobotEntry, installed_robots
+from .repaired import Repaired, mended, repair
+from .repairs import REPAIRS
 from .resolve import open_source
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
-    from ..types import Base, Mimic
+    from ..types import Base, Mimic, Repairs
     from .read import Source
 
-__all__ = ["Finding", "RobotEntry", "UrdfWarning", "installed_robots", "load", "to_urdf"]
+__all__ = [
+    "REPAIRS",
+    "Finding",
+    "Repaired",
+    "RobotEntry",
+    "UrdfWarning",
+    "installed_robots",
+    "load",
+    "repair",
+    "to_urdf",
+]
 
 
-def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, strict: bool = False) -> Tree:
+def load(
+    source: Source,
+    base: Base = "fixed",
+    mimic: Mimic | None = None,
+    strict: bool = False,
+    repair: Repairs = False,
+) -> Tree:
     """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
 
     source: a path, an open file, XML text (a str that holds "<", or bytes), or the short name of an installed robot
     (see installed_robots). base: "fixed" welds the root link to the world, "floating" lets it move by a joint called
     "root_joint". mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see
     `treesim.Tree`); "free" lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
-    strict: doubtful physics is an error rather than a warning.
+    strict: doubtful physics is an error rather than a warning. repair: True mends what can be mended in one way only
+    (negative moments of inertia, axes that are no unit vectors, ...), names of repairs mend what they say, as in
+    `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314.
 
     Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
     the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
@@ -45,6 +65,7 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
     findings = Findings("<source>", strict)
     document = open_source(source, findings)
     findings.file = document.label
+    document = mended(document, repair, base, mimic, findings)
     tree = build_tree(document, base, mimic, findings)
     findings.warn(stacklevel=2)
     return tree

@@ -14,7 +14,7 @@ from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
 from .collisions import Collisions
 from .findings import Findings, title
-from .inertias import clipped
+from .inertias import Inertias
 from .loops import Loops
 from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
@@ -48,10 +48,11 @@ def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None,
     """Check and build a parsed document, which loses what is not honoured. Raises UrdfError with all errors."""
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
-    validate(root, findings, mimic)
+    inertias = Inertias(collisions, findings)
+    validate(root, findings, mimic, inertias)
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
-    return Builder(typed_model(root), root, capsules, collisions, find_mesh, findings, mimic).build(base)
+    return Builder(typed_model(root), root, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)
 
 
 @dataclass
@@ -68,8 +69,8 @@ class Builder:
     """Walks a robot depth-first in file order and collects bodies, frames and shapes.
 
     robot: yourdfpy's model. root: the checked document, for lines and for what yourdfpy does not read. capsules: see
-    clean_visuals. collisions: the links' shapes that touch. find_mesh: name -> (file, whether it exists). findings:
-    receives what only shows here. mimic: as `treesim.load` takes it.
+    clean_visuals. collisions: the links' shapes that touch. inertias: those that were judged. find_mesh: name -> (file,
+    whether it exists). findings: receives what only shows here. mimic: as `treesim.load` takes it.
     """
 
     def __init__(
@@ -78,12 +79,13 @@ class Builder:
         root: _Element,
         capsules: set[tuple[str, int]],
         collisions: Collisions,
+        inertias: Inertias,
         find_mesh: MeshFinder,
         findings: Findings,
         mimic: str | None,
     ) -> None:
         self.robot, self.capsules, self.find_mesh, self.findings = robot, capsules, find_mesh, findings
-        self.collisions = collisions
+        self.collisions, self.inertias = collisions, inertias
         self.links = {link.name: link for link in robot.links}
         self.link_elements = {element.get("name"): element for element in root.iterfind("link")}
         self.joint_elements = {element.get("name"): element for element in root.iterfind("joint")}
@@ -113,6 +115,7 @@ class Builder:
         self._report_missing_meshes()
         self.mimics.report_still(self.joint_elements, self.findings)
         self.collisions.report_missing(self.findings)
+        self.inertias.report(self.bodies)
         lines = {name: element.sourceline for name, element in self.link_elements.items()}
         bodies = [Body(body.name, body.parent, body.joint, body.inertia, lines[body.name]) for body in self.bodies]
         report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
@@ -154,8 +157,9 @@ class Builder:
 
     def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
         """Add a link's inertia, frame and shapes to the body it is part of."""
-        if body and link.inertial is not None:
-            self.bodies[body - 1].inertia += inertia_of(link.inertial).in_frame(placement)
+        inertia = self._inertia(link, body)
+        if body and inertia is not None:
+            self.bodies[body - 1].inertia += inertia.in_frame(placement)
         if not body or self.bodies[body - 1].name != link.name:
             self.frames.append(Frame(link.name, body, placement))
         for shape, found in shapes_of(link, self.capsules, self.colors, self.find_mesh):
@@ -165,18 +169,21 @@ class Builder:
                 self.missing_meshes.setdefault(str(shape.file), self.link_elements[link.name])
         self.collisions.weld(link.name, body, placement)
 
+    def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia | None:
+        """A link's inertia in the link's frame, None if it has none."""
+        inertial = link.inertial
+        if inertial is None:
+            return None
+        rotational = self.inertias.of_body(link.name, np.asarray(inertial.inertia, dtype=float), body)
+        own = Inertia(float(inertial.mass), np.zeros(3), rotational)
+        return own if inertial.origin is None else own.in_frame(placement_of(inertial.origin))
+
     def _report_missing_meshes(self) -> None:
         if self.missing_meshes:
             mesh, link = next(iter(self.missing_meshes.items()))
             more = f" and {len(self.missing_meshes) - 1} more" if len(self.missing_meshes) > 1 else ""
             hint = "viewers draw a placeholder; ROS_PACKAGE_PATH tells where packages are"
             self.findings.add("U502", f"{title(link)}: mesh {quoted(mesh)}{more} not found", link, hint)
-
-
-def inertia_of(inertial: yourdfpy.Inertial) -> Inertia:
-    """Return a link's inertia in the link's frame."""
-    own = Inertia(float(inertial.mass), np.zeros(3), clipped(np.asarray(inertial.inertia, dtype=float)))
-    return own if inertial.origin is None else own.in_frame(placement_of(inertial.origin))
 
 
 def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:

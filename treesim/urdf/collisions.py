@@ -35,6 +35,10 @@ class Collisions:
         for element in root.findall("link/collision"):
             element.getparent().remove(element)
 
+    def of_link(self, link: str) -> list[Geometry]:
+        """Return what the collisions of a link hold."""
+        return [geometry for geometry, _ in self._declared.get(link, ())]
+
     def weld(self, link: str, body: int, placement: Placement) -> None:
         """Add a link's shapes to the body in which the link has a placement, but for meshes that are not found."""
         for geometry, line in self._declared[link]:

@@ -12,6 +12,7 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from .build import ROOT_JOINT
+from .numbers import number_text
 
 if TYPE_CHECKING:
     from ..model.loops import Loop
@@ -128,7 +129,7 @@ def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], pr
         f"  <link name={quoteattr(name)}>",
         "    <inertial>",
         f"      {_origin(Placement(rotation, inertia.com))}",
-        f'      <mass value="{_number(inertia.mass)}"/>',
+        f'      <mass value="{number_text(inertia.mass)}"/>',
         f"      {_element('inertia', entries)}",
         "    </inertial>",
         *touching.get(name, ()),
@@ -222,13 +223,9 @@ def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
 
 def _element(tag: str, values: dict[str, float], **names: str) -> str:
     words = [f"{label}={quoteattr(name)}" for label, name in names.items()]
-    words += [f'{name}="{_number(value)}"' for name, value in values.items()]
+    words += [f'{name}="{number_text(value)}"' for name, value in values.items()]
     return f"<{tag} {' '.join(words)}/>"
 
 
 def _numbers(values: Iterable[float]) -> str:
-    return " ".join(map(_number, values))
-
-
-def _number(value: float) -> str:
-    return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
+    return " ".join(map(number_text, values))

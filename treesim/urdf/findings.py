@@ -97,7 +97,7 @@ CODES: dict[str, Code] = {
     "U302": Code("error", "wrong count of numbers"),
     "U303": Code("error", "NaN or infinity"),
     "U304": Code("error", "negative mass"),
-    "U305": Code("error", "indefinite inertia"),
+    "U305": Code("error", "indefinite inertia of a body"),
     "U306": Code("info", "rounding in an inertia clipped"),
     "U307": Code("warning", "inertia that no rigid body has (triangle inequality)", strict=True),
     "U308": Code("warning", "rotational inertia without mass", strict=True),
@@ -105,6 +105,10 @@ CODES: dict[str, Code] = {
     "U310": Code("warning", "moving leaf without inertia: the mass matrix is singular", strict=True),
     "U311": Code("warning", "joints that move no inertia together: the mass matrix is singular", strict=True),
     "U312": Code("error", "number beyond all reason"),
+    "U313": Code(
+        "warning", "indefinite inertia of a link in a body that is sound, or does not move: kept", strict=True
+    ),
+    "U314": Code("warning", "repaired, as asked"),
     # joints
     "U401": Code("error", "unknown type of joint"),
     "U402": Code("error", "zero axis"),
@@ -192,6 +196,7 @@ class Findings:
     def __init__(self, file: str, strict: bool = False) -> None:
         self.file = file
         self.strict = strict
+        self.places: list[_Element | int | None] = []  # of each finding, as it was given
         self._found: list[Finding] = []
 
     def __iter__(self) -> Iterator[Finding]:
@@ -199,6 +204,7 @@ class Findings:
 
     def add(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> None:
         """Record a finding with a `code` of CODES, at an XML element or a line."""
+        self.places.append(at)
         kind = CODES[code]
         severity: Severity = "error" if self.strict and kind.strict else kind.severity
         line, link, path = (

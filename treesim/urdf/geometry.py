@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +24,7 @@ SIZES = {
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
+NO_SOLID = 0.01  # [m], for links whose size no solid tells
 
 
 class BadGeometryError(ValueError):
@@ -42,6 +46,28 @@ class Geometry:
     def in_body(self, link: Placement) -> Placement:
         """Return the placement in a body in which the link has the placement `link`."""
         return link @ Placement.from_xyz_rpy(self.xyz, self.rpy) if any(self.xyz + self.rpy) else link
+
+
+def reach_of(link: _Element, shapes: Iterable[Geometry]) -> float:
+    """Return the radius [m] of the largest solid among a link's visuals and other shapes; NO_SOLID if it has none,
+    since the size of a mesh is not known before it is read."""
+    return max((_reach(shape) for shape in (*_visuals(link), *shapes)), default=0.0) or NO_SOLID
+
+
+def _visuals(link: _Element) -> Iterator[Geometry]:
+    for visual in link.iterfind("visual"):
+        with suppress(BadGeometryError, BadNumberError):
+            yield read_geometry(visual)
+
+
+def _reach(shape: Geometry) -> float:
+    """The radius of the ball around a solid [m]; 0 for a mesh."""
+    if shape.kind == "mesh":
+        return 0.0
+    if shape.kind == "box":
+        return math.hypot(*shape.size) / 2
+    radius, length = (*shape.size, 0.0)[:2]
+    return radius + length / 2 if shape.kind == "capsule" else math.hypot(radius, length / 2)
 
 
 def read_geometry(owner: _Element) -> Geometry:

@@ -24,6 +24,11 @@ def attribute_text(element: _Element, attribute: str) -> str:
     return f'<{element.tag} {attribute}="{shortened(element.get(attribute, ""))}">'
 
 
+def number_text(value: float) -> str:
+    """Return a number as text that is read back exactly."""
+    return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
+
+
 class BadNumberError(ValueError):
     """An attribute does not hold the numbers it must: `code` is that of the finding."""
 
@@ -35,8 +40,12 @@ class BadNumberError(ValueError):
 def parse_numbers(element: _Element, attribute: str, count: int, largest: float = LARGEST) -> tuple[float, ...]:
     """Return the `count` finite numbers of an attribute, none beyond ±`largest`; raises BadNumberError when that is
     not what it holds."""
-    words = [word for word in _SPACES.split(element.attrib[attribute]) if word]
-    where = attribute_text(element, attribute)
+    return parse_text(element.attrib[attribute], count, attribute_text(element, attribute), largest)
+
+
+def parse_text(text: str, count: int, where: str, largest: float = LARGEST) -> tuple[float, ...]:
+    """Return what `parse_numbers` does, of a text; where: what messages call it."""
+    words = [word for word in _SPACES.split(text) if word]
     if len(words) != count and not (count == 1 and not words):
         raise BadNumberError("U302", f"{where} needs {count} number{'s' * (count > 1)}, found {len(words)}")
     return tuple(_parse(word, where, largest) for word in words or [""])

@@ -27,6 +27,7 @@ _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
 _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
+ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
 _LONGEST_LABEL = 500  # characters of a file's name in messages
 
 
@@ -37,6 +38,7 @@ class Document:
     data: bytes
     label: str
     path: Path | None = None
+    text: str | None = None  # as it was given, if it was given as text
 
 
 def label_of(path: Path) -> str:
@@ -56,7 +58,7 @@ def document_of_text(
         return Document(text, label, path)
     findings.file = label
     try:
-        return Document(_ENCODING.sub(r"\1", text).encode(), label, path)
+        return Document(_ENCODING.sub(r"\1", text).encode(), label, path, text)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         message = f"malformed XML: {text[error.start]!r} is half a surrogate pair, no character"
@@ -106,16 +108,22 @@ def parse(document: Document, findings: Findings) -> _Element:
     Nothing is recovered, fetched or expanded. A xacro file is expanded by the installed xacro if there is one.
     Raises UrdfError for malformed XML, a root other than `<robot>`, declarations in a DTD, and xacro.
     """
+    return parsed(document, findings)[0]
+
+
+def parsed(document: Document, findings: Findings) -> tuple[_Element, bytes]:
+    """Return what `parse` does, and the bytes that it was read from."""
     data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
     root = _parse_xml(data, findings)
     xacro = _find_xacro(root)
     if xacro is None:
-        return root
-    expanded = _parse_xml(_expand_xacro(document, xacro, findings), findings)
-    xacro = _find_xacro(expanded)
+        return root, data
+    data = _expand_xacro(document, xacro, findings)
+    root = _parse_xml(data, findings)
+    xacro = _find_xacro(root)
     if xacro is not None:
         raise findings.fail("U103", "xacro left macros or expressions unexpanded", xacro)
-    return expanded
+    return root, data
 
 
 def _without_trailing_nuls(data: bytes) -> bytes:
@@ -125,7 +133,7 @@ def _without_trailing_nuls(data: bytes) -> bytes:
 
 def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
     """Drop a declaration that follows blank lines or claims version 0.0 (PyBullet's data has both); lines are kept."""
-    odd = re.match(rb"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>""", data)
+    odd = re.match(ODD_DECLARATION.encode(), data)
     if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
         return data
     findings.add("U106", "odd XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)

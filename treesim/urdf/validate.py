@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
 from .findings import Findings, title
-from .inertias import judge
+from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops
 from .mimics import around, check_mimics
 from .numbers import attribute_text, read_number, read_numbers, required_number
@@ -24,16 +22,17 @@ ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
 _AXIS_TOLERANCE = 1e-6  # beyond this a non-unit axis is worth a warning, below it is rounding
 
 
-def validate(root: _Element, findings: Findings, mimic: str | None) -> None:
-    """Add a finding for everything in a cleaned document that is wrong or doubtful. Raises nothing."""
+def validate(root: _Element, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
+    """Add a finding for everything in a cleaned document that is wrong or doubtful; links' inertias are handed to
+    `inertias`. Raises nothing."""
     if not root.get("name"):
         findings.add("U201", "<robot> has no name", root)
     links, joints = root.findall("link"), root.findall("joint")
     for link in links:
-        _check_inertial(link, findings)
+        _check_inertial(link, findings, inertias)
     for joint in joints:
         _check_joint(joint, findings)
-    _note_missing_inertials(links, joints, findings)
+    _note_missing_inertials(root, findings)
     named_links = _named(links, findings)
     named_joints = _named(joints, findings)
     check_mimics(named_joints, findings, mimic)
@@ -67,7 +66,7 @@ def _check_origin(parent: _Element, findings: Findings) -> None:
                 read_numbers(origin, attribute, 3, findings)
 
 
-def _check_inertial(link: _Element, findings: Findings) -> None:
+def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> None:
     inertial = link.find("inertial")
     if inertial is None:
         return
@@ -82,16 +81,21 @@ def _check_inertial(link: _Element, findings: Findings) -> None:
         findings.add("U304", f"{owner}: {attribute_text(mass, 'value')} is negative", mass)
     if inertia is None:
         return
-    entries = [required_number(inertia, name, findings) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")]
-    if None not in entries:
-        xx, xy, xz, yy, yz, zz = entries
-        judge(owner, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float), value, inertia, findings)
+    entries = [required_number(inertia, name, findings) for name in INERTIA_ENTRIES]
+    numbers = [entry for entry in entries if entry is not None]
+    if len(numbers) == len(entries):
+        inertias.judge(link, inertia_matrix(numbers), value, inertia)
 
 
-def _note_missing_inertials(links: Sequence[_Element], joints: Sequence[_Element], findings: Findings) -> None:
+def moving_without_inertial(root: _Element) -> list[_Element]:
+    """Return the links of a document that joints move and that have no inertial."""
+    moved = {_link_of(joint, "child") for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
+    return [link for link in root.iterfind("link") if link.get("name") in moved and link.find("inertial") is None]
+
+
+def _note_missing_inertials(root: _Element, findings: Findings) -> None:
     """Say once which moving links have no inertial: other readers give them 1 kg."""
-    moved = {_link_of(joint, "child") for joint in joints if joint.get("type") != "fixed"}
-    without = [link for link in links if link.get("name") in moved and link.find("inertial") is None]
+    without = moving_without_inertial(root)
     if without:
         names = listed([link.get("name", "") for link in without])
         findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
@@ -138,7 +142,8 @@ def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
     }
     lower, upper = given.get("lower"), given.get("upper")
     if lower is not None and upper is not None and lower > upper:
-        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit)
+        hint = 'exchange them if that is meant, or load with repair="limits", which drops both'
+        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
     for name in ("effort", "velocity"):
         value = given.get(name)
         if value is not None and value < 0:

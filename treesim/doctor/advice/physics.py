@@ -35,6 +35,14 @@ SHELF = """<joint name="hinge" type="revolute">
   </inertial>
 </link>
 """
+ANTENNA = """<joint name="mount" type="fixed"><parent link="upper_arm"/><child link="antenna"/></joint>
+<link name="antenna">
+  <inertial>
+    <mass value="0.01"/>
+    <inertia ixx="2e-6" ixy="0" ixz="0" iyy="2e-6" iyz="0" izz="{zz}"/>
+  </inertial>
+</link>
+"""
 LIMIT = '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
 DYNAMICS = '<dynamics damping="0.1" friction="0"/>'
 
@@ -104,6 +112,19 @@ PHYSICS = {
         "Give the links between them mass, fix one of the joints, or add armature.",
         TOP.format(ring=""),
         whole=True,
+    ),
+    "U313": Advice(
+        "About the axis of a negative moment the link alone would gain energy; the body that it is part of is sound, "
+        "or does not move.",
+        "Correct the link's inertia, or let treesim.repair set the moment to zero; other engines refuse the link, "
+        "or replace its inertia.",
+        ANTENNA.format(zz="-1e-6"),
+        ANTENNA.format(zz="1e-6"),
+        before=END,
+    ),
+    "U314": Advice(
+        "The robot is not the file's: what was changed, and how, stands in the message.",
+        "Nothing is wrong if that was meant; treesim.repair gives the mended text, to be kept in place of the file.",
     ),
     "U404": Advice(
         "No position is within these limits.",

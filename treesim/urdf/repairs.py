@@ -1,0 +1,191 @@
+"""Repairs of a robot description: which findings each mends, how, and whether there is only one way to mend them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+import numpy as np
+
+from ..errors import ArgumentError, quoted, unknown_name
+from ..model.inertia import unit_vector
+from ..types import Repair as RepairName
+from .findings import title
+from .inertias import INERTIA_ENTRIES, inertia_matrix, listed_moments, without_negative_moments
+from .markup import Edit, Markup
+from .numbers import BadNumberError, attribute_text, number_text, parse_numbers, parse_text
+from .validate import moving_without_inertial
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+ARMATURE = {"rotation": 1e-6, "translation": 1e-3}  # [kg m^2] of 1 g at 3 cm, and [kg] 1 g
+ALL_UNAMBIGUOUS = "unambiguous"
+_LIST_COMMA = re.compile(r",(?=[ \t\r\n])")  # a comma that is no decimal one
+
+
+class Fix(NamedTuple):
+    """One change: the element that it concerns, what is changed and by how much, and how the text changes."""
+
+    element: _Element
+    message: str
+    edits: Iterable[Edit]
+
+
+Mend = Callable[[Markup, "_Element"], Iterator[Fix]]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How findings with some `codes` are mended: `mend` yields the fixes for the place of one, none where it cannot be
+    mended. unambiguous: whether the file leaves no other way to read it; what is not must be asked for by name."""
+
+    codes: tuple[str, ...]
+    about: str
+    mend: Mend
+    unambiguous: bool = True
+
+
+def _set_moments(markup: Markup, inertia: _Element) -> Iterator[Fix]:
+    given = inertia_matrix([parse_numbers(inertia, name, 1)[0] for name in INERTIA_ENTRIES])
+    moments = np.linalg.eigvalsh(given)
+    mended = without_negative_moments(given)
+    edits = [
+        markup.set(inertia, name, number_text(mended[i, j]))
+        for name, (i, j) in INERTIA_ENTRIES.items()
+        if mended[i, j] != given[i, j]
+    ]
+    most = np.abs(mended - given).max()
+    change = f"{listed_moments(moments)} are now {listed_moments(np.linalg.eigvalsh(mended))}"
+    if edits:
+        owner = title(inertia.getparent().getparent())
+        yield Fix(inertia, f"{owner}: principal moments {change}; entries changed by at most {most:.3g}", edits)
+
+
+def _normalise(markup: Markup, axis: _Element) -> Iterator[Fix]:
+    given = parse_numbers(axis, "xyz", 3, np.inf)
+    text = " ".join(map(number_text, unit_vector(np.array(given))))
+    message = f'{title(axis.getparent())}: {attribute_text(axis, "xyz")} is now xyz="{text}"'
+    yield Fix(axis, message, [markup.set(axis, "xyz", text)])
+
+
+def _default_axis(markup: Markup, axis: _Element) -> Iterator[Fix]:
+    message = f'{title(axis.getparent())}: <axis> has the standard\'s xyz="1 0 0" now'
+    yield Fix(axis, message, [markup.set(axis, "xyz", "1 0 0")])
+
+
+def _default_inertials(markup: Markup, link: _Element) -> Iterator[Fix]:
+    """Zero, by the standard; other readers make it 1 kg."""
+    entries = " ".join(f'{name}="0"' for name in INERTIA_ENTRIES)
+    xml = f'<inertial><mass value="0"/><inertia {entries}/></inertial>'
+    for one in moving_without_inertial(link.getparent()):
+        yield Fix(one, f"{title(one)} has an <inertial> of zero now", markup.append(one, xml))
+
+
+def _drop_twin(markup: Markup, element: _Element) -> Iterator[Fix]:
+    """What is given twice with the same content is dropped once."""
+    owner = markup.parents[element]
+    first = next(other for other in owner.iterfind(element.tag) if other.get("name") == element.get("name"))
+    if first is not element and _same(first, element):
+        where = f", which is that of line {first.sourceline}"
+        yield Fix(element, f"second {title(element)} of {title(owner)} removed{where}", [markup.remove(element)])
+
+
+def _same(one: _Element, other: _Element) -> bool:
+    return (
+        one.tag == other.tag
+        and dict(one.attrib) == dict(other.attrib)
+        and len(one) == len(other)
+        and all(_same(*pair) for pair in zip(one, other, strict=True))
+    )
+
+
+def _name_leader(markup: Markup, mimic: _Element) -> Iterator[Fix]:
+    """A leader that lacks the prefix which the follower's own name has: `Left_a2` mimics `b1`, there is `Left_b1`."""
+    joint, leader = mimic.getparent(), mimic.get("joint")
+    names = [other.get("name", "") for other in joint.getparent().iterfind("joint")]
+    if not leader or leader in names:
+        return
+    prefixes = [name.removesuffix(leader) for name in names if name.endswith(leader)]
+    fitting = [prefix for prefix in prefixes if joint.get("name", "").startswith(prefix)]
+    if len(fitting) == 1:
+        name = fitting[0] + leader
+        message = f"{title(joint)} mimics {quoted(name)} now, {quoted(leader)} with the prefix of its own name"
+        yield Fix(mimic, message, [markup.set(mimic, "joint", name)])
+
+
+def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
+    """Commas that spaces follow can only separate numbers."""
+    for attribute in ("xyz", "rpy"):
+        text = element.get(attribute, "")
+        plain = _LIST_COMMA.sub("", text)
+        if plain == text:
+            continue
+        try:
+            parse_text(plain, 3, attribute_text(element, attribute))
+        except BadNumberError:
+            continue
+        message = f'{title(element.getparent())}: {attribute_text(element, attribute)} is now "{plain}"'
+        yield Fix(element, message, [markup.set(element, attribute, plain)])
+
+
+def _drop_limits(markup: Markup, limit: _Element) -> Iterator[Fix]:
+    """Some mean the two exchanged, and Bullet's files no limit at all."""
+    lower, upper = limit.get("lower"), limit.get("upper")
+    message = f"{title(limit.getparent())}: lower limit {lower} and upper limit {upper} removed: it is unlimited now"
+    yield Fix(limit, message, [markup.drop(limit, "lower"), markup.drop(limit, "upper")])
+
+
+def _fix_joint(markup: Markup, joint: _Element) -> Iterator[Fix]:
+    if joint.tag == "joint":
+        message = f"{title(joint)} ({joint.get('type')}) is fixed now, in its position zero"
+        yield Fix(joint, message, [markup.set(joint, "type", "fixed")])
+
+
+def _add_armature(markup: Markup, joint: _Element) -> Iterator[Fix]:
+    """A rotor that is small beside a robot's parts, and large beside the rounding of its mass matrix."""
+    if joint.tag != "joint":
+        return
+    motion, unit = ("translation", "kg") if joint.get("type") == "prismatic" else ("rotation", "kg m^2")
+    dynamics, value = joint.find("dynamics"), ARMATURE[motion]
+    before = 0.0 if dynamics is None else float(dynamics.get("armature", 0))
+    if before >= value:
+        return
+    text = f'<dynamics armature="{value:g}"/>'
+    edits = markup.append(joint, text) if dynamics is None else [markup.set(dynamics, "armature", f"{value:g}")]
+    yield Fix(joint, f"{title(joint)}: armature {before:g} is now {value:g} {unit}", edits)
+
+
+REPAIRS: dict[str, Repair] = {
+    "inertias": Repair(("U305", "U306", "U313"), "negative principal moments are set to zero", _set_moments),
+    "axes": Repair(("U403",), "axes are normalised", _normalise),
+    "default_axes": Repair(("U412",), "an axis without xyz gets the standard's 1 0 0", _default_axis),
+    "default_inertials": Repair(
+        ("U309",), "moving links without inertial get one of zero, as the standard has it", _default_inertials
+    ),
+    "twins": Repair(("U202", "U208"), "what is given twice, the same both times, is given once", _drop_twin),
+    "leaders": Repair(("U407",), "the leader of a mimic gets the prefix of the follower", _name_leader),
+    "commas": Repair(("U301", "U302"), "commas between the numbers of xyz and rpy are dropped", _drop_commas),
+    "limits": Repair(("U404",), "limits with the lower above the upper are dropped", _drop_limits, False),
+    "fixed": Repair(("U310",), "joints that move nothing with inertia are fixed", _fix_joint, False),
+    "armature": Repair(
+        ("U310", "U311"), "joints whose inertia is singular get 1e-6 kg m^2 (1e-3 kg) of armature", _add_armature, False
+    ),
+}
+UNAMBIGUOUS = frozenset(name for name, repair in REPAIRS.items() if repair.unambiguous)
+
+
+def wanted_repairs(asked: bool | str | Iterable[str]) -> frozenset[str]:
+    """Return the names in REPAIRS that are asked for: by True, those that are unambiguous; by names, these, where
+    "unambiguous" stands for all such. Raises UnknownNameError and ArgumentError for others."""
+    if isinstance(asked, bool):
+        return UNAMBIGUOUS if asked else frozenset()
+    if not isinstance(asked, Iterable):
+        raise ArgumentError(f"repair must be True, False, or names of repairs, got {type(asked).__name__}")
+    names = {asked} if isinstance(asked, str) else set(asked)
+    for name in names:
+        if name not in REPAIRS and name != ALL_UNAMBIGUOUS:
+            raise unknown_name("repair", name, get_args(RepairName))
+    return frozenset(names - {ALL_UNAMBIGUOUS}) | (UNAMBIGUOUS if ALL_UNAMBIGUOUS in names else frozenset())
