@@ -50,6 +50,7 @@ from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .player import Player
 from .plugins import available
+from .replays import Repetition, replay
 from .rollouts import Rollouts, rollout
 from .schedules import schedule
 from .simulation import Simulation
@@ -93,6 +94,7 @@ __all__ = [
     "PluginError",
     "Pushed",
     "RelativeTask",
+    "Repetition",
     "Report",
     "Rollouts",
     "ShapeWarning",
@@ -139,6 +141,7 @@ __all__ = [
     "mass_matrix_pattern",
     "momentum",
     "operational_space",
+    "replay",
     "rollout",
     "schedule",
     "solve_mass_matrix",

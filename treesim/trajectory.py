@@ -9,7 +9,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -70,6 +70,8 @@ class Trajectory(Shown):
     have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
     dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
     `stopped`, the reason for an early end, or None.
+    recipe: one line of text from which `treesim.replay` makes the run again, or a function that returns it; None where
+    nobody can. Files keep it.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
@@ -93,6 +95,7 @@ class Trajectory(Shown):
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
     followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    recipe: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         t = coerce(Argument("trajectory: t", self.t, ()))
@@ -280,6 +283,7 @@ class Trajectory(Shown):
                 "metadata": dict(self.metadata),
                 "states": len(self),
                 **({"followers": self.followers} if self.followers else {}),
+                **({} if self.recipe is None else {"recipe": self.recipe() if callable(self.recipe) else self.recipe}),
                 **({"touching": []} if self.contact is None else self.contact.description()),
             }
         )
@@ -347,6 +351,7 @@ def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
         joint_types=tuple(description["joint_types"]),
         metadata=metadata,
         followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
+        recipe=description.get("recipe"),
         **arrays,
     )
     if states not in (None, len(trajectory)):  # None in files of older versions

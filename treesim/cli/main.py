@@ -13,6 +13,7 @@ from .compare import compare
 from .cost import cost
 from .info import info
 from .plugins import plugins
+from .replays import replay
 from .robots import robots
 from .scaling import scaling
 from .schedule import schedule
@@ -28,7 +29,21 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins):
+for command in (
+    simulate,
+    view,
+    info,
+    compare,
+    stability,
+    bench,
+    cost,
+    schedule,
+    scaling,
+    accuracy,
+    replay,
+    robots,
+    plugins,
+):
     app.command()(command)
 
 
