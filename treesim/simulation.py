@@ -159,8 +159,8 @@ class Simulation(Shown):
         return self._run(duration, *self.initial_state(q0, v0), progress)
 
     def run_from(self, duration: float, q: np.ndarray, v: np.ndarray, progress: Progress | None = None) -> Trajectory:
-        """Return the trajectory over `duration` [s] from q (nq,), v (nv,) as they are, to the bit, such as `initial_state`
-        returns, or a trajectory holds; otherwise as `run`."""
+        """Return the trajectory over `duration` [s] from q (nq,), v (nv,) as they are, to the bit, such as
+        `initial_state` returns, or a trajectory holds; otherwise as `run`."""
         self.system.forget()
         checked_progress(progress)
         return self._run(duration, q, v, progress)
