@@ -6,6 +6,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from . import starting as starting  # isort: skip  # before all that takes time
+from .audits import Audit, audit
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
@@ -66,6 +67,7 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
+    "Audit",
     "Body",
     "CenterOfMassTask",
     "CollisionShape",
@@ -117,6 +119,7 @@ __all__ = [
     "Visual",
     "World",
     "__version__",
+    "audit",
     "available",
     "bias_forces",
     "body_poses",

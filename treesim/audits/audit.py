@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +12,10 @@ from ..dynamics.functions import inverse_dynamics
 from ..errors import ArgumentError
 from ..model.given import checked_robot, whole_number
 from ..model.tree import Tree
-from .exact import ExactState, many_digits, rounded
-from .identities import identities
-from .methods import methods
 from .report import Audit, Row
+
+if TYPE_CHECKING:
+    from .exact import ExactState
 
 
 def audit(robot: Tree, states: int = 3, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Audit:
@@ -29,14 +30,18 @@ def audit(robot: Tree, states: int = 3, seed: int = 0, progress: Callable[[int, 
     times what a backend declares to lose. Identities hold on 40 digits, between kernels that share no text: the power
     of the forces is the rate of the energy, weights and the base's wrench are that of momentum, J a + Jdot v is that of
     a frame's velocity, articulated bodies undo Newton and Euler, and M is symmetric and positive definite.
-    Returns an Audit. Raises ArgumentError (no robot, nothing moves, no mpmath: `pip install mpmath`). A second and more
-    for each state of a humanoid, after what has to be compiled.
+    Returns an Audit. Raises ArgumentError (no robot, nothing moves, no mpmath: `pip install mpmath`),
+    SingularInertiaError naming the joint. About a second for each state of a humanoid, after what has to be compiled.
 
     Example:
         >>> found = treesim.audit(treesim.load("ur5"), states=1)
         >>> found.passed, min(row.digits for row in found.rows if row.name == "aba") > 12
         (True, True)
     """
+    from .exact import many_digits, rounded  # here: nothing else of treesim needs them, and what they import
+    from .identities import identities
+    from .methods import methods
+
     robot, count = checked_robot(robot), whole_number("states", states, 1)
     if not robot.nv:
         raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to audit")
@@ -53,6 +58,8 @@ def audit(robot: Tree, states: int = 3, seed: int = 0, progress: Callable[[int, 
 
 
 def _random(robot: Tree, rng: np.random.Generator) -> ExactState:
+    from .exact import ExactState
+
     q = robot.random(rng)
     v, a = rng.normal(size=(2, robot.nv))
     return ExactState(robot, q, v, inverse_dynamics(robot, q, v, a))

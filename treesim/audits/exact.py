@@ -11,7 +11,9 @@ import numpy as np
 
 from ..cost.error_growth import DIGITS, require_mpmath, unrounded
 from ..cost.factorization_errors import ExactSolver
+from ..dynamics.solve import solve_mass_matrix
 from ..engine.python import converted
+from ..errors import SingularInertiaError
 from ..kernels.aba import forward_dynamics_states
 from ..kernels.configuration import integrate_states
 from ..kernels.crba import mass_matrix_full_states
@@ -88,7 +90,11 @@ class ExactState:
 
     @cached_property
     def _solver(self) -> ExactSolver:
-        return ExactSolver(self.M)
+        try:
+            return ExactSolver(self.M)
+        except ZeroDivisionError:
+            solve_mass_matrix(self.robot, self.q, self.tau)  # which names the joint
+            raise SingularInertiaError(f"the mass matrix of {self.robot.name!r} is singular") from None
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
         """Return M^-1 forces (nv,), by factors of M."""

@@ -19,7 +19,7 @@ from ..errors import TreesimError, UnsupportedError
 from ..kernels.kinematics import body_poses_states
 from ..operational.frames import body_poses, frame_jacobian
 from ..operational.functions import inverse_operational_inertia
-from ..testing.bounds import OF_A_SWEEP, TINY, bias_parts, of_forces, of_inverse_dynamics, of_inverse_inertia, of_sums
+from ..testing.bounds import OF_A_SWEEP, TINY, bias_parts, of_forces, of_sums, relative
 from ..types import InverseDynamicsMethod, MassMatrixMethod
 from .exact import ExactState, largest, rounded
 from .report import Row
@@ -52,9 +52,10 @@ def _quantities(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
         for how in get_args(InverseDynamicsMethod)
     }
     torque, bias = exact.inverse_dynamics(a), rounded(exact.b)
-    allowed = float(of_inverse_dynamics(robot, q, v, a, rounded(torque)))
+    terms = [np.abs(rounded(exact.M)) @ np.abs(a), *bias_parts(robot, q, v, {}), _summed(exact)]
+    allowed = float(of_sums(terms, rounded(torque)))
     yield from _judged(QUANTITIES, forces, torque, lambda _: allowed, dofs, notes)
-    allowed = float(of_sums(bias_parts(robot, q, v, {}), bias))
+    allowed = float(of_sums(terms[1:], bias))
     yield from _judged(
         QUANTITIES, {"bias forces": lambda: bias_forces(robot, q, v)}, exact.b, lambda _: allowed, dofs, notes
     )
@@ -67,6 +68,24 @@ def _quantities(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
     J = exact.jacobian(frames, REFERENCE)
     jacobians = {"Jacobian": lambda: _jacobian(exact, frames)}
     yield from _judged(QUANTITIES, jacobians, J, lambda _: OF_A_SWEEP, _pairs(_rows(frames), dofs), notes)
+
+
+def _summed(exact: ExactState) -> np.ndarray:
+    """How large terms (nv,) may be that cancel in the forces of weights and of velocities: of a screw s of inertia
+    s'Is = M_ii, |s'If| is at most sqrt(M_ii) sqrt(f'If) (Cauchy and Schwarz), f the acceleration of what it carries."""
+    robot, v, M = exact.robot, exact.v, rounded(exact.M)
+    weight = np.sqrt(robot.mass) * np.linalg.norm(robot.gravity)
+    turning = np.abs(v).max() * np.sqrt(v @ M @ v)
+    return np.asarray(np.sqrt(M.diagonal()) * (weight + turning))
+
+
+def _of_inverse_inertia(M: np.ndarray, J: np.ndarray) -> float:
+    """What J M^-1 J' may be off by, relative to its largest number, as `bounds.of_inverse_inertia` tells it, but for
+    entries of M and J that are sums in which most cancels: of M up to sqrt(M_ii M_jj), of J up to the row's largest."""
+    diagonal = np.sqrt(M.diagonal())
+    A, S, rows = np.abs(np.linalg.inv(M)), np.outer(diagonal, diagonal), np.abs(J).max(axis=1, keepdims=True) * (J != 0)
+    moved = rows @ (A @ S @ A + 2 * A) @ rows.T
+    return float(OF_A_SWEEP * relative(moved.ravel(), (J @ np.linalg.solve(M, J.T)).ravel()))
 
 
 def _forward(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
@@ -108,7 +127,7 @@ def _inverses(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
         "ltl": lambda: ltl(robot.dof_topology.dof_parent, H).solve(unit),
     }
     M = rounded(exact.M)
-    allowed = of_inverse_inertia(M, unit)
+    allowed = _of_inverse_inertia(M, unit)
 
     def misses(inverse: np.ndarray) -> float:
         missed = np.abs(rounded(exact.M @ np.asarray(inverse, object) - unit))
@@ -122,7 +141,7 @@ def _operational(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
     """J M^-1 J' of two limbs by every method."""
     frames = _frames(exact)
     J = exact.jacobian(frames, REFERENCE)
-    rounding = of_inverse_inertia(rounded(exact.M), rounded(J))
+    rounding = _of_inverse_inertia(rounded(exact.M), rounded(J))
     names = [name for name in plugins.available("operational") if name != AUTO]
     calls = {
         name: partial(inverse_operational_inertia, exact.robot, exact.q, frames, method=name, reference=REFERENCE)

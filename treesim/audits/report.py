@@ -56,7 +56,7 @@ class Audit(Shown):
 
     Example:
         >>> treesim.audit(treesim.load("ur5"), states=1)
-        <Audit of 'ur5': 48 rows, passed>
+        <Audit of 'ur5': 45 rows, passed>
     """
 
     robot: str

@@ -8,6 +8,7 @@ import typer
 
 from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
+from .audit import audit
 from .bench import bench
 from .compare import compare
 from .cost import cost
@@ -29,21 +30,10 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    simulate,
-    view,
-    info,
-    compare,
-    stability,
-    bench,
-    cost,
-    schedule,
-    scaling,
-    accuracy,
-    replay,
-    robots,
-    plugins,
-):
+COMMANDS = (
+    simulate, replay, view, info, audit, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 
