@@ -15,6 +15,7 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .control import PD, Hold, Pushed
+from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -126,6 +127,7 @@ __all__ = [
     "center_of_mass",
     "center_of_mass_jacobian",
     "constrained_dynamics",
+    "convert_state",
     "energy",
     "forward_dynamics",
     "frame_acceleration",
@@ -150,6 +152,9 @@ __all__ = [
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",
+    "to_mujoco",
+    "to_mujoco_spec",
+    "to_pinocchio",
     "to_urdf",
     "unpack_mass_matrix",
     "use_threads",

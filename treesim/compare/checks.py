@@ -135,13 +135,14 @@ def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
 
 def _rows(level: str, states: StateBatch, own: TreesimModel, theirs: Results) -> Iterator[Row]:
     ours = own.evaluate(states)
-    yield from _model_rows(level, own.robot, ours, theirs)
-    yield from _state_rows(level, own.robot, ours, theirs)
+    yield from model_rows(level, own.robot, ours, theirs)
+    yield from state_rows(level, own.robot, ours, theirs)
     if "trajectory_q" in theirs.values and "trajectory_v" in theirs.values:
         yield _trajectory_row(level, states, own, ours, theirs)
 
 
-def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+def model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+    """Yield a row for mass, centre and inertia of the bodies."""
     scales = Scales.of(robot)
     floors = {"mass": MASSLESS * scales.mass, "com": scales.length, "inertia": MASSLESS * scales.inertia}
     for quantity, floor in floors.items():
@@ -156,7 +157,8 @@ def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iter
         yield _row(level, quantity, found, tolerance, f"body {robot.body_names[first]!r}")
 
 
-def _state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+    """Yield a row for every quantity of the states that the other engine returned."""
     scales = Scales.of(robot)
     condition = float(np.linalg.cond(ours.values["mass_matrix"]).max())
     usual = TOLERANCE[level]

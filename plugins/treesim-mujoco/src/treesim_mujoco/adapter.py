@@ -8,7 +8,9 @@ import mujoco
 
 from treesim.compare import CANONICAL, RAW
 from treesim.compare.source import is_floating
+from treesim.errors import UnsupportedError
 
+from .conversion import ConvertedModel
 from .model import MujocoModel
 from .reading import bodies_alone, stripped
 from .timed import ENGINE
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 KNOWN = ("revolute", "continuous", "prismatic", "spherical")
+WORLD = "world"  # the body that everything hangs on
 
 
 class MujocoAdapter:
@@ -47,3 +50,13 @@ class MujocoAdapter:
         if level == RAW:
             return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
         return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))
+
+    def convert(self, robot: Tree) -> ConvertedModel:
+        """Return the robot for `treesim.to_mujoco`. Raises UnsupportedError if MuJoCo does not take the bodies."""
+        if reason := self.refuses(robot):
+            raise UnsupportedError(reason)
+        if WORLD in robot.body_names:
+            raise UnsupportedError(
+                f"a body of {robot.name!r} is called {WORLD!r}, as MuJoCo calls its own: rename the link"
+            )
+        return ConvertedModel(robot)

@@ -39,9 +39,13 @@ class MujocoModel(EngineModel):
     integrators = tuple(INTEGRATORS)
 
     def __init__(self, robot: Tree, urdf: str, changes: tuple[str, ...]) -> None:
+        self._serve(robot, model_of(robot, urdf), (*changes, "constraints and contacts off, integrator Euler"))
+
+    def _serve(self, robot: Tree, model: Any, changes: tuple[str, ...]) -> None:
+        """Ask this model of MuJoCo's from now on."""
         super().__init__(robot)
-        self.changes = (*changes, "constraints and contacts off, integrator Euler")
-        self.model: Any = model_of(robot, urdf)
+        self.changes = changes
+        self.model: Any = model
         self.data: Any = mujoco.MjData(self.model)
         self.layout: MujocoLayout = MujocoLayout(robot, self.model)
         self._bodies = [self.model.body(body.name).id for body in robot.bodies]
