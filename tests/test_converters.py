@@ -114,6 +114,39 @@ def test_continuous_joints(engine, numbers):
     np.testing.assert_allclose(back, 4.0 - 2 * np.pi if numbers == 2 else 4.0)
 
 
+def test_orders_of_joints():
+    """Two limbs, the later one of the alphabet first in the file."""
+    inertia = treesim.Inertia(1.0, rotational=np.eye(3))
+    names = ("right", "left")
+    robot = treesim.Tree("pair", [treesim.Body(n, 0, treesim.Joint(f"{n}_hip", "revolute"), inertia) for n in names])
+    q, v = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    for engine in ENGINES:
+        theirs = treesim.convert_state(robot, q, v, to=engine)
+        np.testing.assert_array_equal(theirs, [q, v], err_msg=engine)
+    pin = pytest.importorskip("pinocchio", reason="needs the package pin")
+    assert list(pin.buildModelFromXML(treesim.to_urdf(robot)).names)[1:] == ["left_hip", "right_hip"]
+
+
+def test_gravity_by_default():
+    down = [0.0, 0.0, -9.81]
+    assert G1.gravity.tolist() == down
+    if "pinocchio" in ENGINES:
+        import pinocchio
+
+        assert pinocchio.Model().gravity.linear.tolist() == down
+    if "mujoco" in ENGINES:
+        import mujoco
+
+        assert mujoco.MjOption().gravity.tolist() == down
+    if "pybullet" in ENGINES:
+        import pybullet
+
+        client = pybullet.connect(pybullet.DIRECT)
+        parameters = pybullet.getPhysicsEngineParameters(physicsClientId=client)
+        pybullet.disconnect(client)
+        assert [parameters[f"gravityAcceleration{axis}"] for axis in "XYZ"] == [0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("name, base", [("ur5", "fixed"), ("g1_29dof_rev_1_0", "floating"), ("anymal", "floating")])
 def test_drake_itself(name, base):
     """Poses, velocities and forces of a MultibodyPlant, in states that were converted."""
@@ -122,6 +155,7 @@ def test_drake_itself(name, base):
     plant = drake.MultibodyPlant(0.0)
     drake.Parser(plant).AddModelsFromString(treesim.to_urdf(robot, principal=True, shapes=False), "urdf")
     plant.Finalize()
+    assert plant.gravity_field().gravity_vector().tolist() == robot.gravity.tolist()
     context, (q, v) = plant.CreateDefaultContext(), a_state(robot)
     theirs = treesim.convert_state(robot, q, v, to="drake")
     plant.SetPositions(context, theirs[0])

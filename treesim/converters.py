@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError
 from .model.given import checked_robot
-from .model.quaternions import unit_quaternions
+from .model.quaternions import refuse_lengths
 from .model.tree import Tree
 
 
@@ -87,7 +87,7 @@ def convert_state(
         >>> q, v = robot.random(0), np.arange(35.0)
         >>> qpos, qvel = treesim.convert_state(robot, q, v, to="mujoco")
         >>> qpos[3] == q[6], np.array_equal(qvel[3:], v[3:])  # w comes first; angular velocities are the base's own
-        (True, True)
+        (np.True_, True)
         >>> again = treesim.convert_state(robot, qpos, qvel, source="mujoco")
         >>> all(np.allclose(*pair) for pair in zip(again, (q, v), strict=True))
         True
@@ -101,6 +101,7 @@ def convert_state(
     given = [coerce(Argument(label, x, (n,))) for label, x, n in zip(("q", "v"), (q, v), sizes, strict=True)]
     if given[0].shape[:-1] != given[1].shape[:-1]:
         raise ArgumentError(f"q and v have the leading axes {given[0].shape[:-1]} and {given[1].shape[:-1]}")
-    own = unit_quaternions(robot, "q", here.configuration_from_engine(given[0]))
+    own = here.configuration_from_engine(given[0])
+    refuse_lengths(robot, "q", own)
     velocity = here.velocity_from_engine(own, given[1])
     return there.configuration_to_engine(own), there.velocity_to_engine(own, velocity)
