@@ -155,6 +155,17 @@ def test_recordings_that_tell_nothing_are_refused(tmp_path):
             treesim.replay(replace(run, recipe=damaged))
 
 
+def test_settings_that_do_not_fit_are_refused():
+    run = swing(duration=0.002)
+    for settings in ({"colour": 1}, {"backend": "none of these"}):
+        wrong = recipe.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {"duration": 0.002, **settings})
+        with pytest.raises(ArgumentError, match=r"colour|none of these"):
+            treesim.replay(replace(run, recipe=wrong))
+    without = recipe.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
+    with pytest.raises(ArgumentError, match="duration"):
+        treesim.replay(replace(run, recipe=without))
+
+
 def test_a_changed_description_is_told_and_changes_nothing(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(treesim.to_urdf(CHAIN))

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from .control import Controller
 from .display import Shown
 from .energy_balance import EnergyWarning
-from .errors import ArgumentError, TreesimError, UrdfError
+from .errors import ArgumentError, TreesimError
 from .model.given import told
+from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
 from .simulation import Simulation
 from .trajectory import Trajectory
@@ -113,7 +114,7 @@ def replay(
     """
     trajectory = run if isinstance(run, Trajectory) else Trajectory.load(run)
     recipe = _recipe(trajectory)
-    simulation, duration = _simulation(recipe, controller), float(recipe.settings["duration"])
+    simulation, duration = _simulation(recipe, controller)
     if not len(trajectory):
         raise ArgumentError("the recording has no states: there is nothing to repeat")
     cut = _is_cut(trajectory)
@@ -138,22 +139,22 @@ def _recipe(trajectory: Trajectory) -> Recipe:
     return unpacked(trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe)
 
 
-def _simulation(recipe: Recipe, controller: Any) -> Simulation:
-    """The simulation that a recipe tells of."""
+def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:
+    """The simulation that a recipe tells of, and its duration [s]."""
     for label, reason in recipe.missing.items():
         if label not in ("world", "controller"):
             raise ArgumentError(f"it cannot be repeated: {reason}")
-    settings = {name: value for name, value in recipe.settings.items() if name != "duration"}
-    gravity = settings.pop("gravity")
-    if gravity is not None:
-        settings["gravity"] = np.array(gravity["numbers"])
     world = world_of(recipe)
     drive = controller_of(recipe, world) if controller is None else controller
+    settings = {name: restored(value) for name, value in recipe.settings.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the recorded run told of what it left out
         try:
-            return Simulation(world, controller=drive, **settings)
-        except TypeError as error:
+            duration = float(settings.pop("duration"))
+            return Simulation(world, controller=drive, **settings), duration
+        except (KeyError, TypeError) as error:
+            if isinstance(error, ArgumentError):  # a name that is not known, which is a KeyError too
+                raise
             raise ArgumentError(f"the recording's settings do not fit: {error}") from None
 
 
@@ -264,7 +265,7 @@ def source_digest(source: Any) -> str | None:
         return None
     try:
         return hashlib.sha256(open_source(source, Findings("<source>", False)).data).hexdigest()
-    except (UrdfError, TreesimError, OSError):
+    except (TreesimError, OSError):
         return None
 
 

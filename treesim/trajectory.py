@@ -70,8 +70,7 @@ class Trajectory(Shown):
     have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
     dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
     `stopped`, the reason for an early end, or None.
-    recipe: one line of text from which `treesim.replay` makes the run again, or a function that returns it; None where
-    nobody can. Files keep it.
+    recipe: what `treesim.replay` makes the run again from, one line of text or a function that returns it, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
@@ -107,9 +106,8 @@ class Trajectory(Shown):
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)
-        work = coerce(
-            Argument("trajectory: work", np.full((*count, 2), np.nan) if self.work is None else self.work, ())
-        )
+        work = np.full((*count, 2), np.nan) if self.work is None else self.work
+        work = coerce(Argument("trajectory: work", work, ()))
         if work.shape != (*count, 2):
             raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
         object.__setattr__(self, "work", work)
@@ -387,9 +385,7 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
     energy = header.index("energy") if "energy" in header else -1
     return description, {
         "t": table[:, 0],
-        "q": block("q"),
-        "v": block("v"),
-        "tau": block("tau"),
+        **{label: block(label) for label in ("q", "v", "tau")},
         "energy": table[:, energy],
         "work": block("work") if _WORK[0] in header else None,
         "contact": ContactHistory.from_columns(header, table, description),
