@@ -85,6 +85,8 @@ class Repetition(Shown):
         return f"<Repetition of {self.robot_name!r}: {self.states} states, {outcome}>"
 
     def _facts(self) -> Iterator[tuple[str, Any]]:
+        yield "states", self.states
+        yield "again", self.trajectory
         if self.first is not None:
             yield "first difference", self.first
         yield from (("reason", reason) for reason in self.reasons)

@@ -222,7 +222,7 @@ class Simulation(Shown):
         own = error is not self.system.failure
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
-    def _recipe(self, duration: float) -> PackedLater:
+    def _recipe(self, duration: float) -> Callable[[], str]:
         names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
         settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
         return PackedLater(self.world, self.system.controller, settings)
