@@ -16,6 +16,7 @@ from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .control import PD, Hold, Pushed
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
+from .doctor import Diagnosis, check
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -76,6 +77,7 @@ __all__ = [
     "ConstraintError",
     "ContactReport",
     "ConvergenceError",
+    "Diagnosis",
     "Dynamics",
     "Factorization",
     "Frame",
@@ -126,6 +128,7 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "check",
     "constrained_dynamics",
     "convert_state",
     "energy",

@@ -10,6 +10,7 @@ from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
 from .audit import audit
 from .bench import bench
+from .check import check
 from .compare import compare
 from .cost import cost
 from .info import info
@@ -31,7 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    simulate, replay, view, info, audit, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins,
+    simulate, replay, view, info, check, audit, compare, stability, bench, cost, schedule, scaling, accuracy, robots,
+    plugins,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, listed
 from . import common
+from .ghost import Start, recorded_ghost
+from .setup import DT
 
 if TYPE_CHECKING:
     import typer
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..trajectory import Trajectory
 
-KNOWN = {"robot", "base", "mimic", "duration", "speed", "viewer", "port", "no_browser", "json"}  # parameters of `view`
+KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json"}  # of `view`
 
 
 def is_recording(source: str) -> bool:
@@ -35,13 +37,25 @@ def checked_options(context: typer.Context) -> set[str]:
     return given
 
 
-def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float) -> Replay:
-    """Load a trajectory and its robot, and show its first state. base: the recording's own by default."""
+def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float, ghost: str | None) -> Replay:
+    """Load a trajectory and its robot, and show its first state. base: the recording's own by default. ghost: a motion
+    to show beside it."""
+    import numpy as np
+
     from ..live import Replay
+    from ..live.recorded import check_fits
     from ..trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
-    return Replay(_robot_of(path, trajectory, base, mimic), trajectory, window, speed)
+    robot = _robot_of(path, trajectory, base, mimic)
+    check_fits(robot, trajectory)
+    ghosts = {}
+    if ghost is not None:
+        steps = np.diff(trajectory.t[:2])
+        start = Start(trajectory.q[0], trajectory.v[0], float(steps[0]) if len(steps) else DT, float(trajectory.t[0]))
+        name, motion = recorded_ghost(ghost, robot, start)
+        ghosts[name] = motion
+    return Replay(robot, trajectory, window, speed, ghosts=ghosts)
 
 
 def _robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:

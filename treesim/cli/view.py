@@ -11,6 +11,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, guarded
+from .ghost import GhostOption, Start, ghost_of
 from .page import HtmlOption, checked_page, write_page
 from .replay import checked_options, is_recording, open_replay, play
 from .scenes import InstalledRobots, scene_of
@@ -95,6 +96,7 @@ def view(
     push: PushOption = None,
     push_at: PushAtOption = None,
     push_for: PushForOption = None,
+    ghost: GhostOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
@@ -126,7 +128,7 @@ def view(
     from ..viewers.base import InteractiveViewer
 
     if is_recording(robot):
-        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, duration, no_browser, json)
+        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, ghost, duration, no_browser, json)
         return
     if duration is not None:
         checked_steps(duration, dt)
@@ -154,19 +156,22 @@ def view(
         "push_for": push_for,
     }
     if html is not None:
-        checked_page(html, window, viewer, options, duration)
+        checked_page(html, window, viewer, options, ghost, duration)
         write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
         return
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
         raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not tell when its pages are closed")
     _set_port(window, viewer, port)
+    _check_ghost(ghost, window, viewer)
     if not interactive:
         options["ground"], options["controller"] = bool(ground), controller or "none"
     setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:
         if interactive:
-            shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, until_closed, json)
+            shown = _interact(
+                window, setup, robot, base, options, ghost, speed, duration, no_browser, until_closed, json
+            )
         else:
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
@@ -183,6 +188,7 @@ def _replay(
     viewer: str,
     port: int | None,
     speed: float,
+    ghost: str | None,
     duration: float | None,
     no_browser: bool,
     json: bool,
@@ -192,8 +198,9 @@ def _replay(
         common.checked_seconds("--duration", duration)
     window = common.get_viewer(viewer)
     _set_port(window, viewer, port)
+    _check_ghost(ghost, window, viewer)
     try:
-        replay = open_replay(path, window, base if "base" in given else None, mimic, speed)
+        replay = open_replay(path, window, base if "base" in given else None, mimic, speed, ghost)
         _announce(getattr(window, "url", None), no_browser, json)
         shown = play(replay, duration)
     finally:
@@ -212,6 +219,14 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
         raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
 
 
+def _check_ghost(ghost: str | None, window: Any, viewer: str) -> None:
+    """Raise UnsupportedError for a ghost that nobody would see."""
+    from ..viewers.base import GhostViewer, InteractiveViewer
+
+    if ghost is not None and not (isinstance(window, GhostViewer) and isinstance(window, InteractiveViewer)):
+        raise UnsupportedError(f"--ghost: viewer {viewer!r} shows no second robot")
+
+
 def _check_frames(speed: float, dt: float) -> None:
     """Refuse what takes minutes for each picture."""
     steps_a_frame = speed / FPS / common.checked_seconds("--dt", dt)
@@ -228,6 +243,7 @@ def _interact(
     source: str,
     base: str,
     options: dict[str, Any],
+    ghost: str | None,
     speed: float,
     duration: float | None,
     no_browser: bool,
@@ -238,7 +254,9 @@ def _interact(
     from ..live import LiveSession
 
     scene, settings = scene_of(setup, base, options, speed)
-    session = LiveSession(scene, window, settings, InstalledRobots(setup.robot.name, source, options))
+    library = InstalledRobots(setup.robot.name, source, options)
+    chosen = ghost_of(ghost, setup.robot, Start(setup.q, setup.v, settings.dt)) if ghost else (None, None)
+    session = LiveSession(scene, window, settings, library, ghost=chosen[0], recordings=chosen[1])
     if until_closed:
         window.when_left(session.end)
     _announce(window.url, no_browser, json)

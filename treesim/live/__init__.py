@@ -1,6 +1,9 @@
 """A simulation that its user steers while it runs: what the panel and the mouse of a viewer act on."""
 
+from .engine_motion import engine_motion
+from .ghost import GhostSettings
 from .replay import Replay
 from .session import LiveSession
+from .settings import Settings
 
-__all__ = ["LiveSession", "Replay"]
+__all__ = ["GhostSettings", "LiveSession", "Replay", "Settings", "engine_motion"]

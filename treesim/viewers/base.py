@@ -2,9 +2,9 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and
-hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a
-robot into one that simulates.
+what it shows, `GhostViewer` if it can draw the robot twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs
+can add sliders, draw arrows and frames, and hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into
+a file, and `PageWriter` if it can turn a robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -82,6 +82,15 @@ class InteractiveViewer(Viewer, Protocol):
 
     def show_state(self, state: Message) -> None:
         """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+
+
+@runtime_checkable
+class GhostViewer(Viewer, Protocol):
+    """A viewer that draws a second, translucent copy of the robot, to compare two motions by."""
+
+    def set_ghost(self, q: np.ndarray | None) -> None:
+        """Draw the ghost of the robot that is shown at configuration q (nq,), or none, from the next `update` on;
+        `show` removes it."""
 
 
 @runtime_checkable

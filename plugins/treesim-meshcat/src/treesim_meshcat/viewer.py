@@ -42,6 +42,7 @@ class MeshcatViewer:
         self._robot: Tree | None = None
         self._parts: list[Part] = []
         self._poses = np.empty((0, 4, 4))  # as shown last
+        self._ghost: np.ndarray | None = None  # poses of the ghost's bodies
         self._started = 0.0
         self._sequence = 0
 
@@ -56,6 +57,7 @@ class MeshcatViewer:
         self._server = self._server or LiveServer(port=self.port, receive=self._take)
         self._server.left = self._left
         self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
+        self._ghost = None
         self._send_scene(())
         self.url = self._server.url
         return self.url
@@ -85,6 +87,15 @@ class MeshcatViewer:
             raise ArgumentError("update: no robot is shown; call show(robot, q) first")
         self._poses = treesim.body_poses(self._robot, q)
         self._server.move(self._frame(self._poses))
+
+    def set_ghost(self, q: np.ndarray | None) -> None:
+        """Draw a translucent copy of the robot at configuration q (nq,), or none, from the next `update` on.
+
+        Raises ArgumentError before `show`.
+        """
+        if self._robot is None:
+            raise ArgumentError("set_ghost: no robot is shown; call show(robot, q) first")
+        self._ghost = None if q is None else treesim.body_poses(self._robot, q)
 
     def listen(self, receive: Receive) -> None:
         """Call receive(message, reply) on the server's thread with what users ask for; reply(text) tells that user."""
@@ -159,4 +170,5 @@ class MeshcatViewer:
 
     def _frame(self, poses: np.ndarray) -> bytes:
         self._sequence = (self._sequence + 1) % 2**32
-        return pose_frame(self._sequence, time.perf_counter() - self._started, poses)
+        both = poses if self._ghost is None else np.concatenate([poses, self._ghost])
+        return pose_frame(self._sequence, time.perf_counter() - self._started, both)
