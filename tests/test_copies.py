@@ -95,7 +95,7 @@ def test_a_controller_that_knows_its_simulation(way):
 def test_pd_control_is_as_before():
     simulation = treesim.Simulation(ROBOT, controller=control.Hold(ROBOT, [0.1, 0.2, 0.3]))
     other = pickle.loads(pickle.dumps(simulation))
-    assert other.system.controller._robot is other.robot
+    assert other.system.controller.robot is other.robot
     assert np.array_equal(other.run(0.01).q, simulation.run(0.01).q)
 
 

@@ -6,6 +6,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from . import starting as starting  # isort: skip  # before all that takes time
+from .audits import Audit, audit
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
@@ -14,6 +15,7 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .control import PD, Hold, Pushed
+from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
@@ -51,6 +53,7 @@ from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .player import Player
 from .plugins import available
+from .replays import Repetition, replay
 from .rollouts import Rollouts, rollout
 from .schedules import schedule
 from .simulation import Simulation
@@ -66,6 +69,7 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
+    "Audit",
     "Body",
     "CenterOfMassTask",
     "CollisionShape",
@@ -96,6 +100,7 @@ __all__ = [
     "Pushed",
     "RelativeTask",
     "Repaired",
+    "Repetition",
     "Report",
     "Rollouts",
     "ShapeWarning",
@@ -118,6 +123,7 @@ __all__ = [
     "Visual",
     "World",
     "__version__",
+    "audit",
     "available",
     "bias_forces",
     "body_poses",
@@ -125,6 +131,7 @@ __all__ = [
     "center_of_mass_jacobian",
     "check",
     "constrained_dynamics",
+    "convert_state",
     "energy",
     "forward_dynamics",
     "frame_acceleration",
@@ -144,11 +151,15 @@ __all__ = [
     "momentum",
     "operational_space",
     "repair",
+    "replay",
     "rollout",
     "schedule",
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",
+    "to_mujoco",
+    "to_mujoco_spec",
+    "to_pinocchio",
     "to_urdf",
     "unpack_mass_matrix",
     "use_threads",

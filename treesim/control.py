@@ -177,19 +177,19 @@ class PD(Shown):
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
         self._effort = robot.effort_limit
-        self._robot = robot
+        self.robot = robot
 
     def __repr__(self) -> str:
         gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
-        return f"<{type(self).__name__} of {self._robot.name!r}: {gains}>"
+        return f"<{type(self).__name__} of {self.robot.name!r}: {gains}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
         gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
-        return [("robot", self._robot), ("target", vector(self.target)), *gains]
+        return [("robot", self.robot), ("target", vector(self.target)), *gains]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""
-        error = self._robot.difference(q, self.target)
+        error = self.robot.difference(q, self.target)
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 
@@ -233,7 +233,7 @@ class Pushed(Shown):
         start: float = 1.0,
         duration: float = 0.2,
     ) -> None:
-        self.controller, self._robot = as_controller(checked_robot(robot), controller), robot
+        self.controller, self.robot = as_controller(checked_robot(robot), controller), robot
         self._root = _floating_root(robot)
         self.force = coerce(Argument("force", force, (3,))).copy()
         if self.force.ndim != 1 or not np.isfinite(self.force).all():
@@ -250,17 +250,17 @@ class Pushed(Shown):
 
     def _facts(self) -> list[tuple[str, Any]]:
         when = [("start [s]", self.start), ("duration [s]", self.duration)]
-        return [("robot", self._robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
+        return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return the other controller's torque, and what the force is in the root joint, while it acts [N m, N]."""
         given = self.controller.torque(t, q, v)
         acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
-        if not acts or np.shape(given) != (self._robot.nv,):  # what is no torque is refused by whoever asked for it
+        if not acts or np.shape(given) != (self.robot.nv,):  # what is no torque is refused by whoever asked for it
             return given
-        f = frame_pose(self._robot, q, self._root.name)[:3, :3].T @ self.force
-        push = np.zeros(self._robot.nv)
-        push[self._robot.v_index[self._root.joint.name]] = [*f, *np.cross(self._root.inertia.com, f)]
+        f = frame_pose(self.robot, q, self._root.name)[:3, :3].T @ self.force
+        push = np.zeros(self.robot.nv)
+        push[self.robot.v_index[self._root.joint.name]] = [*f, *np.cross(self._root.inertia.com, f)]
         return np.add(given, push)
 
 

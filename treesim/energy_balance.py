@@ -93,7 +93,7 @@ def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
     told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(robot, made["dt"], made["integrator"])
     if abs(error[worst]) > NONSENSE * in_play:
         return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
-    warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=3)
+    warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
     return trajectory
 
 

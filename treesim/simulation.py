@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .memory import check_memory, free_memory
 from .model.given import MOST, checked_progress, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .recipe import PackedLater
 from .recording import Recording
 from .step_code import check_rows, touches
 from .step_settings import speed_hint, substeps_of
@@ -152,16 +154,28 @@ class Simulation(Shown):
         Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
         anything is computed; ControllerError.
         """
+        step_count(duration, self.dt)
+        checked_progress(progress)
+        return self._run(duration, *self.initial_state(q0, v0), progress)
+
+    def run_from(self, duration: float, q: np.ndarray, v: np.ndarray, progress: Progress | None = None) -> Trajectory:
+        """Return the trajectory over `duration` [s] from q (nq,), v (nv,) as they are, to the bit, such as
+        `initial_state` returns, or a trajectory holds; otherwise as `run`."""
+        self.system.forget()
+        checked_progress(progress)
+        return self._run(duration, q, v, progress)
+
+    def _run(self, duration: float, q: np.ndarray, v: np.ndarray, progress: Progress | None) -> Trajectory:
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
-        checked_progress(progress)
-        q, v = self.initial_state(q0, v0)
+        recipe = self._recipe(duration)
         recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
-            return recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
+            made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
+            return replace(made, recipe=recipe)
 
         try:
             self._advance(recording, steps, q, v, progress)
@@ -207,6 +221,11 @@ class Simulation(Shown):
         """Whether an error tells of numbers that went wrong in the dynamics, not of a fault in a controller."""
         own = error is not self.system.failure
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
+
+    def _recipe(self, duration: float) -> Callable[[], str]:
+        names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
+        settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
+        return PackedLater(self.world, self.system.controller, settings)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]

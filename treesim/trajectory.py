@@ -9,7 +9,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -70,6 +70,7 @@ class Trajectory(Shown):
     have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
     dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
     `stopped`, the reason for an early end, or None.
+    recipe: what `treesim.replay` makes the run again from, one line of text or a function that returns it, or None.
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
@@ -93,6 +94,7 @@ class Trajectory(Shown):
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
     followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    recipe: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         t = coerce(Argument("trajectory: t", self.t, ()))
@@ -104,9 +106,8 @@ class Trajectory(Shown):
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)
-        work = coerce(
-            Argument("trajectory: work", np.full((*count, 2), np.nan) if self.work is None else self.work, ())
-        )
+        work = np.full((*count, 2), np.nan) if self.work is None else self.work
+        work = coerce(Argument("trajectory: work", work, ()))
         if work.shape != (*count, 2):
             raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
         object.__setattr__(self, "work", work)
@@ -280,6 +281,7 @@ class Trajectory(Shown):
                 "metadata": dict(self.metadata),
                 "states": len(self),
                 **({"followers": self.followers} if self.followers else {}),
+                **({} if self.recipe is None else {"recipe": self.recipe() if callable(self.recipe) else self.recipe}),
                 **({"touching": []} if self.contact is None else self.contact.description()),
             }
         )
@@ -347,6 +349,7 @@ def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
         joint_types=tuple(description["joint_types"]),
         metadata=metadata,
         followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
+        recipe=description.get("recipe"),
         **arrays,
     )
     if states not in (None, len(trajectory)):  # None in files of older versions
@@ -382,9 +385,7 @@ def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
     energy = header.index("energy") if "energy" in header else -1
     return description, {
         "t": table[:, 0],
-        "q": block("q"),
-        "v": block("v"),
-        "tau": block("tau"),
+        **{label: block(label) for label in ("q", "v", "tau")},
         "energy": table[:, energy],
         "work": block("work") if _WORK[0] in header else None,
         "contact": ContactHistory.from_columns(header, table, description),

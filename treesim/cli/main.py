@@ -8,6 +8,7 @@ import typer
 
 from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
+from .audit import audit
 from .bench import bench
 from .census import census
 from .check import check
@@ -16,6 +17,7 @@ from .cost import cost
 from .info import info
 from .plugins import plugins
 from .readers import readers
+from .replays import replay
 from .robots import robots
 from .scaling import scaling
 from .schedule import schedule
@@ -31,23 +33,12 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    simulate,
-    view,
-    info,
-    check,
-    readers,
-    compare,
-    census,
-    stability,
-    bench,
-    cost,
-    schedule,
-    scaling,
-    accuracy,
-    robots,
+COMMANDS = (
+    simulate, replay, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule, scaling,
+    accuracy, robots,
     plugins,
-):
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 

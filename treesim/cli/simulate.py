@@ -131,6 +131,7 @@ def simulate(
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
+    from ..replays import source_digest
     from ..simulation import check_room
 
     steps = checked_steps(duration, dt)
@@ -161,6 +162,8 @@ def simulate(
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
     made = {"base": base, "seed": seed, "controller": controller, "source": robot, "mimic": mimic}
+    if outputs.out is not None:
+        made["sha256"] = source_digest(robot)
     with _kept(outputs, tree, made):
         first_call_s = _first_call(simulation, q, v, show)
         with _progress(show) as progress:

@@ -54,7 +54,7 @@ def compare_source(
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
     for level, theirs in found.results.items():
-        rows += [*_model_rows(level, robot, mine, theirs), *_state_rows(level, robot, mine, theirs)]
+        rows += [*model_rows(level, robot, mine, theirs), *state_rows(level, robot, mine, theirs)]
         skipped[level] = _left_out(theirs, batch, engine) if level == CANONICAL else _left_out(theirs, _still(batch))
         if theirs.changes:
             changes[level] = theirs.changes
@@ -180,7 +180,8 @@ def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
     return dict(sorted(everywhere.items()))
 
 
-def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+def model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+    """Yield a row for mass, centre and inertia of the bodies."""
     scales = Scales.of(robot)
     floors = {"mass": MASSLESS * scales.mass, "com": scales.length, "inertia": MASSLESS * scales.inertia}
     for quantity, floor in floors.items():
@@ -195,7 +196,8 @@ def _model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iter
         yield _row(level, quantity, found, tolerance, f"body {robot.body_names[first]!r}")
 
 
-def _state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+    """Yield a row for every quantity of the states that the other engine returned."""
     scales = Scales.of(robot)
     condition = float(np.linalg.cond(ours.values["mass_matrix"]).max())
     usual = TOLERANCE[level]

@@ -19,7 +19,7 @@ from ..types import Base
 from ..urdf.build import ROOT_JOINT
 from .alignment import aligned, words
 from .causes import STATES, Causes, Explanation, explain_model, typical
-from .checks import _model_rows, _state_rows
+from .checks import model_rows, state_rows
 from .description import Description, named, read_description
 from .engines import PUBLISHED, RAW, EngineModel, find_engine
 from .evidence import TOLERANCE
@@ -207,7 +207,7 @@ def compare_robots(
     model, frames = aligned(other.model(robot, shared), other.tolerance)
     batch = random_batch(robot, states, seed, 0, 1e-3)
     mine, theirs = TreesimEngine(None).read(robot).evaluate(batch), model.evaluate(batch)
-    found_rows = [*_model_rows(RAW, robot, mine, theirs), *_state_rows(RAW, robot, mine, theirs)]
+    found_rows = [*model_rows(RAW, robot, mine, theirs), *state_rows(RAW, robot, mine, theirs)]
     condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
     rows = [_judged(row, other.tolerance * (condition if row.quantity in SOLVED else 1.0)) for row in found_rows]
     rows += _parameter_rows(ours.robot, other, shared)

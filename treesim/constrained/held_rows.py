@@ -13,6 +13,7 @@ from ..model.tree import Tree
 from ..operational.frames import frame_pose
 from .constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint
 
+ROUNDING = 16 * np.finfo(float).eps  # of R R^T - 1 of a rotation, which is then left as it is, to the bit
 PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
@@ -34,9 +35,10 @@ def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Const
     R = given[..., :3, :3]
     if given.shape != (4, 4) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
-    U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
     exact = np.array(given, float)
-    exact[:3, :3] = U @ V
+    if np.abs(R @ R.T - np.eye(3)).max() > ROUNDING:
+        U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
+        exact[:3, :3] = U @ V
     return replace(constraint, pose=exact)
 
 

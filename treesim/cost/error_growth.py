@@ -122,9 +122,18 @@ def exact_arrays(
     """
     mp = require_mpmath()
     with mp.workdps(DIGITS):
-        number: Callable[[float], Any] = lambda x: mp.convert(mp.mpf(x))  # noqa: E731
-        found = run(entry, constants, arguments, shapes, number)
+        found = unrounded(entry, constants, arguments, shapes)
         return [np.array([float(x) for x in one.reshape(-1)]).reshape(one.shape) for one in found]
+
+
+def unrounded(
+    entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shapes: Sequence[tuple[int, ...]]
+) -> list[np.ndarray]:
+    """Return the results of a kernel entry on one state as object arrays of mpmath's numbers, computed with as many
+    digits as are set; arguments may be such arrays, too. Raises ArgumentError without mpmath."""
+    mp = require_mpmath()
+    number: Callable[[float], Any] = lambda x: mp.convert(mp.mpf(x))  # noqa: E731
+    return run(entry, constants, arguments, shapes, number)
 
 
 def relative_error(case: Case, qdd: np.ndarray) -> float:

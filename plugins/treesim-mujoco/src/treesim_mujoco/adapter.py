@@ -8,7 +8,9 @@ import mujoco
 
 from treesim.compare import CANONICAL, RAW
 from treesim.compare.source import is_floating
+from treesim.errors import UnsupportedError
 
+from .conversion import ConvertedModel
 from .mjcf import MujocoFile
 from .model import MujocoModel
 from .reading import bodies_alone, stripped
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 KNOWN = ("revolute", "continuous", "prismatic", "spherical")
+WORLD = "world"  # the body that everything hangs on
 
 
 class MujocoAdapter:
@@ -55,3 +58,13 @@ class MujocoAdapter:
         Raises UnsupportedError if MuJoCo cannot read it.
         """
         return MujocoFile(path)
+
+    def convert(self, robot: Tree) -> ConvertedModel:
+        """Return the robot for `treesim.to_mujoco`. Raises UnsupportedError if MuJoCo does not take the bodies."""
+        if reason := self.refuses(robot):
+            raise UnsupportedError(reason)
+        if WORLD in robot.body_names:
+            raise UnsupportedError(
+                f"a body of {robot.name!r} is called {WORLD!r}, as MuJoCo calls its own: rename the link"
+            )
+        return ConvertedModel(robot)

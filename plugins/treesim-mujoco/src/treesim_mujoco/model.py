@@ -39,13 +39,17 @@ class MujocoModel(EngineModel):
     integrators = tuple(INTEGRATORS)
 
     def __init__(self, robot: Tree, urdf: str, changes: tuple[str, ...]) -> None:
-        super().__init__(robot)
-        self.changes = (*changes, "constraints and contacts off, integrator Euler")
-        self.model: Any = model_of(robot, urdf)
+        self._serve(robot, model_of(robot, urdf), (*changes, "constraints and contacts off, integrator Euler"))
         if lost := massless_with_inertia(urdf):
             self.known_faults = (
                 f"{timed.ENGINE} loses the inertia of massless links as it merges them: {', '.join(lost)}",
             )
+
+    def _serve(self, robot: Tree, model: Any, changes: tuple[str, ...]) -> None:
+        """Ask this model of MuJoCo's from now on."""
+        super().__init__(robot)
+        self.changes = changes
+        self.model: Any = model
         self.data: Any = mujoco.MjData(self.model)
         self.layout: MujocoLayout = MujocoLayout(robot, self.model)
         self._bodies = [self.model.body(body_name(body.name)).id for body in robot.bodies]

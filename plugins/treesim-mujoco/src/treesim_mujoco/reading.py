@@ -45,10 +45,15 @@ def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spe
     if model.nv != robot.nv or read != {body_name(name) for name in robot.body_names}:
         raise EngineError("MuJoCo reads other joints than treesim")
     model.opt.gravity[:] = robot.gravity
+    free_of_constraints(model)
+    return model
+
+
+def free_of_constraints(model: Any) -> None:
+    """Switch off all that is no dynamics of bodies, and step by semi-implicit Euler."""
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     for name in DISABLED:
         model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
-    return model
 
 
 def body_name(name: str) -> str:

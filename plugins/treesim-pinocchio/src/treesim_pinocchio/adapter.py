@@ -9,6 +9,7 @@ import pinocchio
 
 from treesim.compare import CANONICAL, RAW
 
+from .conversion import converted
 from .reading import from_tree, from_urdf
 from .timed import ENGINE
 
@@ -47,6 +48,10 @@ class PinocchioAdapter:
         if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
             return from_tree(robot)
         return from_urdf(robot, urdf)
+
+    def convert(self, robot: Tree) -> PinocchioModel:
+        """Return the robot for `treesim.to_pinocchio`."""
+        return converted(robot)
 
 
 def _unread(joint: Joint) -> bool:

@@ -55,7 +55,8 @@ def from_tree(robot: Tree) -> PinocchioModel:
                                 se3(Placement(turns[i].T)))  # fmt: skip
     for name, frame in robot.frames.items():
         placement = Placement(turns[frame.body].T) @ frame.placement
-        model.addFrame(pin.Frame(name, frame.body, 0, se3(placement), pin.OP_FRAME))
+        kind = pin.BODY if name in robot.body_names else pin.OP_FRAME
+        model.addFrame(pin.Frame(name, frame.body, 0, se3(placement), kind))
     model.armature = np.array(robot.armature)
     return PinocchioModel(robot, model, turned)
 

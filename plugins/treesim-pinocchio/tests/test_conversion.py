@@ -1,0 +1,115 @@
+"""`treesim.to_pinocchio`: the same mechanics, limits, losses, names and frames; what differs is found and named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from treesim_pinocchio.adapter import PinocchioAdapter
+
+import treesim
+from tests import layouts
+from treesim.compare import EngineError
+from treesim.compare.conversion import ConversionWarning
+from treesim.errors import UnsupportedError
+
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+TYPES = ("revolute", "continuous", "prismatic", "spherical", "planar")
+G1 = treesim.load("g1_29dof_rev_1_0", base="floating")
+
+
+def with_losses(robot, seed=0):
+    """The robot with other limits, losses and rotors in every joint but a floating base."""
+    rng, bodies = np.random.default_rng(seed), []
+    for body in robot.bodies:
+        nv, joint = body.joint.nv, body.joint
+        labels = ("velocity", "effort", "damping", "friction", "armature")
+        own = {label: np.full(nv, rng.uniform(0.1, 2.0)) for label in labels}
+        if nv == 1 and joint.type != "continuous":
+            own |= {"lower": -rng.uniform(1, 2), "upper": rng.uniform(1, 2)}
+        bodies.append(body if joint.type == "floating" else replace(body, joint=replace(joint, **own)))
+    return treesim.Tree(robot.name, bodies, list(robot.frames.values())[robot.n_bodies :], gravity=(1.0, 2.0, -9.0))
+
+
+@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_random_trees_of_every_joint_type_are_the_same(seed, floating):
+    robot = with_losses(layouts.robot(seed, floating, TYPES), seed)
+    model = treesim.to_pinocchio(robot)
+    q, v = robot.random(seed), np.random.default_rng(seed).normal(size=robot.nv)
+    theirs = treesim.convert_state(robot, q, v, to="pinocchio")
+    data = model.createData()
+    pin.computeCentroidalMomentum(model, data, *theirs)
+    np.testing.assert_allclose(data.hg.linear, treesim.momentum(robot, q, v)[:3], rtol=1e-10, atol=1e-10)
+
+
+def test_limits_losses_and_names_are_carried_over():
+    robot = with_losses(G1)
+    model = treesim.to_pinocchio(robot)
+    assert (model.name, list(model.names)[1:]) == (robot.name, list(robot.joint_names))
+    for name in robot.joint_names[1:]:
+        joint, q, v = model.joints[model.getJointId(name)], robot.q_index[name], robot.v_index[name]
+        own = {
+            "lowerPositionLimit": (joint.idx_q, robot.lower[q]), "upperPositionLimit": (joint.idx_q, robot.upper[q]),
+            "upperVelocityLimit": (joint.idx_v, robot.velocity_limit[v]), "damping": (joint.idx_v, robot.damping[v]),
+            "upperEffortLimit": (joint.idx_v, robot.effort_limit[v]), "armature": (joint.idx_v, robot.armature[v]),
+            "lowerEffortLimit": (joint.idx_v, -robot.effort_limit[v]),
+            "upperDryFrictionLimit": (joint.idx_v, robot.friction[v]),
+        }  # fmt: skip
+        for label, (place, values) in own.items():
+            assert getattr(model, label)[place] == values[0], (name, label)
+    np.testing.assert_array_equal(model.gravity.linear, robot.gravity)
+    assert (model.upperPositionLimit[3:7] == 1.01).all() and np.isfinite(model.upperPositionLimit).all()
+
+
+def test_frames_stand_where_they_stand_here():
+    model = treesim.to_pinocchio(G1)
+    data, q = model.createData(), G1.random(0)
+    theirs, _ = treesim.convert_state(G1, q, np.zeros(G1.nv), to="pinocchio")
+    pin.framesForwardKinematics(model, data, theirs)
+    for name in G1.frame_names:
+        kind = pin.BODY if name in G1.body_names else pin.OP_FRAME
+        found = data.oMf[model.getFrameId(name, kind)].homogeneous
+        np.testing.assert_allclose(found, treesim.frame_pose(G1, q, name), atol=1e-13)
+
+
+def test_a_model_that_differs_is_refused_and_its_body_named(monkeypatch):
+    right = PinocchioAdapter.convert
+
+    def heavier(self, robot):
+        made = right(self, robot)
+        made.model.inertias[3].mass *= 1 + 1e-9
+        return made
+
+    monkeypatch.setattr(PinocchioAdapter, "convert", heavier)
+    with pytest.raises(EngineError, match=f"mass of body '{G1.body_names[2]}' is off by 1e-09"):
+        treesim.to_pinocchio(G1)
+
+
+def test_followers_are_refused_and_loops_are_told():
+    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a"))
+    inertia = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)
+    bodies = [treesim.Body("one", 0, hinge, inertia), treesim.Body("two", 0, follower, inertia)]
+    with pytest.raises(UnsupportedError, match=r"'b' of 'gear'.*mimic='free'"):
+        treesim.to_pinocchio(treesim.Tree("gear", bodies))
+    bodies[1] = replace(bodies[1], joint=treesim.Joint("b", "revolute"))
+    loop = treesim.Loop("pin", "one", "two")
+    with pytest.warns(ConversionWarning, match="'pin'"):
+        treesim.to_pinocchio(treesim.Tree("scissors", bodies, loops=[loop]))
+
+
+def test_inverse_kinematics_by_pink_reach_a_pose_of_treesim():
+    pink = pytest.importorskip("pink", reason="needs the package pin-pink")
+    pytest.importorskip("quadprog", reason="needs the package quadprog")
+    robot, q = treesim.load("ur5"), np.array([0.3, -1.0, 0.7, 0.2, 0.1, 0.4])
+    model = treesim.to_pinocchio(robot)
+    task = pink.tasks.FrameTask("ee_link", position_cost=1.0, orientation_cost=1.0)
+    goal = treesim.frame_pose(robot, q, "ee_link")
+    goal[:3, 3] += (0.05, -0.05, 0.1)
+    task.set_target(pin.SE3(goal))
+    found = pink.Configuration(model, model.createData(), q)
+    for _ in range(200):
+        found.integrate_inplace(pink.solve_ik(found, [task], 1e-2, solver="quadprog"), 1e-2)
+    np.testing.assert_allclose(treesim.frame_pose(robot, found.q, "ee_link"), goal, atol=1e-9)

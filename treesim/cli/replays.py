@@ -1,0 +1,58 @@
+"""`treesim replay run.npz`: a recorded simulation once more, and whether every bit is the same."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import common
+from .common import JsonOption, guarded, messages, output, print_json
+
+if TYPE_CHECKING:
+    from ..replays import Repetition
+
+
+@guarded
+def replay(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A .npz or .csv file of `treesim simulate --out`.", show_default=False)
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Simulate RUN again, as its file tells, and say whether every bit is the same.
+
+    If not, from which step on, in which number, and what has changed since: versions, processor, interpreter. The robot
+    is the one that the file holds. Exit code 0: the same bits; 1: others; 2: it cannot be repeated.
+    """
+    import treesim
+
+    with nullcontext() if json else messages().status("simulating again ..."):
+        found = treesim.replay(run)
+    if found.trajectory.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if json:
+        first = None if found.first is None else asdict(found.first)
+        print_json({
+            "run": str(run), "robot": found.robot_name, "states": found.states, "same": found.same, "first": first,
+            "reasons": list(found.reasons), "notes": list(found.notes),
+        })  # fmt: skip
+    else:
+        _show(found)
+    raise typer.Exit(0 if found.same else common.FAILED)
+
+
+def _show(found: Repetition) -> None:
+    from rich.table import Table
+
+    shown = Table(show_header=False, box=None)
+    shown.add_row("robot", found.robot_name)
+    shown.add_row("states", str(found.states))
+    shown.add_row("outcome", "the same bits" if found.first is None else f"other bits: {found.first}")
+    for label, texts in (("why", found.reasons), ("note", found.notes)):
+        for text in texts:
+            shown.add_row(label, text)
+    output().print(shown)

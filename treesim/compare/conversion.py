@@ -1,0 +1,102 @@
+"""Robots as models of other engines, and their layouts: made by the engines' plugins, and checked before they are given
+away."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Protocol, cast, runtime_checkable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import UnsupportedError, listed
+from ..model.given import refuse_followers
+from ..model.tree import Tree
+from .checks import model_rows, state_rows
+from .drake import DrakeLayout
+from .engines import CANONICAL, EngineError, EngineModel, find_engine
+from .layouts import Layout, Reordered
+from .report import Row
+from .source import canonical
+from .treesim_engine import TreesimModel, random_batch
+
+TREESIM, DRAKE = "treesim", "drake"
+STATES = 5  # that a converted model is checked on
+
+
+class ConversionWarning(UserWarning):
+    """Something of a robot is not in the model of another engine that was made of it: the message says what."""
+
+
+@runtime_checkable
+class ModelMaker(Protocol):
+    """What an engine adapter has, too, whose engine can be given a robot for good."""
+
+    def convert(self, robot: Tree) -> EngineModel:
+        """Return the robot with its limits, losses and names, as it can be asked and checked. Raises UnsupportedError
+        for what the engine does not know."""
+        ...
+
+
+def converted(robot: Tree, engine: str) -> Any:
+    """Return the `EngineModel` of a robot that an engine's plugin made for good, checked.
+
+    On a few random states bodies, poses, mass matrix, bias and forward dynamics are those of treesim, to 1e-12 of their
+    scales, accelerations as far as rounding M allows; else EngineError names the first that is not, with its body or
+    joint. Loops are left open, which a ConversionWarning tells.
+    Raises PluginError, saying how to install the plugin, UnsupportedError for joints that the engine does not know, and
+    for joints that follow others.
+    """
+    adapter = find_engine(engine)
+    if not isinstance(adapter, ModelMaker):
+        raise UnsupportedError(f"the plugin of {engine!r} makes no models for other programs: it has no `convert`")
+    refuse_followers(robot, f"a model in {adapter.title}")
+    made = adapter.convert(robot)
+    for row in differences(robot, made):
+        if not row.passed:
+            raise EngineError(
+                f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
+                f"{row.largest:.2g}, more than {row.tolerance:.2g}"
+            )
+    if robot.loops:
+        names = listed([loop.name for loop in robot.loops])
+        warnings.warn(
+            f"{robot.name!r} in {adapter.title} is open where {names} closed it: add the engine's own constraints",
+            ConversionWarning, stacklevel=3,
+        )  # fmt: skip
+    return made
+
+
+def differences(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:
+    """Yield a row for every quantity in which an engine's model of a robot is compared with treesim."""
+    batch, ours = random_batch(robot, states, seed, 0, 1e-3), TreesimModel(robot, None)
+    mine, theirs = ours.evaluate(batch), model.evaluate(batch)
+    yield from model_rows(CANONICAL, robot, mine, theirs)
+    yield from state_rows(CANONICAL, robot, mine, theirs)
+
+
+_layouts: WeakKeyDictionary[Tree, dict[str, Layout]] = WeakKeyDictionary()  # trees are compared by identity
+
+
+def layout_of(robot: Tree, engine: str) -> Layout:
+    """Return what converts states of a robot for an engine, kept as long as the robot: "treesim" itself, "drake", or a
+    name of `available("engines")`. Raises as `converted`."""
+    kept = _layouts.setdefault(robot, {})
+    if engine not in kept:
+        kept[engine] = _made_layout(robot, engine)
+    return kept[engine]
+
+
+def _made_layout(robot: Tree, engine: str) -> Layout:
+    if engine == TREESIM:
+        return cast(Layout, Reordered(np.arange(robot.nq), np.arange(robot.nv)))
+    if engine == DRAKE:
+        return cast(Layout, DrakeLayout(robot))
+    adapter = find_engine(engine)
+    refuse_followers(robot, f"a state of {adapter.title}")
+    if reason := adapter.refuses(robot):
+        raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
+    if isinstance(adapter, ModelMaker):
+        return adapter.convert(robot).layout
+    return adapter.read(robot, canonical(robot), CANONICAL).layout

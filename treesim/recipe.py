@@ -1,0 +1,151 @@
+"""All that a simulation was made from, in one text that a trajectory's file keeps: see `treesim.replay`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from . import plugins
+from .control import Controller, controller_name
+from .engine.generic import runs_compiled
+from .engine.llvm.machine_code import processor
+from .errors import ArgumentError, TreesimError, UnsupportedError, shortened
+from .plain import plain, restored
+from .world import World
+
+FORMAT = 1
+ROBOT = "robot"  # what stands for the world's robot in a controller
+LARGEST = 1 << 28  # bytes of a recipe's text, unpacked
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a simulation was made from, in plain values.
+
+    world, controller: as `treesim.plain` writes them. settings: the other arguments of `treesim.Simulation`, by name.
+    surroundings: versions and processor, as `surroundings` tells them. missing: what a file cannot hold, and why: a
+    part by its name.
+    """
+
+    world: Any
+    controller: Any
+    settings: Mapping[str, Any]
+    surroundings: Mapping[str, str]
+    missing: Mapping[str, str]
+
+
+class PackedLater:
+    """The recipe of a simulation that ran, whose world, which does not change, is written down when it is asked for.
+
+    The controller, which may change, is written down at once.
+    """
+
+    def __init__(self, world: World, controller: Controller, settings: Mapping[str, Any]) -> None:
+        self.world = world
+        self.missing: dict[str, str] = {}
+        self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
+        self.controller = self._described("controller", controller, controller_name(controller), {ROBOT: world.robot})
+
+    def _by_name(self, label: str, value: Any) -> Any:
+        """A backend or solver by its name, if it has one by which it is found; anything else as it is."""
+        group = {"backend": "dynamics", "contact_solver": "contact_solvers"}.get(label)
+        if group is None or isinstance(value, str):
+            return plain(value)
+        name = getattr(value, "name", "")
+        if name not in plugins.available(group) or plugins.get(group, name) is not value:  # type: ignore[arg-type]
+            self.missing[label] = f"the {label} {type(value).__name__} is registered under no name"
+        return name
+
+    def _described(self, label: str, value: Any, name: str, named: Mapping[str, Any]) -> Any:
+        try:
+            return plain(value, named)
+        except (TreesimError, OSError) as error:
+            self.missing[label] = f"the {label} {name!r} is Python's own: {error}"
+            return None
+
+    def __call__(self) -> str:
+        """Return the recipe as one line of text."""
+        world = self._described("world", self.world, self.world.robot.name, {})
+        parts = world, self.controller, self.settings, surroundings(), self.missing
+        keys = ("world", "controller", "settings", "surroundings", "missing")
+        text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True))})
+        return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def unpacked(text: str) -> Recipe:
+    """Return the recipe that a text holds; raises ArgumentError for one that treesim did not write, or that is of
+    a later version's format."""
+    try:
+        opened = zlib.decompressobj()
+        found = json.loads(opened.decompress(base64.b64decode(text, validate=True), LARGEST))
+        if not opened.eof:
+            raise ValueError("it is cut short")
+        if found.pop("format") != FORMAT:
+            raise ArgumentError("the recording is of a later version of treesim: take that one")
+        return Recipe(**found)
+    except (ValueError, TypeError, KeyError, AttributeError, zlib.error, binascii.Error) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(f"the recording does not tell how it was made, or is damaged: {error}") from None
+
+
+def world_of(recipe: Recipe) -> World:
+    """Return the world that moved, with the same bits. Raises UnsupportedError where a file could not hold it,
+    ArgumentError for one that is damaged."""
+    if "world" in recipe.missing:
+        raise UnsupportedError(f"it cannot be repeated: {recipe.missing['world']}")
+    world = restored(recipe.world)
+    if not isinstance(world, World):
+        raise ArgumentError("the recording holds no world")
+    return world
+
+
+def controller_of(recipe: Recipe, world: World) -> Any:
+    """Return the controller that drove a world's robot, None for none. Raises UnsupportedError naming a controller
+    that a file cannot hold."""
+    if "controller" in recipe.missing:
+        reason = shortened(recipe.missing["controller"], 300)
+        raise UnsupportedError(
+            f"it cannot be repeated: {reason}: give treesim.replay(run, controller=...) an equal one"
+        )
+    return restored(recipe.controller, {ROBOT: world.robot})
+
+
+@cache
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+    from platform import python_version
+
+    import llvmlite
+    import numpy
+    from llvmlite import binding
+
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    return {
+        "treesim": version("treesim"), "sources of treesim": _sources(Path(__file__).parent),
+        "numpy": numpy.__version__, "llvmlite": llvmlite.__version__, "LLVM": llvm, "Python": python_version(),
+    }  # fmt: skip
+
+
+def _sources(folder: Path) -> str:
+    """A hash of all sources in a folder."""
+    digested = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digested.update(path.read_bytes())
+    return digested.hexdigest()[:16]
+
+
+def surroundings() -> dict[str, str]:
+    """Return what a run's bits may depend on beside its arguments: versions, a hash of treesim's sources, the
+    processor and its features as code is compiled for them, and whether kernels are compiled or interpreted."""
+    here = processor()
+    machine = {"target": here.triple, "processor": here.name, "features": here.features}
+    return {**_versions(), **machine, "kernels are": "compiled" if runs_compiled() else "interpreted"}
