@@ -384,6 +384,22 @@ def test_another_robot_takes_the_place_of_the_first():
     assert driven.set(robot="nobody")[0].startswith("there is no robot 'nobody'")
 
 
+def test_threads_that_compile_are_waited_for_and_begin_nothing_new_when_the_session_is_over(monkeypatch):
+    """LLVM would be taken down under threads that Python leaves behind."""
+    session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL)
+    go_on, warmed = threading.Event(), []
+    monkeypatch.setattr(
+        session.physics, "warm", lambda settings: warmed.append(settings) or len(warmed) == 1 or go_on.wait()
+    )
+    before = set(threading.enumerate())
+    session.run(1e-3)
+    (thread,) = set(threading.enumerate()) - before
+    assert not thread.daemon
+    go_on.set()
+    thread.join(PATIENCE)
+    assert len(warmed) == 2, "the session's own settings, and the first backend beside them"
+
+
 def test_events_are_taken_while_it_runs_and_run_ends_by_itself():
     """With real time and threads: pause from another thread, then go on to the end."""
     screen = Screen()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from json import dumps
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,6 +36,7 @@ from .setup import (
     Setup,
     SubstepsOption,
     V0Option,
+    check_options,
     checked_steps,
     set_up,
 )
@@ -42,6 +44,7 @@ from .setup import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..live import LiveSession
     from ..simulation import Simulation
 
 FPS = 30.0
@@ -163,11 +166,14 @@ def view(
     _set_port(window, viewer, port)
     if not interactive:
         options["ground"], options["controller"] = bool(ground), controller or "none"
-    setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:
         if interactive:
-            shown = _interact(window, setup, robot, base, options, speed, duration, no_browser, until_closed, json)
+            page = _Page(window, no_browser, until_closed, json)
+            page.open_early(robot, options)
+            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
+            shown = _interact(page, setup, robot, base, options, speed, duration)
         else:
+            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
         window.close()
@@ -222,26 +228,55 @@ def _check_frames(speed: float, dt: float) -> None:
         )
 
 
+class _Page:
+    """The page of an interactive viewer: announced once, as early as can be."""
+
+    def __init__(self, window: Any, no_browser: bool, until_closed: bool, json: bool) -> None:
+        self.window, self._until_closed, self._how, self._announced = window, until_closed, (no_browser, json), False
+        self._left = Event()
+        if until_closed:
+            window.when_left(self._left.set)
+
+    def open_early(self, source: str, options: dict[str, Any]) -> None:
+        """Let the page open while the robot is read, where the viewer can; of a robot that there is not, or of options
+        that are wrong, no page is opened. Raises what `check_options` raises."""
+        from ..urdf.resolve import path_of
+        from ..viewers.base import OpeningViewer
+
+        check_options(options)
+        if isinstance(self.window, OpeningViewer) and path_of(source).is_file():
+            self.announce(self.window.open())
+
+    def announce(self, url: str | None) -> None:
+        """Print the address, and open it, once."""
+        if not self._announced:
+            self._announced = True
+            _announce(url, *self._how)
+
+    def end_with(self, session: LiveSession) -> None:
+        """End a session when the last page is closed, if that was asked for, or now, where it has been."""
+        if self._until_closed:
+            self.window.when_left(session.end)
+            if self._left.is_set():
+                session.end()
+
+
 def _interact(
-    window: Any,
+    page: _Page,
     setup: Setup,
     source: str,
     base: str,
     options: dict[str, Any],
     speed: float,
     duration: float | None,
-    no_browser: bool,
-    until_closed: bool,
-    json: bool,
 ) -> float:
     """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..live import LiveSession
 
     scene, settings = scene_of(setup, base, options, speed)
-    session = LiveSession(scene, window, settings, InstalledRobots(setup.robot.name, source, options))
-    if until_closed:
-        window.when_left(session.end)
-    _announce(window.url, no_browser, json)
+    session = LiveSession(scene, page.window, settings, InstalledRobots(setup.robot.name, source, options))
+    page.end_with(session)
+    page.announce(page.window.url)
     with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
         session.run(duration)
     return session.physics.player.t

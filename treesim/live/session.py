@@ -68,6 +68,7 @@ class LiveSession:
         self._message: str | None = None
         self._ready: set[tuple[Any, ...]] = set()
         self._preparing: threading.Thread | None = None
+        self._over = False  # nothing more is to be compiled
         self._told = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep)
         self._ready.add(_compiled(self.physics.settings))
@@ -82,7 +83,14 @@ class LiveSession:
         self._tell()
         self.physics.warm(self.physics.settings)
         self._message = None
-        threading.Thread(target=self._warm_others, daemon=True).start()
+        self._over = False
+        threading.Thread(target=self._warm_others).start()
+        try:
+            return self._play(duration)
+        finally:
+            self._over = True
+
+    def _play(self, duration: float | None) -> float:
         while True:
             try:
                 self.physics.player.run(duration)
@@ -282,15 +290,20 @@ class LiveSession:
             self._post(lambda: finish(failed), reply)
 
         self._message = message
-        self._preparing = threading.Thread(target=prepared, daemon=True)
+        self._preparing = threading.Thread(target=prepared)
         self._preparing.start()
 
     def _warm_others(self) -> None:
-        """Have the other backends ready, one after the other, on a thread that nobody waits for."""
+        """Have the other backends ready, one after the other, until the session is over.
+
+        Like all threads that compile, it is none that Python leaves behind when it ends: what LLVM works with would be
+        taken down under it, and the process would abort. The end waits for one backend at most."""
         physics = self.physics
         with suppress(OSError, AttributeError):  # where threads have no priorities of their own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         for backend in plugins.available("dynamics"):
+            if self._over:
+                return
             settings = replace(physics.settings, backend=backend)
             with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
                 physics.warm(settings)

@@ -2,9 +2,9 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and
-hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, and `PageWriter` if it can turn a
-robot into one that simulates.
+what it shows, `OpeningViewer` if its page can be opened before that is loaded, `SliderViewer`, `MarkViewer` and
+`ClickViewer` if programs can add sliders, draw arrows and frames, and hear clicks (`treesim.viewer`), `Recorder` if it
+can turn a trajectory into a file, and `PageWriter` if it can turn a robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -82,6 +82,15 @@ class InteractiveViewer(Viewer, Protocol):
 
     def show_state(self, state: Message) -> None:
         """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+
+
+@runtime_checkable
+class OpeningViewer(InteractiveViewer, Protocol):
+    """An interactive viewer whose page can be opened before there is a robot to show, so that neither waits for the
+    other."""
+
+    def open(self) -> str:
+        """Serve the page, which says that the robot is being loaded until `show`, and return its address."""
 
 
 @runtime_checkable

@@ -209,17 +209,33 @@ def test_show_after_close_serves_again_under_another_token(robot):
     viewer.close()
 
 
+def test_a_page_may_be_opened_before_there_is_a_robot(robot):
+    viewer = MeshcatViewer()
+    url = viewer.open()
+
+    async def early() -> None:
+        page = await join(url)
+        waiting = asyncio.ensure_future(receive(page))
+        await asyncio.sleep(0)
+        assert viewer.show(robot, robot.neutral()) == url
+        assert json.loads(await waiting)["title"] == "two limbs"
+        assert number(await receive(page)) == 1
+
+    asyncio.run(early())
+    viewer.close()
+
+
 def test_update_before_show(robot):
     with pytest.raises(ArgumentError, match="call show"):
         MeshcatViewer().update(robot.neutral())
 
 
 def test_the_viewer_satisfies_the_protocols():
-    from treesim.viewers.base import InteractiveViewer, Recorder, Viewer
+    from treesim.viewers.base import OpeningViewer, Recorder, Viewer
 
     assert isinstance(MeshcatViewer(), Viewer)
     assert isinstance(MeshcatViewer(), Recorder)
-    assert isinstance(MeshcatViewer(), InteractiveViewer)
+    assert isinstance(MeshcatViewer(), OpeningViewer)
 
 
 def test_what_users_ask_for_is_handed_over_and_answered_to_them_alone(viewer):

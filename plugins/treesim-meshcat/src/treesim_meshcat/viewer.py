@@ -45,6 +45,14 @@ class MeshcatViewer:
         self._started = 0.0
         self._sequence = 0
 
+    def open(self) -> str:
+        """Serve the page, which waits for a robot to be shown, and return its address; raises ArgumentError where the
+        port is taken."""
+        self._server = self._server or LiveServer(port=self.port, receive=self._take)
+        self._server.left = self._left
+        self.url = self._server.url
+        return self.url
+
     def show(self, robot: Tree, q: np.ndarray) -> str:
         """Draw `robot` at configuration q (nq,) and return the address of the page.
 
@@ -53,12 +61,10 @@ class MeshcatViewer:
         """
         poses = treesim.body_poses(robot, q)
         parts = robot_parts(robot)
-        self._server = self._server or LiveServer(port=self.port, receive=self._take)
-        self._server.left = self._left
+        url = self.open()
         self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
         self._send_scene(())
-        self.url = self._server.url
-        return self.url
+        return url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
         """Draw a world's ground beneath the robot, in place of any before; `show` removes it.

@@ -40,6 +40,7 @@ class Session {
         if (message.commands) {
             this.stage.load(message);
             this.latest = null;
+            this.tell("status", "");
             this.tell("scene", message);
         }
         for (const kind of ["panel", "program", "state"]) {
