@@ -1,7 +1,7 @@
 """How soon a live page's controls take effect, how many poses it gets, and what that costs the program, part by part.
 
-`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` with clocks in it,
-and is a page. Shares are of one core, in processor time: other programs do not count.
+`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` with clocks in
+it, and is a page. Shares are of one core, in processor time: other programs do not count.
 """
 
 from __future__ import annotations

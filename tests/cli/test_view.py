@@ -183,6 +183,21 @@ def test_a_recording_is_replayed(
     assert watch(recording, "--duration", 0.1, "--speed", 5)[1]["replayed_s"] == pytest.approx(0.1)
 
 
+def test_a_recording_becomes_a_file(treesim: Callable[..., Any], robot: str, tmp_path: Any) -> None:
+    recording, scene = tmp_path / "run.npz", tmp_path / "run.glb"
+    treesim("simulate", robot, "--duration", 0.1, "--out", recording)
+    result = treesim("view", recording, "--record", scene, "--json")
+    assert json.loads(result.stdout) == {"robot": "toy", "record": str(scene), "bytes": scene.stat().st_size}
+    assert scene.read_bytes().startswith(b"glTF")
+    for source, file, why in (
+        (robot, scene, "name the .npz file"),
+        (recording, tmp_path / "run.txt", "format"),
+        (recording, tmp_path / "none" / "run.glb", "no folder"),
+    ):
+        result = treesim("view", source, "--record", file)
+        assert result.exit_code == 2 and why in result.stderr, result.stderr
+
+
 def test_what_a_recording_has_not_is_refused(
     treesim: Callable[..., Any], robot: str, screen: Screen, tmp_path: Any
 ) -> None:

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..trajectory import Trajectory
 
-KNOWN = {"robot", "base", "mimic", "duration", "speed", "viewer", "port", "no_browser", "json"}  # parameters of `view`
+KNOWN = {
+    "robot",
+    "base",
+    "mimic",
+    "duration",
+    "speed",
+    "viewer",
+    "port",
+    "no_browser",
+    "json",
+    "record",
+}  # parameters of `view`
 
 
 def is_recording(source: str) -> bool:
@@ -38,10 +49,29 @@ def checked_options(context: typer.Context) -> set[str]:
 def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float) -> Replay:
     """Load a trajectory and its robot, and show its first state. base: the recording's own by default."""
     from ..live import Replay
+
+    return Replay(*_loaded(path, base, mimic), window, speed)
+
+
+def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:
+    """Write a trajectory as a film, a picture, a page or glTF, by what the file's suffix says, and say so."""
+    recorder = common.get_recorder(viewer)
+    common.check_record(recorder, record)
+    robot, trajectory = _loaded(path, base, mimic)
+    recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
+    size = record.stat().st_size
+    if json:
+        common.print_json({"robot": robot.name, "record": str(record), "bytes": size})
+    else:
+        common.output().print(f"wrote {record} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+
+
+def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
+    """A trajectory and its robot."""
     from ..trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
-    return Replay(_robot_of(path, trajectory, base, mimic), trajectory, window, speed)
+    return _robot_of(path, trajectory, base, mimic), trajectory
 
 
 def _robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:

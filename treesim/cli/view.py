@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from json import dumps
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,9 @@ import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, guarded
+from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
 from .page import HtmlOption, checked_page, write_page
-from .replay import checked_options, is_recording, open_replay, play
+from .replay import checked_options, is_recording, open_replay, play, write_record
 from .scenes import InstalledRobots, scene_of
 from .setup import (
     BACKEND,
@@ -117,6 +118,7 @@ def view(
         bool, typer.Option("--until-closed", help="End when the last of its pages is closed.")
     ] = False,
     html: HtmlOption = None,
+    record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
     """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
@@ -128,6 +130,9 @@ def view(
     """
     from ..viewers.base import InteractiveViewer
 
+    if record is not None:
+        _record(context, robot, record, viewer, base, mimic, json)
+        return
     if is_recording(robot):
         _replay(checked_options(context), robot, base, mimic, viewer, port, speed, duration, no_browser, json)
         return
@@ -179,6 +184,19 @@ def view(
         window.close()
     if json:
         _print_line({"robot": setup.robot.name, "simulated_s": shown})
+
+
+def _record(
+    context: typer.Context, source: str, record: Path, viewer: str, base: str, mimic: str | None, json: bool
+) -> None:
+    """Write a recorded motion to a file, in place of showing it."""
+    if not is_recording(source):
+        raise ArgumentError(
+            f"--record writes what `treesim simulate --out` recorded, and {source!r} is a robot: name the .npz file, "
+            f"or take `treesim simulate {source} --record {record}`"
+        )
+    given = checked_options(context)
+    write_record(source, record, viewer, base if "base" in given else None, mimic, json)
 
 
 def _replay(

@@ -141,6 +141,20 @@ class Recorder(Protocol):
 
 
 @runtime_checkable
+class FormatRecorder(Recorder, Protocol):
+    """A recorder of more kinds of files than .html.
+
+    formats: suffixes of files that `record` writes.
+    """
+
+    formats: tuple[str, ...]
+
+    def check_record(self, path: str | PathLike[str]) -> None:
+        """Raise what `record` would raise for a path, whatever the motion is: ArgumentError for a suffix, or a place
+        that cannot be written, PluginError for a program that is missing."""
+
+
+@runtime_checkable
 class PageWriter(Protocol):
     """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
 

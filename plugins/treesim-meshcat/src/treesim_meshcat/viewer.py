@@ -13,9 +13,12 @@ import numpy as np
 import treesim
 from treesim import Surface, Tree
 from treesim.errors import ArgumentError
+from treesim.files import checked_output
 from treesim.trajectory import Trajectory
+from treesim.viewers import gltf
 
 from .encoding import pose_frame, pose_rows, to_json
+from .film import check_film, check_picture, write_film, write_picture
 from .offline import write_page
 from .overlays import add_overlays
 from .program import Program
@@ -31,6 +34,8 @@ class MeshcatViewer:
     Use one viewer from one thread. url: address of the live page, None before the first `show`. port: at which it is
     served from the next `show` on, 0 for any; at one that is asked for, the address is the same again after a restart.
     """
+
+    formats = (".html", ".htm", ".mp4", ".png", *gltf.SUFFIXES)
 
     def __init__(self) -> None:
         self.url: str | None = None
@@ -156,8 +161,23 @@ class MeshcatViewer:
         self._program = Program(self._tell_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
-        """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""
-        return write_recording(robot, trajectory, path, fps)
+        """Write the motion to a file, of a kind that its suffix says, one of `formats`: an HTML file that replays from
+        disk (see recording.write_recording), a film, a picture of the last state (see film), or glTF
+        (treesim.viewers.gltf). Raises ArgumentError for another suffix, and what these raise."""
+        target = checked_output(path, self.formats)
+        if target.suffix.lower() == ".mp4":
+            return write_film(robot, trajectory, target, fps)
+        if target.suffix.lower() == ".png":
+            return write_picture(robot, trajectory, target)
+        if target.suffix.lower() in gltf.SUFFIXES:
+            return gltf.write_gltf(robot, trajectory, target, fps)
+        return write_recording(robot, trajectory, target, fps)
+
+    def check_record(self, path: str | PathLike[str]) -> None:
+        """Raise what `record` would raise for this path, whatever the motion: ArgumentError, PluginError."""
+        suffix = checked_output(path, self.formats).suffix.lower()
+        if suffix in (".mp4", ".png"):
+            (check_film if suffix == ".mp4" else check_picture)()
 
     def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
         """Write the robot with its physics to one HTML file that simulates from disk (see offline.write_page)."""
