@@ -1,6 +1,8 @@
 """A live session: everything that a page can ask for reaches the physics, and nothing that it sends ends it."""
 
 import math
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -398,6 +400,35 @@ def test_threads_that_compile_are_waited_for_and_begin_nothing_new_when_the_sess
     go_on.set()
     thread.join(PATIENCE)
     assert len(warmed) == 2, "the session's own settings, and the first backend beside them"
+
+
+def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
+    screen = Screen()
+    screen.url = "http://127.0.0.1:7000/a&b/"
+    session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), screen, STILL)
+    session._warm_others = lambda: None
+    assert repr(session) == "<LiveSession of 'ur5' by Screen>"
+    assert session.start()._repr_html_().startswith('<iframe src="http://127.0.0.1:7000/a&amp;b/"')
+    with pytest.raises(treesim.ArgumentError, match="plays already"):
+        session.start()
+    end = time.perf_counter() + PATIENCE
+    while screen.states[-1]["t"] == 0 and time.perf_counter() < end:
+        time.sleep(1e-3)
+    session.close()
+    session.close()
+    t = session.physics.player.t
+    assert t > 0 and "<iframe" not in session._repr_html_() and f"{t:.6g} s" in session._repr_html_()
+
+
+def test_a_session_ends_with_the_program_that_started_it():
+    program = """
+import numpy as np, treesim
+from tests.live.test_session import ROBOT, STILL, Screen
+from treesim.live import LiveSession, Scene
+LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL).start()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_events_are_taken_while_it_runs_and_run_ends_by_itself():

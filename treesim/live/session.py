@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import plugins
+from ..display import Shown, page_html
 from ..errors import ArgumentError, NonFiniteError, TreesimError
 from ..model.given import told
 from ..player import Frame, Player
@@ -44,7 +45,7 @@ class _EndedError(Exception):
     """The session was asked to end."""
 
 
-class LiveSession:
+class LiveSession(Shown):
     """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
 
     scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
@@ -52,7 +53,19 @@ class LiveSession:
     `time` module, or a test's.
     What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
     with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
-    the motion goes on. Raises what `treesim.Simulation` raises.
+    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, in which
+    a session is the viewer's page. Raises what `treesim.Simulation` raises.
+
+    Example:
+        >>> from treesim.live import LiveSession, Scene
+        >>> robot = treesim.load("ur5")
+        >>> scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
+        >>> viewer = treesim.plugins.get("viewers", "meshcat")
+        >>> session = LiveSession(scene, viewer).start()
+        >>> session
+        <LiveSession of 'ur5' by MeshcatViewer>
+        >>> session.close()
+        >>> viewer.close()
     """
 
     def __init__(
@@ -69,11 +82,41 @@ class LiveSession:
         self._ready: set[tuple[Any, ...]] = set()
         self._preparing: threading.Thread | None = None
         self._over = False  # nothing more is to be compiled
+        self._playing: threading.Thread | None = None
         self._told = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep)
         self._ready.add(_compiled(self.physics.settings))
         self._show_scene()
         viewer.listen(self.receive)
+
+    def __repr__(self) -> str:
+        return f"<LiveSession of {self.physics.robot.name!r} by {type(self._viewer).__name__}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        player = self.physics.player
+        return [("t", f"{player.t:.6g} s"), ("doing", "paused" if player.paused else "running")]
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook, while it is served; else a table."""
+        url = self._viewer.url
+        return page_html(url, repr(self)) if url and not self._over else super()._repr_html_()
+
+    def start(self) -> LiveSession:
+        """Play on a thread of its own until `close`, or until the program's main thread has ended; return the session.
+
+        Raises ArgumentError where it plays already."""
+        if self._playing is not None and self._playing.is_alive():
+            raise ArgumentError("start: this session plays already; close() ends it")
+        self._playing = threading.Thread(target=self.run, name="treesim-live")
+        self._playing.start()
+        return self
+
+    def close(self) -> None:
+        """End what `start` began, and wait for that; what `run` began is ended by `end`. The viewer stays open."""
+        if self._playing is not None:
+            self.end()
+            self._playing.join()
+            self._playing = None
 
     def run(self, duration: float | None = None) -> float:
         """Play until `duration` [s] of the simulation have passed, or until `end`; return the simulation's time then.
@@ -135,6 +178,7 @@ class LiveSession:
         self._tell()
 
     def _shown(self, frame: Frame) -> None:
+        _check_main_thread()
         self._viewer.update(frame.q)
         self.physics.shown(frame)
         if self._clock() - self._told >= STATE_SECONDS:
@@ -160,6 +204,7 @@ class LiveSession:
 
     def _sleep(self, seconds: float) -> None:
         """Wait for so long, and do at once what pages ask for."""
+        _check_main_thread()
         end = self._clock() + seconds
         while (left := end - self._clock()) > 0:
             try:
@@ -302,12 +347,18 @@ class LiveSession:
         with suppress(OSError, AttributeError):  # where threads have no priorities of their own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         for backend in plugins.available("dynamics"):
-            if self._over:
+            if self._over or not threading.main_thread().is_alive():
                 return
             settings = replace(physics.settings, backend=backend)
             with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
                 physics.warm(settings)
                 self._ready.add(_compiled(settings))
+
+
+def _check_main_thread() -> None:
+    """End a session of a program that ends: Python waits for its threads."""
+    if not threading.main_thread().is_alive():
+        raise _EndedError
 
 
 def _compiled(settings: Settings) -> tuple[Any, ...]:
