@@ -53,8 +53,8 @@ class LiveSession(Shown):
     `time` module, or a test's.
     What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
     with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
-    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, in which
-    a session is the viewer's page. Raises what `treesim.Simulation` raises.
+    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, where a
+    session is the viewer's page. Raises what `treesim.Simulation` raises.
 
     Example:
         >>> from treesim.live import LiveSession, Scene
