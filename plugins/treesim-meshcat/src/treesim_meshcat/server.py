@@ -170,9 +170,11 @@ class LiveServer:
             live_page.offer(self._frame)
 
     def leave(self, live_page: LivePage) -> None:
-        """Forget a page that is gone."""
+        """Forget a page that is gone, and let go what it holds."""
         if live_page in self._pages:
             self._pages.remove(live_page)
+            if live_page.pulls:
+                self.receive({"do": "release"}, lambda text: None)
             self._loop.call_later(RELOAD_SECONDS, lambda: None if self._pages else self.left())
 
 
@@ -210,6 +212,7 @@ class LivePage(WebSocketHandler):
         self._frame: bytes | None = None
         self._under_way: deque[int] = deque()  # numbers of frames that the page has not acknowledged
         self._writing = False
+        self.pulls = False  # whether its user holds a link
 
     def prepare(self) -> None:
         """Answer 503 where too many pages are open."""
@@ -235,6 +238,8 @@ class LivePage(WebSocketHandler):
                 pass
             self._send_next()
         elif "set" in asked or "do" in asked:
+            if asked.get("do") in ("pull", "release", "reset"):  # which lets go, too
+                self.pulls = asked["do"] == "pull"
             self._server.ask(self, asked)
 
     def send_scene(self, scene: str) -> None:

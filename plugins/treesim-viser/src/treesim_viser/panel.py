@@ -60,7 +60,9 @@ class Panel:
             button = gui.add_button(what)
             button.on_click(lambda event, what=what: self._ask(event, {"do": what}))
         speeds = [f"{speed:g}" for speed in SPEEDS]
-        self._keep("speed", gui.add_dropdown("speed", speeds, initial_value="1"), lambda chosen: {"speed": float(chosen)})
+        self._keep(
+            "speed", gui.add_dropdown("speed", speeds, initial_value="1"), lambda chosen: {"speed": float(chosen)}
+        )
         return True
 
     def _add_robot(self, told: Mapping[str, Any]) -> bool:
