@@ -262,6 +262,22 @@ async def receive_all(page: WebSocketClientConnection, count: int) -> list[str |
     return [await receive(page) for _ in range(count)]
 
 
+def test_the_ground_is_told_beside_the_scene_and_goes_with_it(viewer, robot):
+    viewer.show_ground([treesim.Ground(height=0.25)])
+
+    async def visits() -> None:
+        page = await join(viewer.url)
+        assert json.loads(await receive(page))["title"] == "two limbs"
+        ground = json.loads(await receive(page))["ground"]
+        assert ground["floor"] == 0.25 and ground["commands"][-1]["path"] == "/ground/0 Ground"
+        viewer.show(robot, robot.neutral())
+        late = await join(viewer.url)
+        told = [await receive(late) for _ in range(2)]
+        assert json.loads(told[0])["title"] == "two limbs" and isinstance(told[1], bytes), "a frame, and no ground"
+
+    asyncio.run(visits())
+
+
 def test_who_comes_late_gets_panel_and_latest_state(viewer):
     viewer.show_panel({"robot": "two limbs"})
     for t in range(5):

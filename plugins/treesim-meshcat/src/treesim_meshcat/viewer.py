@@ -23,7 +23,7 @@ from .offline import write_page
 from .overlays import add_overlays
 from .program import Program
 from .recording import write_recording
-from .scene import Part, robot_parts, scene_message
+from .scene import ground_message, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
 
 
@@ -45,7 +45,7 @@ class MeshcatViewer:
         self._server: LiveServer | None = None
         self._program = Program(self._tell_program)
         self._robot: Tree | None = None
-        self._parts: list[Part] = []
+        self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
         self._started = 0.0
         self._sequence = 0
@@ -65,10 +65,14 @@ class MeshcatViewer:
         ArgumentError where the port is taken.
         """
         poses = treesim.body_poses(robot, q)
-        parts = robot_parts(robot)
+        message = scene_message(robot, robot_parts(robot), poses[None], robot.name)
+        add_overlays(message, robot)
+        self._view = message["view"]
+        self._view["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
         url = self.open()
-        self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
-        self._send_scene(())
+        assert self._server is not None
+        self._robot, self._poses, self._started = robot, poses, time.perf_counter()
+        self._server.show(to_json(message), self._frame(poses))
         return url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
@@ -76,16 +80,9 @@ class MeshcatViewer:
 
         Raises ArgumentError before `show`.
         """
-        if self._robot is None:
+        if self._server is None or self._robot is None:
             raise ArgumentError("show_ground: no robot is shown; call show(robot, q) first")
-        self._send_scene(ground)
-
-    def _send_scene(self, ground: Sequence[Surface]) -> None:
-        assert self._server is not None and self._robot is not None
-        message = scene_message(self._robot, self._parts, self._poses[None], self._robot.name, ground)
-        add_overlays(message, self._robot)
-        message["view"]["follow"] = any(body.joint.type == "floating" for body in self._robot.bodies[:1])
-        self._server.show(to_json(message), self._frame(self._poses))
+        self._server.tell("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
 
     def update(self, q: np.ndarray) -> None:
         """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
