@@ -83,6 +83,7 @@ class Screen:
 LINES = {
     "<View of 'chain_2' by Screen>": treesim.viewer(ROBOT, Screen()),
     "<Click on 'arm'>": Click("arm", np.zeros(3)),
+    "<Diagnosis of '<text>': 2 errors, 0 warnings, 0 notes>": treesim.check("<robot name='r'><link/></robot>"),
     "<Stepper of 'chain_2': implicit_midpoint, aba, dt 0.01 s in 20 parts>": STEPPER,
     "<World of 'chain_2': 6 rows of 1 constraint>": treesim.World(ROBOT, treesim.FrameConstraint(ROBOT.body_names[1])),
     "<State: t = 0 s, 5 states>": STATE,

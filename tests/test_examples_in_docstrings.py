@@ -10,6 +10,8 @@ import treesim
 from treesim import bench, control, rollouts, schedules, testing
 from treesim.compare import compare, find_engine
 from treesim.cost import bounds
+from treesim.doctor.github import annotation
+from treesim.doctor.sarif import sarif_log
 from treesim.dynamics import armstrong, conjugate_gradient
 from treesim.live import Replay
 from treesim.live.pull import Pull
@@ -24,6 +26,8 @@ OF_SUBMODULES = {  # those that messages and pages name
         control.PD,
         control.Zero,
         control.make_controller,
+        annotation,
+        sarif_log,
         Pull,
         Replay,
         rollouts.read_unfinished,

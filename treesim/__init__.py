@@ -14,6 +14,7 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .control import PD, Hold, Pushed
+from .doctor import Diagnosis, check
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
@@ -72,6 +73,7 @@ __all__ = [
     "ConstraintError",
     "ContactReport",
     "ConvergenceError",
+    "Diagnosis",
     "Dynamics",
     "Factorization",
     "Frame",
@@ -120,6 +122,7 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "check",
     "constrained_dynamics",
     "energy",
     "forward_dynamics",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver, chosen_solver
-from .dynamics.base import CompiledBackend, DynamicsBackend
+from .dynamics.base import DynamicsBackend, chosen_backend
 from .engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from .engine.call.steps import all_finite
 from .errors import ArgumentError, UnsupportedError
@@ -69,21 +69,23 @@ def method_of(
     contact_solver: str | ContactSolver,
 ) -> Method:
     """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
-    check_rows(world, integrator)
-    dynamics, solver = forward_kernel(world.robot, backend), chosen_solver(contact_solver)
-    warn_of_friction(world.robot, integrator, stacklevel=4)
-    given: Any = world, dt, integrator, dynamics, substeps, kp, kd, bool(work), engine, solver
+    given: Any = (
+        world, dt, integrator, chosen_backend(backend), substeps, kp, kd, bool(work), engine,
+        chosen_solver(contact_solver),
+    )  # fmt: skip
     try:
-        return _remembered(*given)
+        method = _remembered(*given)
     except TypeError:  # gains that are arrays, or objects without a hash
-        return _method(*given)
+        method = _method(*given)
+    warn_of_friction(world.robot, integrator, stacklevel=4)
+    return method
 
 
 def _method(
     world: World,
     dt: float,
     integrator: str,
-    dynamics: CompiledBackend,
+    backend: DynamicsBackend,
     substeps: int | None,
     kp: ArrayLike,
     kd: ArrayLike,
@@ -92,7 +94,8 @@ def _method(
     contact_solver: ContactSolver,
 ) -> Method:
     """How rollouts are stepped, of arguments that were looked at."""
-    robot, rule = world.robot, compiled_rule(integrator)
+    check_rows(world, integrator)
+    robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
     touching = touches(world, rule)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
@@ -170,7 +173,7 @@ def state_arrays(
         Argument("q0", q0, (robot.nq,)),
         Argument("v0", v0, (robot.nv,)),
         Argument("controls", controls, (robot.nv,)),
-        Argument("parameters", np.empty(0, number) if parameters is None else parameters, ()),
+        Argument("parameters", np.empty((1, 0), number) if parameters is None else parameters, ()),
     ]
     q, v, u, p = (coerce(argument, number) for argument in given)
     if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
@@ -189,7 +192,8 @@ def state_arrays(
     if len(sizes) > 1:
         raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
     count = sizes.pop() if sizes else 1
-    return [_repeated(x, count, own) for x, own in axes]
+    q, v, u = (_repeated(x, count, own) for x, own in axes[:3])
+    return [q, v, u, np.empty((count, 0), number) if parameters is None else _repeated(p, count, 1)]
 
 
 def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:

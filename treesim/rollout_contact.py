@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .contact.lanes import ContactLanes, lanes_of
+from .contact.lanes import ContactLanes, begin_lanes
 from .engine.call.evaluate import lanes_for, run_states
 from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried
@@ -29,9 +28,10 @@ class ContactSteps:
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
-        self.lanes = None if engine == "generic" else copy(self._lane_code(engine))
         assert method.code.stage is not None
-        self.touch = None if engine == "generic" else lanes_of(method.code.stage)
+        on_lanes = engine != "generic" and begin_lanes(method.code.stage)
+        self.lanes = None if engine == "generic" else self._lane_code(engine)
+        self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
 

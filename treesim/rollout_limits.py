@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .engine.call.evaluate import lanes_for
 from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried, held_controls
 from .engine.graph.policies import Policy
+from .kernels.status import FINE
 from .kernels.watched_step import watched_step_entry
 from .rollout_arguments import Method, Start
 from .rollout_contact import ContactSteps
@@ -25,6 +27,12 @@ def under_contact(
     world = method.world
     watched = world.touching.only_limits and world.robot.coupling is None and not world.m and policy is None
     return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual)
+
+
+@lru_cache(maxsize=64)
+def _begun(count: int, nv: int) -> tuple[np.ndarray, ...]:
+    """Slack, force and work of so many rollouts before the first step, to be read."""
+    return tuple(np.broadcast_to(np.full((1, n), x), (count, n)) for n, x in ((1, np.inf), (nv, 0.0), (2, 0.0)))
 
 
 class WatchedSteps(ContactSteps):
@@ -48,13 +56,8 @@ class WatchedSteps(ContactSteps):
             return super()._free(*arrays)
         q, v, control, q_new, v_new, force, work = arrays
         slack = np.empty((len(q), 1))
-        begun = [q, v, *self._begun(len(q))]
+        begun = [q, v, *_begun(*v.shape)]
         return self.lanes.run([*begun, control, q_new, v_new, slack, force, work], len(q))
-
-    def _begun(self, count: int) -> list[np.ndarray]:
-        """Slack, force and work before the first step."""
-        sizes = [(1, np.inf), (self.method.world.robot.nv, 0.0), (2, 0.0)]
-        return [np.broadcast_to(np.full((1, n), x), (count, n)) for n, x in sizes]
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -64,9 +67,10 @@ class WatchedSteps(ContactSteps):
             return carried
         self._begin(rows, steps, len(states[0]))
         ends, near = self._freely(rows, steps, states, results, every)
+        again = np.flatnonzero(near)
+        self.crowded = again.size > CROWDED * near.size
         self.kept[~near] = 0.0
-        self.crowded = bool(np.count_nonzero(near) > CROWDED * len(near))
-        return self._again(np.flatnonzero(near), rows, steps, states, results, every, ends)
+        return self._again(again, rows, steps, states, results, every, ends) if again.size else Carried(ends, True)
 
     def _freely(
         self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
@@ -75,17 +79,18 @@ class WatchedSteps(ContactSteps):
         assert self.lanes is not None
         count, many, held = len(states[0]), steps.stop - steps.start, self.method.substeps
         q, v, *total = states
-        slack, force, work = self._begun(count)
+        slack, force, work = _begun(*v.shape)
         last = [np.empty((count, 1, x.shape[1])) for x in (slack, force, work)]  # of all records the last stays
         unread = last if every == many else [np.broadcast_to(x, (count, many // every, x.shape[2])) for x in last]
         begun = [q, v, slack, force, total[0] if total else work]
         outputs = [*results[:2], *unread[:2], results[2] if total else unread[2]]
         controls = held_controls(self.start.u[rows, steps], held)
-        self.lanes.run([*begun, controls, *outputs], count, many * held, every * held)
+        status = self.lanes.run([*begun, controls, *outputs], count, many * held, every * held)
         ends = [np.array(x[:, -1]) for x in results]
         near = ~(last[0][:, 0, 0] >= 0)
-        for x in ends:
-            near |= ~np.isfinite(x).all(axis=1)
+        if status != FINE:
+            for x in ends:
+                near |= ~np.isfinite(x).all(axis=1)
         return ends, near
 
     def _again(
@@ -93,8 +98,6 @@ class WatchedSteps(ContactSteps):
         ends: list[np.ndarray],
     ) -> Carried:  # fmt: skip
         """Carry those that came near to a limit again, step by step."""
-        if not near.size:
-            return Carried(ends, True)
         part = copy(self)
         part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
         worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in results]

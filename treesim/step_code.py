@@ -121,6 +121,8 @@ class StepCode:
     def _first_call(self, *arrays: Any) -> int:
         """Let the code be found, and call it without a detour from then on."""
         assert self.bound is not None
+        if self.stage is not None:
+            self.stage.begin()
         status = self.bound.call(*arrays)
         if self.stage is None:
             self.call = self.bound.call

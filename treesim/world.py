@@ -277,6 +277,8 @@ class World(Shown):
 
     def _refuse_overlaps(self, q: np.ndarray) -> None:
         """Planes are looked at in every state, other solids in the first."""
+        if not (self.ground or self.bodies):
+            return
         for state in np.atleast_2d(q)[:1]:
             self._refuse_depth_in_solids(state)
         for plane in (surface for surface in self.ground if isinstance(surface, Ground)):

@@ -211,3 +211,83 @@ def test_what_a_recording_has_not_is_refused(
         result = treesim("view", recording, "--no-browser", *options)
         assert result.exit_code == 2 and why in result.stderr, result.stderr
     assert "cannot read" in treesim("view", tmp_path / "none.npz", "--no-browser").stderr
+
+
+class Haunted(Steered):
+    """A viewer that shows two robots, and is closed after a tenth of a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ghosts: list[Any] = []
+
+    def listen(self, receive: Any) -> None:
+        pass
+
+    def set_ghost(self, q: Any) -> None:
+        self.ghosts.append(q)
+
+    def show_state(self, state: Any) -> None:
+        self.states.append(state)
+        if state["t"] > 0.1:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def haunted(monkeypatch: pytest.MonkeyPatch) -> Haunted:
+    """Stand in for the meshcat viewer."""
+    window = Haunted()
+    monkeypatch.setattr(common, "get_viewer", lambda name: window)
+    return window
+
+
+def test_a_ghost_by_other_methods_is_shown_beside_the_robot(
+    watch: Callable[..., Any], robot: str, haunted: Haunted
+) -> None:
+    watch(robot, "--q0", "hip=1", "--ghost", "integrator=semi_implicit_euler,substeps=2")
+    state = haunted.states[-1]
+    assert state["ghost"] == "simulation" and state["ghostIntegrator"] == "semi_implicit_euler"
+    assert 0 < abs(haunted.ghosts[-1][0] - haunted.shown[-1][0]) < 0.01
+
+
+def test_a_ghost_may_be_a_recording_beside_a_simulation_and_beside_another(
+    treesim: Callable[..., Any], watch: Callable[..., Any], robot: str, haunted: Haunted, tmp_path: Any
+) -> None:
+    for name, angle in (("one", 1), ("two", 0.5)):
+        treesim("simulate", robot, "--duration", 0.2, "--q0", f"hip={angle}", "--out", tmp_path / f"{name}.npz")
+    watch(robot, "--ghost", tmp_path / "two.npz")
+    assert haunted.states[-1]["ghost"] == "two.npz" and 0.3 < haunted.ghosts[-1][0] < 0.5
+    haunted.states.clear()
+    watch(tmp_path / "one.npz", "--ghost", tmp_path / "two.npz")
+    assert haunted.panels[-1]["ghosts"] == ["none", "two.npz"] and haunted.states[-1]["apart"]["angle"] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("ghost", "why"),
+    [
+        ("wings=2", "'wings=2' is not one of backend="),
+        ("backend=aba,backend=rjk", "each once"),
+        ("backend=magic", "unknown backend of --ghost 'magic'"),
+        ("substeps=0", "whole number from 1 on"),
+        ("nobody", "no engine called 'nobody'"),
+        ("none.npz", "cannot read"),
+    ],
+)
+def test_a_ghost_that_cannot_be_is_refused(
+    treesim: Callable[..., Any], robot: str, haunted: Haunted, ghost: str, why: str
+) -> None:
+    result = treesim("view", robot, "--no-browser", "--ghost", ghost)
+    assert result.exit_code == 2 and why in result.stderr, result.stderr
+
+
+def test_a_ghost_needs_a_viewer_that_shows_two_robots_and_a_recording_has_no_methods(
+    treesim: Callable[..., Any], robot: str, screen: Screen, haunted: Haunted, monkeypatch: Any, tmp_path: Any
+) -> None:
+    recording = tmp_path / "run.npz"
+    treesim("simulate", robot, "--duration", 0.01, "--out", recording)
+    result = treesim("view", recording, "--no-browser", "--ghost", "backend=rjk")
+    assert result.exit_code == 2 and "has no methods" in result.stderr, result.stderr
+    result = treesim("view", robot, "--html", tmp_path / "a.html", "--ghost", "backend=rjk")
+    assert result.exit_code == 2 and "does not go with --html" in result.stderr
+    monkeypatch.setattr(common, "get_viewer", lambda name: screen)
+    result = treesim("view", robot, "--no-browser", "--ghost", "backend=rjk")
+    assert result.exit_code == 2 and "shows no second robot" in result.stderr

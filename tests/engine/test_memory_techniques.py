@@ -61,15 +61,14 @@ def test_results_are_the_same_to_the_bit(off, strategy, monkeypatch):
 
 def test_each_is_asked_before_it_is_used(monkeypatch):
     widest = specialized.Lanes(False, 8)
-    size = 1 << 28
-    assert nontemporal_stores.worth_it(size, widest)
+    assert nontemporal_stores.worth_it(widest)
     first = buffer_pool.empty((1 << 22,), np.float64)
     place = first.ctypes.data
     del first
     assert buffer_pool.empty((1 << 22,), np.float64).ctypes.data == place
     kept = len(buffer_pool._blocks)
     monkeypatch.setenv(VARIABLE, PREFETCH)
-    assert not nontemporal_stores.worth_it(size, widest)
+    assert not nontemporal_stores.worth_it(widest)
     assert buffer_pool.empty((1 << 23,), np.float64).base is None and len(buffer_pool._blocks) == kept
 
 

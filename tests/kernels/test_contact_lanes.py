@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.contact.lanes import ContactLanes, lanes_of
+from treesim.contact.lanes import begin_lanes
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.contact_points_lanes import MOST
 
@@ -135,7 +135,7 @@ def stage(world, solver="pgs"):
 
 
 def test_lanes_are_for_solids_without_edges_and_the_default_solver():
-    assert isinstance(lanes_of(stage(treesim.World(ball(), ground=GROUND))), ContactLanes)
+    assert begin_lanes(stage(treesim.World(ball(), ground=GROUND)))
     box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
-    assert lanes_of(stage(treesim.World(ball(), ground=box))) is None
-    assert lanes_of(stage(treesim.World(ball(), ground=GROUND), "admm")) is None
+    assert not begin_lanes(stage(treesim.World(ball(), ground=box)))
+    assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.live.test_session import Screen
+from tests.live.driven import GhostScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
 from treesim.live import Replay
+from treesim.live.ghost import apart
 from treesim.model import generators as make
 
 ROBOT = make.chain(2, ("revolute", "revolute"))
@@ -98,7 +99,7 @@ def test_bar_of_time(replay):
 
 def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
     (panel,), state = replay._viewer.panels, replay._viewer.states[-1]
-    assert panel["replay"] and panel["can"] == ["seek", "com"] and "backends" not in panel
+    assert panel["replay"] and panel["can"] == ["seek", "com", "momentum"] and "backends" not in panel
     assert [joint["name"] for joint in panel["joints"]] == list(state["joints"]) == list(ROBOT.joint_names)
     assert state["history"] == [2.0, 2.5] and state["t"] == 2.0 and state["message"] is None
 
@@ -117,9 +118,35 @@ def test_contacts_and_the_end_of_a_simulation_are_told():
     assert "it fell" in replay._viewer.states[-1]["message"]
 
 
+def test_a_second_motion_is_its_ghost():
+    other = Trajectory.of(ROBOT, motion().t, 2 * motion().q, motion().v, motion().tau, motion().energy)
+    replay = Replay(ROBOT, motion(), GhostScreen(), ghosts={"other.npz": other})
+    screen = replay._viewer
+    assert screen.panels[-1]["ghosts"] == ["none", "other.npz"]
+    ask(replay, do="seek", t=2.2)
+    np.testing.assert_array_equal(screen.ghosts[-1], 2 * screen.shown[-1])
+    state = screen.states[-1]
+    assert state["ghost"] == "other.npz" and state["apart"] == apart(ROBOT, screen.shown[-1], screen.ghosts[-1])
+    assert ask(replay, set={"ghost": "none", "frame": ROBOT.body_names[1]}) == []
+    assert screen.ghosts[-1] is None and screen.states[-1]["apart"] is None
+    assert screen.states[-1]["felt"]["frame"] == ROBOT.body_names[1]
+    with pytest.raises(ArgumentError, match="does not fit"):
+        Replay(treesim.load("ur5"), treesim.Simulation(treesim.load("ur5")).run(0.01), Screen(), ghosts={"a": other})
+
+
+def test_momenta_are_told_about_the_centre_of_mass():
+    replay = Replay(ROBOT, motion(), Screen())
+    q, v = motion().q[0], motion().v[0]
+    told, whole = replay.state()["momentum"], treesim.momentum(ROBOT, q, v)
+    np.testing.assert_array_equal(told["linear"], whole[:3])
+    moment = np.cross(treesim.center_of_mass(ROBOT, q), whole[:3])
+    np.testing.assert_allclose(np.array(told["angular"]) + moment, whole[3:], atol=1e-12)
+
+
 NONSENSE = [
     {"set": {"dt": 0.1}}, {"set": {"joints": {}}}, {"set": 3}, {"set": {"running": 1}}, {"set": {"speed": "fast"}},
-    {"set": {"speed": 0}}, {"do": "pull"}, {"do": 3}, {}, {"do": "seek"}, {"do": "seek", "t": "2"},
+    {"set": {"speed": 0}}, {"set": {"frame": "nose"}}, {"set": {"ghost": "run"}},
+    {"do": "pull"}, {"do": 3}, {}, {"do": "seek"}, {"do": "seek", "t": "2"},
     {"do": "seek", "t": float("nan")},
 ]  # fmt: skip
 

@@ -9,6 +9,7 @@ import typer
 from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from .accuracy import accuracy
 from .bench import bench
+from .check import check
 from .compare import compare
 from .cost import cost
 from .info import info
@@ -28,7 +29,21 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (simulate, view, info, compare, stability, bench, cost, schedule, scaling, accuracy, robots, plugins):
+for command in (
+    simulate,
+    view,
+    info,
+    check,
+    compare,
+    stability,
+    bench,
+    cost,
+    schedule,
+    scaling,
+    accuracy,
+    robots,
+    plugins,
+):
     app.command()(command)
 
 

@@ -23,7 +23,9 @@ HtmlOption = Annotated[
 ]
 
 
-def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any], duration: float | None) -> None:
+def checked_page(
+    html: Path, window: Any, viewer: str, options: dict[str, Any], ghost: str | None, duration: float | None
+) -> None:
     """Raise ArgumentError for options that such a file does not know, and for a file that cannot be written,
     UnsupportedError for a viewer that writes no pages."""
     from ..files import checked_output
@@ -34,6 +36,8 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any], 
             raise ArgumentError(
                 f"--{name} does not go with --html: the page steps as it needs, and nobody pushes in it"
             )
+    if ghost is not None:
+        raise ArgumentError("--ghost does not go with --html: the page simulates one robot")
     if duration is not None:
         raise ArgumentError("--duration does not go with --html: the page plays until it is closed")
     if options["controller"] is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, listed
 from . import common
+from .ghost import Start, recorded_ghost
+from .setup import DT
 
 if TYPE_CHECKING:
     import typer
@@ -16,18 +18,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..trajectory import Trajectory
 
-KNOWN = {
-    "robot",
-    "base",
-    "mimic",
-    "duration",
-    "speed",
-    "viewer",
-    "port",
-    "no_browser",
-    "json",
-    "record",
-}  # parameters of `view`
+KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
 
 def is_recording(source: str) -> bool:
@@ -46,11 +37,23 @@ def checked_options(context: typer.Context) -> set[str]:
     return given
 
 
-def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float) -> Replay:
-    """Load a trajectory and its robot, and show its first state. base: the recording's own by default."""
-    from ..live import Replay
+def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float, ghost: str | None) -> Replay:
+    """Load a trajectory and its robot, and show its first state. base: the recording's own by default. ghost: a motion
+    to show beside it."""
+    import numpy as np
 
-    return Replay(*_loaded(path, base, mimic), window, speed)
+    from ..live import Replay
+    from ..live.recorded import check_fits
+
+    robot, trajectory = _loaded(path, base, mimic)
+    check_fits(robot, trajectory)
+    ghosts = {}
+    if ghost is not None:
+        steps = np.diff(trajectory.t[:2])
+        start = Start(trajectory.q[0], trajectory.v[0], float(steps[0]) if len(steps) else DT, float(trajectory.t[0]))
+        name, motion = recorded_ghost(ghost, robot, start)
+        ghosts[name] = motion
+    return Replay(robot, trajectory, window, speed, ghosts=ghosts)
 
 
 def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:

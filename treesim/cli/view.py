@@ -13,6 +13,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
+from .ghost import GhostOption, Start, ghost_of
 from .page import HtmlOption, checked_page, write_page
 from .replay import checked_options, is_recording, open_replay, play, write_record
 from .scenes import InstalledRobots, scene_of
@@ -99,6 +100,7 @@ def view(
     push: PushOption = None,
     push_at: PushAtOption = None,
     push_for: PushForOption = None,
+    ghost: GhostOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
     ] = None,
@@ -134,7 +136,7 @@ def view(
         _record(context, robot, record, viewer, base, mimic, json)
         return
     if is_recording(robot):
-        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, duration, no_browser, json)
+        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, ghost, duration, no_browser, json)
         return
     if duration is not None:
         checked_steps(duration, dt)
@@ -162,13 +164,14 @@ def view(
         "push_for": push_for,
     }
     if html is not None:
-        checked_page(html, window, viewer, options, duration)
+        checked_page(html, window, viewer, options, ghost, duration)
         write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
         return
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
         raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not tell when its pages are closed")
     _set_port(window, viewer, port)
+    _check_ghost(ghost, window, viewer)
     if not interactive:
         options["ground"], options["controller"] = bool(ground), controller or "none"
     try:
@@ -176,7 +179,7 @@ def view(
             page = _Page(window, no_browser, until_closed, json)
             page.open_early(robot, options)
             setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
-            shown = _interact(page, setup, robot, base, options, speed, duration)
+            shown = _interact(page, setup, robot, base, options, ghost, speed, duration)
         else:
             setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
@@ -207,6 +210,7 @@ def _replay(
     viewer: str,
     port: int | None,
     speed: float,
+    ghost: str | None,
     duration: float | None,
     no_browser: bool,
     json: bool,
@@ -216,8 +220,9 @@ def _replay(
         common.checked_seconds("--duration", duration)
     window = common.get_viewer(viewer)
     _set_port(window, viewer, port)
+    _check_ghost(ghost, window, viewer)
     try:
-        replay = open_replay(path, window, base if "base" in given else None, mimic, speed)
+        replay = open_replay(path, window, base if "base" in given else None, mimic, speed, ghost)
         _announce(getattr(window, "url", None), no_browser, json)
         shown = play(replay, duration)
     finally:
@@ -234,6 +239,14 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
         window.port = port or 0
     elif port is not None:
         raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
+
+
+def _check_ghost(ghost: str | None, window: Any, viewer: str) -> None:
+    """Raise UnsupportedError for a ghost that nobody would see."""
+    from ..viewers.base import GhostViewer, InteractiveViewer
+
+    if ghost is not None and not (isinstance(window, GhostViewer) and isinstance(window, InteractiveViewer)):
+        raise UnsupportedError(f"--ghost: viewer {viewer!r} shows no second robot")
 
 
 def _check_frames(speed: float, dt: float) -> None:
@@ -285,6 +298,7 @@ def _interact(
     source: str,
     base: str,
     options: dict[str, Any],
+    ghost: str | None,
     speed: float,
     duration: float | None,
 ) -> float:
@@ -292,7 +306,9 @@ def _interact(
     from ..live import LiveSession
 
     scene, settings = scene_of(setup, base, options, speed)
-    session = LiveSession(scene, page.window, settings, InstalledRobots(setup.robot.name, source, options))
+    library = InstalledRobots(setup.robot.name, source, options)
+    chosen = ghost_of(ghost, setup.robot, Start(setup.q, setup.v, settings.dt)) if ghost else (None, None)
+    session = LiveSession(scene, page.window, settings, library, ghost=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)
     with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..engine.generic import compiled, runs_compiled
+from ..engine.generic import compiled, compiled_soon, runs_compiled
 from ..engine.threads import over_threads
 from ..kernels.contact_lanes import FOR_ONE, TOLD, contact_step_on_lanes
 from ..kernels.contact_pgs import solve_pgs
@@ -70,15 +70,18 @@ class ContactLanes:
         return told[:, 1]
 
 
-def lanes_of(stage: ContactStage) -> ContactLanes | None:
-    """Return the code on lanes of a stage; None where there is none: for solids with edges, what touches between
-    points, held rows, followers, other solvers than "pgs", and in plain Python; nor where joint limits are all there
-    is, which few states reach."""
+def begin_lanes(stage: ContactStage) -> bool:
+    """Return whether there is code on lanes of a stage, and let it be compiled while other code is. There is none for
+    solids with edges, what touches between points, held rows, followers, other solvers than "pgs", and in plain Python;
+    nor where joint limits are all there is, which few states reach."""
     touching = stage.touching
-    if touching.only_limits:
-        return None
+    if touching.only_limits or not runs_compiled():
+        return False
     pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
     smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
     plain = stage.robot.coupling is None and not touching.held[0][0]
-    return ContactLanes(stage) if runs_compiled() and smooth and by_pgs and plain else None
+    found = smooth and by_pgs and plain
+    if found:
+        compiled_soon(contact_step_on_lanes)
+    return found

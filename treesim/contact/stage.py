@@ -8,6 +8,7 @@ from ..dynamics.tables import constants_of
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.fastcall import BAD_LAYOUT
+from ..engine.generic import compiled_soon
 from ..kernels.contact_limits import near_limits_states
 from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
 from ..kernels.contact_tables import FOUND
@@ -66,6 +67,11 @@ class ContactStage:
         """Return memory for what the stage gives beside states and work: impulses, wrenches of the bodies and of pairs
         of them, and what is told."""
         return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:-1])
+
+    def begin(self) -> None:
+        """Let the stage's code be made while the free step's is, if it will surely be needed."""
+        if self.quick is None:
+            compiled_soon(self.entry)
 
     def near(self, q: np.ndarray, q_free: np.ndarray) -> np.ndarray | None:
         """Return which states (...) of a free step from q to q_free need the stage, where joint limits are all there

@@ -54,6 +54,14 @@ def compiled(entry: Callable[..., int]) -> Any:
     return _entries[entry]
 
 
+def compiled_soon(entry: Any) -> None:
+    """Let a second process compile an entry for which `compiled` will be asked soon, if it can (`second_process`)."""
+    if runs_compiled() and entry not in _entries:
+        with ctrl_c_later(), _lock:
+            whole = admitted(entry)
+            machine_code.begin(_identity(entry), lambda: _written(entry, whole))
+
+
 def bound_call(entry: Any, *arguments: Any) -> Callable[[], int]:
     """Return the compiled entry's call with these arguments, arrays whose contents may change: without the 4 us that
     looking at five arrays takes. Raises as a call of `compiled(entry)`."""
@@ -73,10 +81,7 @@ class EntryCode:
         self.__name__ = entry.__name__
         self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
         self._written = [kind in ("Reals", "Integers") for kind in kinds]
-        name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-        declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry)
-        key = repr((name, kernel_hash(), *declared, _closures(entry)))
-        code = machine_code.linked(name, (key + _text(entry)).encode(), lambda: _written(entry, whole))
+        code = machine_code.linked(_name(entry), _identity(entry), lambda: _written(entry, whole))
         self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
         self.fast = builtin(entry.__name__, code.address("fast"), np.float64, code) if has_fast_entry(entry) else None
 
@@ -110,6 +115,16 @@ class EntryCode:
             raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
 
 
+def _name(entry: Any) -> str:
+    return f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+
+
+def _identity(entry: Any) -> bytes:
+    """All that decides what an entry's code is."""
+    declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry)
+    return (repr((_name(entry), kernel_hash(), *declared, _closures(entry))) + _text(entry)).encode()
+
+
 def kernel_webassembly(entry: Any) -> WasmModule:
     """Return an entry, its checks included, as a WebAssembly module, which is kept on disk.
 
@@ -117,7 +132,7 @@ def kernel_webassembly(entry: Any) -> WasmModule:
     argument its address and size; memory: the address from which on memory is free, which grows where it must. It
     imports sin, cos and atan2 of doubles where it calls them, beside what WasmModule says. Cost: as `compiled`.
     """
-    name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
+    name = _name(entry)
     identity = repr((name, kernel_hash(), entry.__annotations__, _closures(entry))) + _text(entry)
     file = "webassembly/" + object_cache.digest(repr(binding_version()).encode(), identity.encode())
     content = object_cache.read(file)

@@ -1,8 +1,9 @@
-"""What drives the joints of a live simulation: a controller whose targets move, and the hand that pulls."""
+"""What drives the joints of a live simulation: a controller whose targets move, the hand that pulls, and forces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..control import Controller, Pure, make_controller
 from ..model.tree import Tree
 from ..types import ControllerName
+from .forces import Force
 from .pull import Pull
 
 
@@ -21,11 +23,11 @@ def without_effort_limits(robot: Tree) -> Tree:
 
 
 class Drive(Pure):
-    """A controller within the robot's effort limits, and a pull beside it that they do not limit.
+    """A controller within the robot's effort limits, and beside it a pull and forces, which these do not limit.
 
     robot: with its effort limits; what is stepped has none (`without_effort_limits`). name: of
     `treesim.control.make_controller`, which `target` (nq,), kp and kd are given to. around: what is put around it, such
-    as a push. `pull` may be set at any time.
+    as a push. `pull` and `forces`, by name, may be set at any time.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Drive(Pure):
         self.stiffness: np.ndarray = getattr(self.inner, "stiffness", zero)
         self.damping: np.ndarray = getattr(self.inner, "damping", zero)
         self.pull: Pull | None = None
+        self.forces: Mapping[str, Force] = {}
         self._limit = robot.effort_limit
 
     def aim(self, target: np.ndarray) -> None:
@@ -50,7 +53,15 @@ class Drive(Pure):
         if hasattr(self.inner, "target"):
             self.inner.target = target.copy()
 
+    def share(self, other: Drive) -> None:
+        """Take the targets, the pull and the forces of another drive of the same robot."""
+        if hasattr(other.inner, "target"):
+            self.aim(other.inner.target)
+        self.pull, self.forces = copy(other.pull), other.forces
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque and what the pull is in the joints (nv,) [N m, N]."""
+        """Return the controller's torque and what pull and forces are in the joints (nv,) [N m, N]."""
         tau = np.asarray(self._driven.torque(t, q, v))
-        return tau if self.pull is None else tau + self.pull.generalised(q, v)
+        for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):
+            tau = tau + hand.generalised(q, v)
+        return tau

@@ -9,34 +9,40 @@ import numpy as np
 
 from .. import plugins
 from ..control import CONTROLLERS
-from ..dynamics.functions import energy
-from ..errors import TreesimError
+from ..dynamics.functions import energy, momentum
+from ..errors import TreesimError, unknown_name
+from ..export.description import joints
 from ..integrators.base import CompiledRule
-from ..model.joints import Joint
 from ..model.tree import Tree
 from ..operational.frames import body_poses
+from ..operational.motion import center_of_mass
 from ..step_code import touches
 from ..world import World
+from .felt_mass import felt_mass
 
-UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}  # of joints that a slider moves
-CAN = ("pull", "seek", "com")
+CAN = ("pull", "seek", "com", "momentum")
+NO_FRAME = "none"
 
 
 def movable(robot: Tree) -> dict[str, int]:
-    """Return the joints of one coordinate that follow no others, each with its place in q."""
-    joints = [body.joint for body in robot.bodies if body.joint.type in UNITS and body.joint.mimic is None]
-    return {joint.name: robot.q_index[joint.name].start for joint in joints}
+    """Return the joints that a slider moves, each with its place in q."""
+    return {joint["name"]: joint["q"] for joint in joints(robot)}
+
+
+def seen(robot: Tree) -> dict[str, Any]:
+    """Return what any page is told of a robot: its name, joints of one coordinate, bodies in the order of poses, and
+    frames to choose from."""
+    bodies, frames = ["base", *robot.body_names], [NO_FRAME, *robot.frames]
+    return {"robot": robot.name, "joints": joints(robot), "bodies": bodies, "frames": frames}
 
 
 def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
-    """Return what can be set in a world: names of methods that serve it, joints, bodies in the order of poses, and what
-    else a page can do. scenes: `robots` and `bases` to choose from, or nothing."""
+    """Return what can be set in a world: names of methods that serve it, what there is of its robot, and what else a
+    page can do. scenes: what else is to be chosen from, such as `robots`, `bases` and `ghosts`."""
     robot = world.robot
     return {
         **scenes,
-        "robot": robot.name,
-        "joints": joint_rows(robot),
-        "bodies": ["base", *robot.body_names],
+        **seen(robot),
         "backends": plugins.available("dynamics"),
         "integrators": [name for name in plugins.available("integrators") if _serves(world, name)],
         "solvers": plugins.available("contact_solvers") if world.touching.active else [],
@@ -53,16 +59,6 @@ def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
     places = body_poses(robot, q)[1:, :3, 3]
     names = robot.body_names
     return {names[i]: {"at": places[i].tolist(), "force": forces[i].tolist()} for i in touching}
-
-
-def joint_rows(robot: Tree) -> list[dict[str, Any]]:
-    """Return what a page is told of joints that it shows: name, unit, limits (None where there are none) and kind."""
-    return [_joint(robot.joint(name), robot.lower[i], robot.upper[i]) for name, i in movable(robot).items()]
-
-
-def _joint(joint: Joint, lower: float, upper: float) -> dict[str, Any]:
-    limits = {"lower": finite(lower), "upper": finite(upper)}
-    return {"name": joint.name, "unit": UNITS[joint.type], **limits, "kind": joint.type}
 
 
 def _serves(world: World, integrator: str) -> bool:
@@ -88,3 +84,32 @@ def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray)
     except TreesimError:
         return None
     return finite(float(kinetic + potential))
+
+
+def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
+    """Return the linear momentum (3,) [N s], and the angular one (3,) about the centre of mass [N m s], along the
+    world's axes; None of a robot without mass, and where it cannot be told."""
+    if not robot.mass > 0:
+        return None
+    try:
+        p, angular = np.split(momentum(robot, q, v), 2)
+    except TreesimError:
+        return None
+    return {"linear": p.tolist(), "angular": (angular - np.cross(center_of_mass(robot, q), p)).tolist()}
+
+
+def felt(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
+    """Return `felt_mass` at a frame; None where none is chosen, or where the mass matrix is singular."""
+    if frame == NO_FRAME:
+        return None
+    try:
+        return felt_mass(robot, q, frame)
+    except TreesimError:
+        return None
+
+
+def checked_frame(robot: Tree, value: Any) -> str:
+    """Return the name of a frame, or NO_FRAME; raises UnknownNameError for others."""
+    if not isinstance(value, str) or value not in (NO_FRAME, *robot.frames):
+        raise unknown_name(f"frame of {robot.name!r}", value, [NO_FRAME, *robot.frames])
+    return value

@@ -1,4 +1,4 @@
-"""The physics of a live simulation: one robot in its world, what is set, and what the hand does."""
+"""The physics of a live simulation: one robot in its world, its ghost, what is set, and what the hand does."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ from ..model.standing import standing
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
 from ..player import Frame, Player
-from ..simulation import Simulation
+from ..trajectory import Trajectory
 from ..world import World
 from .drive import Drive, without_effort_limits
+from .forces import Force
+from .ghost import NONE, SIMULATION, Ghost, GhostSettings, RecordedGhost, SimulatedGhost, apart
 from .history import History, Moment
-from .panel import finite, movable, total_energy, touched
+from .panel import NO_FRAME, felt, finite, momenta, movable, total_energy, touched
 from .pull import G, Pull
 from .settings import Settings
+from .timed import TimedSimulation
 
 FPS = 60.0
 AT_LIMIT = 1e-9  # rad, m: by so much what a slider sends may be beyond a limit, by rounding
 PACE_WINDOW = 1.0  # s: over which the real-time factor is taken
+MOST_FORCES = 100
 COMPILED = ("backend", "integrator", "solver")  # settings of which another may have to be compiled first
 
 
@@ -46,8 +50,9 @@ class Scene(NamedTuple):
 class LivePhysics:
     """A simulation whose settings, targets and state change while it runs. For one thread.
 
-    scene: see Scene. settings: what it begins with. show(frame), clock and sleep: of the player. Backends, integrators
-    and solvers run in code that serves all robots (engine "generic"), so that another one is at once there.
+    scene: see Scene. settings: what it begins with. show(frame), clock and sleep: of the player. recordings: motions
+    that a ghost may be of, by name. Backends, integrators and solvers run in code that serves all robots (engine
+    "generic"), so that another one is at once there.
     Raises what `treesim.Simulation` raises.
     """
 
@@ -58,16 +63,20 @@ class LivePhysics:
         show: Callable[[Frame], object],
         clock: Callable[[], float],
         sleep: Callable[[float], object],
+        recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
-        self._clock = clock
+        self._clock, self.recordings = clock, dict(recordings or {})
         self.history, self._paces = History(), deque[tuple[float, float]]()
         self.settings, self.pull = settings, None
+        self.ghosting, self.ghost, self.trouble = GhostSettings(), None, None
         self._place(scene)
         simulation = self.simulation(settings, self.drive)
         self.player = Player(simulation, scene.q, scene.v, show, FPS, settings.speed, clock, sleep)
         self._began()
 
     pull: Pull | None
+    ghost: Ghost | None
+    trouble: str | None
     robot: Tree
     world: World
 
@@ -78,15 +87,17 @@ class LivePhysics:
         self.world = scene.world.with_robot(without_effort_limits(scene.world.alone))
         self.joints = movable(self.robot)
         self.target = scene.q.copy()
+        self.frame, self.forces = NO_FRAME, dict[str, Force]()
         self.drive = self._drive(self.settings)
+        self.drive.forces = self.forces
 
     def _drive(self, settings: Settings) -> Drive:
         how = settings.controller, self.target, settings.kp, settings.kd
         return Drive(self.robot, *how, self.scene.push)
 
-    def simulation(self, settings: Settings, drive: Drive) -> Simulation:
+    def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
         """Return the simulation that settings ask for. Raises what `treesim.Simulation` raises."""
-        return Simulation(
+        return TimedSimulation(
             self.world, settings.backend, settings.integrator, settings.dt, drive, settings.gravity, "generic",
             settings.substeps, settings.solver,
         )  # fmt: skip
@@ -109,16 +120,18 @@ class LivePhysics:
             Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
-        """Take another world in place of this one, and begin there."""
+        """Take another world in place of this one, and begin there, without ghost and external forces."""
         before = self.scene, self.settings
         try:
-            self.settings = settings
+            self.settings, self.pull = settings, None
             self._place(scene)
             self.player.change(self.simulation(settings, self.drive))
         except TreesimError:
             self.settings = before[1]
             self._place(before[0])
             raise
+        self.recordings = {}
+        self.adopt_ghost(GhostSettings())
         self.reset()
 
     # ---- what is set ----
@@ -130,7 +143,7 @@ class LivePhysics:
             return
         before = self.player.simulation
         drive = self._drive(settings)
-        drive.pull = self.pull
+        drive.pull, drive.forces = self.pull, self.forces
         simulation = self.simulation(settings, drive)
         with suppress(ArithmeticError):  # of the state, which may be as bad as it was
             simulation.step(self.player.t, self.player.q, self.player.v)
@@ -144,6 +157,36 @@ class LivePhysics:
         if self.pull is not None:
             self.pull.dt = settings.dt
         self._paces.clear()
+        if self.ghosting.of == SIMULATION:
+            self.adopt_ghost(self.ghosting)
+
+    @property
+    def ghosts(self) -> list[str]:
+        """What there may be beside the robot: names for `GhostSettings.of`."""
+        return [NONE, SIMULATION, *self.recordings]
+
+    def adopt_ghost(self, ghosting: GhostSettings) -> None:
+        """Have another ghost, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
+        UnknownNameError for a recording that there is not, and ArgumentError for one of another robot."""
+        if ghosting.of not in self.ghosts:
+            raise unknown_name("ghost", ghosting.of, self.ghosts)
+        if ghosting.of != SIMULATION:
+            recording = self.recordings.get(ghosting.of)
+            self.ghost = None if recording is None else RecordedGhost(self.robot, recording, self.player.t)
+        else:
+            settings = ghosting.over(self.settings)
+            drive = self._drive(settings)
+            simulation = self.simulation(settings, drive)
+            if isinstance(self.ghost, SimulatedGhost):
+                self.ghost.change(simulation, drive)
+            else:
+                self.ghost = SimulatedGhost(simulation, drive, self._moment())
+        self.ghosting, self.trouble = ghosting, None
+
+    def meet(self) -> None:
+        """Put the ghost where the robot is."""
+        if self.ghost is not None:
+            self.ghost.begin(self._moment())
 
     def run(self, running: Any) -> None:
         """Play or pause; raises ArgumentError for what is neither True nor False."""
@@ -205,6 +248,7 @@ class LivePhysics:
         self.player.reset(q, v, t)
         self._paces.clear()
         self.history.add(self._moment())
+        self.meet()
 
     def _moment(self) -> Moment:
         return Moment(self.player.t, self.player.q.copy(), self.player.v.copy())
@@ -213,6 +257,7 @@ class LivePhysics:
         self.history.clear()
         self.history.add(self._moment())
         self._paces.clear()
+        self.meet()
 
     def reset(self) -> None:
         """Begin again, with the targets that there were; nothing is pulled any more."""
@@ -237,9 +282,12 @@ class LivePhysics:
         self.run(False)
         self.player.reset(moment.q, moment.v, moment.t)
         self._paces.clear()
+        if self.ghost is not None:
+            self.ghost.seek(moment)
 
     def shown(self, frame: Frame) -> None:
-        """Take note of a frame."""
+        """Take note of a frame, and have the ghost follow; where it cannot, it is gone, and `trouble` says why."""
+        self._follow(frame.t)
         self.history.add(Moment(frame.t, frame.q, frame.v))
         now = self._clock()
         self._paces.append((now, frame.t))
@@ -247,6 +295,15 @@ class LivePhysics:
             self._paces.popleft()
         if self.pull is not None:
             self.pull.tune(frame.q)
+
+    def _follow(self, t: float) -> None:
+        if self.ghost is None:
+            return
+        try:
+            self.ghost.advance(t, self.drive)
+        except (TreesimError, ArithmeticError) as error:
+            self.adopt_ghost(replace(self.ghosting, of=NONE))
+            self.trouble = f"the ghost cannot go on, and is gone: {error}"
 
     @property
     def pace(self) -> float:
@@ -269,27 +326,26 @@ class LivePhysics:
         """Pull no more."""
         self.pull = self.drive.pull = None
 
+    def push(self, name: str, force: Force | None) -> None:
+        """Have an external force, in place of any of its name, or none; raises ArgumentError for too many."""
+        if force is None:
+            self.forces.pop(name, None)
+        elif len(self.forces) < MOST_FORCES or name in self.forces:
+            self.forces[name] = force
+        else:
+            raise ArgumentError(f"there are {MOST_FORCES} forces already: remove some, or use the name of one of them")
+
     # ---- what is told ----
 
     def state(self) -> dict[str, Any]:
         """Return how it stands, as JSON can hold it."""
         player, settings = self.player, self.settings
-        q, v = player.q, player.v
-        wrench = player.simulation.system.contact.wrench[1:, :3]
-        joints = {name: float(q[i]) for name, i in self.joints.items()}
-        held = settings.controller != "none"
-        aim = getattr(self.drive.inner, "target", None)
         return {
             "t": player.t,
             "running": not player.paused,
             "speed": settings.speed,
             "robot": self.robot.name,
             "base": self.scene.base,
-            "q": q.tolist(),
-            "v": v.tolist(),
-            "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
-            "joints": joints,
-            "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
             "backend": settings.backend,
             "integrator": settings.integrator,
             "solver": settings.solver,
@@ -298,12 +354,42 @@ class LivePhysics:
             "dt": settings.dt,
             "kp": settings.kp,
             "kd": settings.kd,
-            "energy": total_energy(self.robot, q, v, np.array(settings.gravity)),
             "realTimeFactor": None if player.paused else finite(self.pace),
+            "stepTime": getattr(player.simulation, "step_seconds", None),
             "history": list(self.history.span),
+            **self._motion(),
+            **self._ghost_state(),
+        }
+
+    def _motion(self) -> dict[str, Any]:
+        """How the robot moves, and what acts on it."""
+        player, robot, settings = self.player, self.robot, self.settings
+        q, v = player.q, player.v
+        wrench = player.simulation.system.contact.wrench[1:, :3]
+        held = settings.controller != "none"
+        aim = getattr(self.drive.inner, "target", None)
+        return {
+            "q": q.tolist(),
+            "v": v.tolist(),
+            "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
+            "joints": {name: float(q[i]) for name, i in self.joints.items()},
+            "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
+            "energy": total_energy(robot, q, v, np.array(settings.gravity)),
+            "momentum": momenta(robot, q, v),
             "contactForce": float(np.linalg.norm(wrench.sum(axis=0))),
-            "contacts": touched(self.robot, q, wrench),
-            "com": center_of_mass(self.robot, q).tolist() if self.robot.mass > 0 else None,
-            "weight": self.robot.mass * G,
+            "contacts": touched(robot, q, wrench),
+            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
+            "weight": robot.mass * G,
             "pull": None if self.pull is None else self.pull.told(),
+            "forces": {name: force.told() for name, force in self.forces.items()},
+            "frame": self.frame,
+            "felt": felt(robot, q, self.frame),
+        }
+
+    def _ghost_state(self) -> dict[str, Any]:
+        ghost = self.ghost
+        return {
+            **self.ghosting.told(),
+            "apart": None if ghost is None else apart(self.robot, self.player.q, ghost.q),
+            "ghostStepTime": None if ghost is None else ghost.step_seconds,
         }

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.functions import mass_matrix
-from ..engine.call.arguments import Argument, coerce
-from ..errors import ArgumentError, unknown_name
-from ..model.inertia import cross_matrix
 from ..model.tree import Tree
-from ..operational.frames import frame_jacobian, frame_pose
+from .points import BodyPoint, three_numbers
 
 FREQUENCY = 10.0  # rad/s: of the pulled point on its spring, were it free
 STRONGEST = 3.0  # weights of the robot: no pull is stronger
@@ -23,7 +20,7 @@ PART_OF_STABLE = 0.25  # of the gains at which a spring and damper held through 
 G = 9.80665  # m/s^2
 
 
-class Pull:
+class Pull(BodyPoint):
     """A capped spring-damper on one point of a body.
 
     f = k d - c v_p, at most three weights of the robot, d from the point to its target, v_p the point's velocity. The
@@ -44,20 +41,11 @@ class Pull:
     """
 
     def __init__(self, robot: Tree, body: Any, point: ArrayLike, target: ArrayLike, dt: float) -> None:
-        if body not in robot.body_names:
-            raise unknown_name(f"body of {robot.name!r}", body, robot.body_names)
-        self.robot, self.body, self.dt = robot, str(body), dt
-        self.point, self.target = _place("point", point), _place("target", target)
+        super().__init__(robot, body, point)
+        self.target, self.dt = three_numbers("target", target, "m"), dt
         self.strongest = max(STRONGEST * robot.mass * G, LEAST_FORCE)
         self.stiffness = self.damping = 0.0
         self.force = np.zeros(3)  # [N], along the world's axes, as it was last
-
-    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the point is (3,) [m], and its Jacobian J (3, nv), in the world's axes, at q (nq,)."""
-        pose = frame_pose(self.robot, q, self.body)
-        J = frame_jacobian(self.robot, q, self.body)
-        r = pose[:3, :3] @ self.point
-        return pose[:3, 3] + r, J[:3] - cross_matrix(r) @ J[3:]
 
     def tune(self, q: np.ndarray) -> None:
         """Choose the gains for configurations near q (nq,). Cost O(N nv + nv^3)."""
@@ -84,10 +72,3 @@ class Pull:
         size = math.hypot(*self.force)
         places = {"point": self.point.tolist(), "target": self.target.tolist()}
         return {"body": self.body, **places, "force": size, "vector": self.force.tolist()}
-
-
-def _place(label: str, given: Any) -> np.ndarray:
-    place = coerce(Argument(label, given, (3,)))
-    if place.shape != (3,) or not np.isfinite(place).all():
-        raise ArgumentError(f"{label} must be three finite numbers [m]")
-    return place.astype(float)

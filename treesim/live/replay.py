@@ -16,9 +16,11 @@ from ..model.given import checked_robot, told
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
 from ..trajectory import Trajectory
-from ..viewers.base import GroundViewer, InteractiveViewer, Message, Reply, Viewer
-from .panel import finite, joint_rows, movable, touched
+from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
+from .ghost import NONE, GhostSettings, RecordedGhost, apart
+from .panel import NO_FRAME, checked_frame, felt, finite, momenta, movable, seen, touched
 from .pull import G
+from .recorded import check_fits, state_at
 from .settings import check_speed
 
 FPS = 60.0
@@ -31,7 +33,8 @@ class Replay:
 
     robot: whose motion it is. trajectory: of one state or more. viewer: one that is no InteractiveViewer plays the
     motion once; it is left to whoever made it to close it. speed: times real time. clock: of the `time` module, or a
-    test's. The state that is shown is the last one that was recorded at or before the time.
+    test's. ghosts: other motions of the robot, by name; the first is shown beside it, and a page may choose. The state
+    that is shown is the last one that was recorded at or before the time.
     Raises ArgumentError for a trajectory of another robot, or without states.
 
     Example:
@@ -48,13 +51,17 @@ class Replay:
         viewer: Viewer,
         speed: float = 1.0,
         clock: Callable[[], float] = time.perf_counter,
+        ghosts: Mapping[str, Trajectory] | None = None,
     ) -> None:
-        _check_fits(checked_robot(robot), trajectory)
+        check_fits(checked_robot(robot), trajectory)
         self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
         self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
         self._told = -math.inf  # when pages were told last, on the clock
+        self.frame = NO_FRAME  # at which the mass that is felt is told
+        self._ghosts = {name: RecordedGhost(robot, motion, self.t) for name, motion in (ghosts or {}).items()}
+        self.ghosting = GhostSettings(next(iter(self._ghosts), NONE))
         self._show()
 
     @property
@@ -94,6 +101,7 @@ class Replay:
         if isinstance(viewer, InteractiveViewer):
             viewer.show_panel(self._panel())
             viewer.listen(self.receive)
+        self._update()
         self._tell()
 
     def _wait(self, end: float) -> None:
@@ -102,13 +110,22 @@ class Replay:
             with suppress(queue.Empty):
                 self._handle(*self._events.get(timeout=left))
 
+    def _update(self) -> None:
+        """Show the robot, and its ghost."""
+        ghost = self.ghost
+        if ghost is not None:
+            ghost.show(self.t)
+        if isinstance(self._viewer, GhostViewer):
+            self._viewer.set_ghost(None if ghost is None else ghost.q)
+        self._viewer.update(self._q)
+
     def _handle(self, message: Message, reply: Reply) -> None:
         """Do what a page asks for; whatever that is, the motion goes on."""
         try:
             self._do(message)
         except TreesimError as error:
             reply(str(error))
-        self._viewer.update(self._q)
+        self._update()
         self._tell()
 
     def _do(self, message: Message) -> None:
@@ -126,38 +143,45 @@ class Replay:
 
     def _set(self, values: Any) -> None:
         """Check all that is to be set, and then set it."""
-        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed"}:
-            raise ArgumentError(f"running and speed of a recorded motion can be set, nothing else: {told(values)}")
+        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "ghost"}:
+            raise ArgumentError(
+                f"running, speed, frame and ghost of a recorded motion can be set, nothing else: {told(values)}"
+            )
         running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
+        frame, ghosting = checked_frame(self.robot, values.get("frame", self.frame)), self.ghosting
+        ghosting = ghosting.changed(values, [NONE, *self._ghosts])
         if not isinstance(running, bool):
             raise ArgumentError(f"running must be true or false, got {told(running)}")
         if running and not self.running and self.t >= self.span[1]:
             self.t = self.span[0]
-        self.running, self.speed = running, speed
+        self.running, self.speed, self.frame, self.ghosting = running, speed, frame, ghosting
 
     def _go_on(self, t: float) -> None:
         end = self.span[1]
         self.t, self.running = min(t, end), t < end
-        self._viewer.update(self._q)
+        self._update()
         if self._clock() - self._told >= STATE_SECONDS or not self.running:
             self._tell()
 
     @property
+    def ghost(self) -> RecordedGhost | None:
+        """The motion that is shown beside the robot's."""
+        return self._ghosts.get(self.ghosting.of)
+
+    @property
     def _k(self) -> int:
         """Which state is shown."""
-        return max(int(np.searchsorted(self.trajectory.t, self.t, side="right")) - 1, 0)
+        return state_at(self.trajectory, self.t)
 
     @property
     def _q(self) -> np.ndarray:
         return self.trajectory.q[self._k]
 
     def _panel(self) -> dict[str, Any]:
-        robot = self.robot
         return {
-            "robot": robot.name,
-            "joints": joint_rows(robot),
-            "bodies": ["base", *robot.body_names],
-            "can": ["seek", "com", *(["contact"] if self.trajectory.contact is not None else [])],
+            **seen(self.robot),
+            "ghosts": [NONE, *self._ghosts] if self._ghosts else [],
+            "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
             "replay": True,
             "note": "a recorded motion: joints are shown, and cannot be set",
         }
@@ -171,7 +195,8 @@ class Replay:
     def state(self) -> dict[str, Any]:
         """Return how it stands, as JSON can hold it."""
         k, robot, trajectory = self._k, self.robot, self.trajectory
-        q, forces = trajectory.q[k], self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        q, ghost = trajectory.q[k], self.ghost
+        forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
             "t": self.t,
@@ -188,21 +213,15 @@ class Replay:
             "contactForce": float(np.linalg.norm(forces.sum(axis=0))),
             "contacts": touched(robot, q, forces),
             "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
+            "momentum": momenta(robot, q, trajectory.v[k]),
             "weight": robot.mass * G,
             "pull": None,
+            "frame": self.frame,
+            "felt": felt(robot, q, self.frame),
+            "ghost": self.ghosting.of,
+            "apart": None if ghost is None else apart(robot, q, ghost.q),
             "message": f"the simulation ended here: {ended}" if ended else None,
         }
-
-
-def _check_fits(robot: Tree, trajectory: Trajectory) -> None:
-    moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
-    if moving != trajectory.joint_names or trajectory.q.shape[1:] != (robot.nq,):
-        raise ArgumentError(
-            f"trajectory: it is of {trajectory.robot_name!r} with {len(trajectory.joint_names)} joints, and does not "
-            f"fit {robot.name!r} with {len(moving)}: take the robot, and the base, that it was made with"
-        )
-    if len(trajectory) == 0:
-        raise ArgumentError("trajectory: it is empty, there is nothing to show")
 
 
 def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:

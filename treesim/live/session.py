@@ -13,20 +13,25 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..display import Shown, page_html
 from ..errors import ArgumentError, NonFiniteError, TreesimError
 from ..model.given import told
 from ..player import Frame, Player
-from ..viewers.base import GroundViewer, InteractiveViewer, Message, Reply
-from .panel import panel_of
+from ..trajectory import Trajectory
+from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
+from .forces import Force
+from .ghost import METHODS, SIMULATION, GhostSettings
+from .panel import checked_frame, panel_of
 from .physics import COMPILED, LivePhysics, Scene
 from .settings import CHECKS, Settings
 
 STATE_SECONDS = 0.05  # between two states that pages are told
 MOST_WAITING = 1000  # events: of more, the last are left out
 LEAST_URGENT = 19  # as a thread's priority
+ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
 SLOW = 0.9  # of the speed that is asked for: below, pages are told so
 
 
@@ -50,7 +55,8 @@ class LiveSession(Shown):
 
     scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
     closing to whoever made it. settings: what it begins with. library: robots to choose from, if any. clock: of the
-    `time` module, or a test's.
+    `time` module, or a test's. ghost: what is shown beside the robot, to compare it with; recordings: motions of the
+    same robot that a ghost may be of, by name.
     What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
     with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
     the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, where a
@@ -75,6 +81,8 @@ class LiveSession(Shown):
         settings: Settings | None = None,
         library: Library | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        ghost: GhostSettings | None = None,
+        recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
         self._viewer, self._library, self._clock = viewer, library, clock
         self._events: queue.SimpleQueue[tuple[Callable[[], object], Reply]] = queue.SimpleQueue()
@@ -84,8 +92,9 @@ class LiveSession(Shown):
         self._over = False  # nothing more is to be compiled
         self._playing: threading.Thread | None = None
         self._told = -np.inf  # when pages were told last, on the clock
-        self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep)
-        self._ready.add(_compiled(self.physics.settings))
+        self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
+        self.physics.adopt_ghost(ghost or GhostSettings())
+        self._ready |= {_compiled(run) for run in self._runs(self.physics.settings, self.physics.ghosting)}
         self._show_scene()
         viewer.listen(self.receive)
 
@@ -124,7 +133,8 @@ class LiveSession(Shown):
         Physics that cannot go on is paused, or, with a duration, raised."""
         self._message = "code is being compiled"
         self._tell()
-        self.physics.warm(self.physics.settings)
+        for run in self._runs(self.physics.settings, self.physics.ghosting):
+            self.physics.warm(run)
         self._message = None
         self._over = False
         threading.Thread(target=self._warm_others).start()
@@ -160,6 +170,19 @@ class LiveSession(Shown):
         else:
             self._post(lambda: self._do(message, reply), reply)
 
+    def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Apply an external force (3,) [N], along the world's axes, to a point (3,) [m] of a body, in its axes, in
+        place of any of its name; from any thread. It stays until it is removed, or another robot is loaded.
+
+        Raises ArgumentError, UnknownNameError for what is no force, point or body.
+        """
+        made = Force(self.physics.robot, body, point, force)
+        self._post(lambda: self.physics.push(name, made), warnings.warn)
+
+    def remove_force(self, name: str) -> None:
+        """Remove an external force, if there is one of this name; from any thread."""
+        self._post(lambda: self.physics.push(name, None), warnings.warn)
+
     def _post(self, action: Callable[[], object], reply: Reply) -> None:
         """Have an action done on the thread that plays."""
         self._events.put((action, reply))
@@ -174,13 +197,14 @@ class LiveSession(Shown):
             viewer.show_ground(physics.world.ground)
         library = self._library
         chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
-        viewer.show_panel(panel_of(physics.world, chosen))
-        self._tell()
+        ghosts = physics.ghosts if isinstance(viewer, GhostViewer) else []
+        viewer.show_panel(panel_of(physics.world, {**chosen, "ghosts": ghosts}))
+        self._show_now()
 
     def _shown(self, frame: Frame) -> None:
         _check_main_thread()
-        self._viewer.update(frame.q)
         self.physics.shown(frame)
+        self._show_poses()
         if self._clock() - self._told >= STATE_SECONDS:
             self._tell()
 
@@ -190,7 +214,9 @@ class LiveSession(Shown):
         state = self.physics.state()
         pace = state["realTimeFactor"]
         slow = pace is not None and pace < SLOW * state["speed"]
-        state["message"] = self._message or (_slow_message(pace, state["speed"]) if slow else None)
+        state["message"] = (
+            self._message or self.physics.trouble or (_slow_message(pace, state["speed"]) if slow else None)
+        )
         self._viewer.show_state(state)
 
     def _stop(self, error: TreesimError) -> None:
@@ -199,8 +225,14 @@ class LiveSession(Shown):
         self._show_now()
 
     def _show_now(self) -> None:
-        self._viewer.update(self.physics.player.q)
+        self._show_poses()
         self._tell()
+
+    def _show_poses(self) -> None:
+        physics = self.physics
+        if isinstance(self._viewer, GhostViewer):
+            self._viewer.set_ghost(None if physics.ghost is None else physics.ghost.q)
+        self._viewer.update(physics.player.q)
 
     def _sleep(self, seconds: float) -> None:
         """Wait for so long, and do at once what pages ask for."""
@@ -254,19 +286,34 @@ class LiveSession(Shown):
             physics.take(message.get("body"), message.get("point"), message.get("target"))
         elif what == "release":
             physics.release()
+        elif what == "force":
+            self._push(message)
+        elif what == "meet":
+            physics.meet()
         else:
-            raise ArgumentError(f"what is to be done must be reset, step, seek, pull or release, got {told(what)}")
+            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {told(what)}")
+
+    def _push(self, message: Message) -> None:
+        """Set an external force, or, where it is None, remove the one of its name."""
+        physics, name, vector = self.physics, message.get("name"), message.get("force")
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"the name of a force must be text, got {told(name)}")
+        made = None if vector is None else Force(physics.robot, message.get("body"), message.get("point"), vector)
+        physics.push(name, made)
 
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
         """Check all that is to be set, and then set it."""
-        known = {*CHECKS, "running", "joints", *(("robot", "base") if self._library else ())}
+        ghost = ("ghost", *METHODS)
+        known = {*CHECKS, "running", "joints", "frame", *ghost, *(("robot", "base") if self._library else ())}
         unknown = [name for name in values if name not in known]
         if unknown:
             raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
         physics = self.physics
-        settings = physics.settings.changed(values)
+        settings, ghosting = physics.settings.changed(values), physics.ghosting.changed(values, physics.ghosts)
         positions = physics.checked_joints(values.get("joints", {}))
-        self._adopt(settings, reply)
+        frame = checked_frame(physics.robot, values.get("frame", physics.frame))
+        self._adopt(settings, ghosting, reply)
+        physics.frame = frame
         if "running" in values:
             physics.run(values["running"])
             self._message = None
@@ -275,22 +322,34 @@ class LiveSession(Shown):
         if "robot" in values or "base" in values:
             self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
 
-    def _adopt(self, settings: Settings, reply: Reply) -> None:
+    def _runs(self, settings: Settings, ghosting: GhostSettings) -> list[Settings]:
+        """What is simulated: the robot, and its ghost."""
+        return [settings, ghosting.over(settings)] if ghosting.of == SIMULATION else [settings]
+
+    def _adopt(self, settings: Settings, ghosting: GhostSettings, reply: Reply) -> None:
         """Set what can be set at once; methods that are to be compiled follow."""
         physics = self.physics
-        chosen = _compiled(settings)
-        if chosen in self._ready:
+        missing = [run for run in self._runs(settings, ghosting) if _compiled(run) not in self._ready]
+        if not missing:
             physics.adopt(settings)
+            if ghosting != physics.ghosting:
+                physics.adopt_ghost(ghosting)
             return
-        physics.simulation(settings, physics.drive)  # refuses at once what cannot be
+        for run in missing:
+            physics.simulation(run, physics.drive)  # refuses at once what cannot be
         physics.adopt(replace(settings, **_methods(physics.settings)))
 
         def adopt() -> None:
-            self._ready.add(chosen)
+            self._ready |= set(map(_compiled, missing))
             physics.adopt(replace(physics.settings, **_methods(settings)))
+            physics.adopt_ghost(ghosting)
 
-        self._prepare(f"{settings.backend} with {settings.integrator} is being compiled",
-                      lambda: physics.warm(settings), adopt, reply)  # fmt: skip
+        def warm() -> None:
+            for run in missing:
+                physics.warm(run)
+
+        named = " and ".join(dict.fromkeys(f"{run.backend} with {run.integrator}" for run in missing))
+        self._prepare(f"{named} is being compiled", warm, adopt, reply)
 
     def _load(self, robot: str, base: str, reply: Reply) -> None:
         assert self._library is not None

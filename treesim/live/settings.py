@@ -21,9 +21,17 @@ LONGEST_STEP = 0.1  # s: no robot moves sensibly in longer ones
 
 @dataclass(frozen=True)
 class Settings:
-    """backend, integrator, solver: names of `available(...)`. gravity (3,) [m/s^2]. dt: step [s]. kp, kd: gains of the
+    """What a live simulation is set to.
+
+    backend, integrator, solver: names of `available(...)`. gravity (3,) [m/s^2]. dt: step [s]. kp, kd: gains of the
     controller [N m/rad, N m s/rad; N/m, N s/m], of the name `controller`. speed: times real time. substeps: as in
-    treesim.Simulation; not to be changed on the way."""
+    treesim.Simulation; not to be changed on the way.
+
+    Example:
+        >>> settings = treesim.live.Settings(controller="hold", kp=500.0)
+        >>> settings.changed({"dt": 2e-3}).dt
+        0.002
+    """
 
     backend: str = "aba"
     integrator: str = "implicit_midpoint"

@@ -21,7 +21,7 @@ def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
 
     A file is read once in a process. Raises ModelError for what cannot be read and for meshes without points.
     """
-    return frozen(spread(hull_vertices(_mesh_points(file) * scale)))
+    return frozen(spread(hull_vertices(mesh_points(file) * scale)))
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
@@ -59,8 +59,8 @@ def spread(points: np.ndarray, most: int = MOST_VERTICES) -> np.ndarray:
     return points[chosen]
 
 
-def _mesh_points(file: str) -> np.ndarray:
-    """The points (n, 3) of all meshes in a file, in its own axes."""
+def mesh_points(file: str) -> np.ndarray:
+    """Return the points (n, 3) of all meshes in a file, in its own axes; raises ModelError for what cannot be read."""
     import trimesh
 
     try:

@@ -26,10 +26,12 @@ def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:
 
     label: what to call q in an error. Raises ArgumentError as `refuse_lengths`.
     """
-    refuse_lengths(robot, label, q)
     q = q.copy()
     for _, part in _quaternions(robot, q):
-        part /= np.linalg.norm(part, axis=-1, keepdims=True)
+        square = _square(part)
+        if not _sensible(square).all():
+            refuse_lengths(robot, label, q)
+        part /= np.sqrt(square)[..., None]
     return q
 
 
@@ -37,9 +39,7 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
     """Raise ArgumentError naming the joint, and the state among several, of the first quaternion in configurations
     q (..., nq) whose length differs from 1 by more than a thousandth."""
     for joint, part in _quaternions(robot, q):
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = np.square(part, dtype=part.dtype).sum(axis=-1)
-        wrong = np.argwhere(~((square >= SHORTEST) & (square <= LONGEST)))  # so that NaN is wrong
+        wrong = np.argwhere(~_sensible(_square(part)))
         if len(wrong):
             state = tuple(int(k) for k in wrong[0])
             place = f"[{', '.join(map(str, state))}]" if state else ""
@@ -56,9 +56,19 @@ def of_unit_length(robot: Tree, q: np.ndarray) -> np.ndarray:
     1, to a thousandth."""
     good = np.ones(q.shape[:-1], bool)
     for _, part in _quaternions(robot, q):
-        square = (part * part).sum(axis=-1)
-        good &= (square >= SHORTEST) & (square <= LONGEST)
+        good &= _sensible(_square(part))
     return good
+
+
+def _square(part: np.ndarray) -> np.ndarray:
+    """Squares of the lengths of quaternions (..., 4); infinite for what is too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.square(part).sum(axis=-1))
+
+
+def _sensible(square: np.ndarray) -> np.ndarray:
+    """Whether squares of lengths are 1, to a thousandth each way; NaN is not."""
+    return np.asarray((square >= SHORTEST) & (square <= LONGEST))
 
 
 def _quaternions(robot: Tree, q: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -17,6 +17,7 @@ from ..simulation import Simulation
 from ..viewers.base import (
     ClickViewer,
     FormatRecorder,
+    GhostViewer,
     GroundViewer,
     InteractiveViewer,
     MarkViewer,
@@ -36,11 +37,11 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
     robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
-    takes every kind of ground, an `InteractiveViewer` a panel and states, and that sliders, marks and clicks of a
-    program are taken where it offers them; that it may be closed
-    twice and used again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that
-    say so; that a `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees
-    must be looked at. Raises ConformanceError listing what is not as promised.
+    takes every kind of ground, a `GhostViewer` a ghost and none, an `InteractiveViewer` a panel and states, and that
+    sliders, marks and clicks of a program are taken where it offers them; that it may be closed twice and used again;
+    that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that say so; that a
+    `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees must be looked at.
+    Raises ConformanceError listing what is not as promised.
 
     Example:
         >>> from treesim import testing
@@ -98,6 +99,12 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.show(robot, robot.neutral())
             viewer.show_ground(GROUND)
             viewer.update(q)
+    if isinstance(viewer, GhostViewer):
+        with checks.require("shows a ghost, and removes it", robot.name):
+            for ghost in (q, None):
+                viewer.set_ghost(ghost)
+                viewer.update(q)
+            demand_error(TreesimError, lambda: viewer.set_ghost(np.zeros(robot.nq + 1)), "q", "ghost of a wrong shape")
     if isinstance(viewer, InteractiveViewer):
         with checks.require("offers a panel and shows a state", robot.name):
             viewer.listen(lambda message, reply: None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError
-from .build import build_tree
+from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings, UrdfWarning
 from .installed import RobotEntry, installed_robots
@@ -42,9 +41,7 @@ def load(source: Source, base: Base = "fixed", mimic: Mimic | None = None, stric
         >>> treesim.load("ur5", base="floating").joint("root_joint").type
         'floating'
     """
-    for name, value, allowed in (("base", base, ("fixed", "floating")), ("mimic", mimic, (None, "free"))):
-        if value not in allowed:
-            raise ArgumentError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+    check_options(base=base, mimic=mimic)
     findings = Findings("<source>", strict)
     document = open_source(source, findings)
     findings.file = document.label

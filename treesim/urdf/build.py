@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import quoted
+from ..errors import ArgumentError, quoted
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
@@ -29,12 +29,23 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ROOT_JOINT = "root_joint"
+OPTIONS = {"base": ("fixed", "floating"), "mimic": (None, "free")}
+
+
+def check_options(**options: object) -> None:
+    """Raise ArgumentError, naming the option and what it may be, unless each is one that a tree is built with."""
+    for name, value in options.items():
+        if value not in OPTIONS[name]:
+            raise ArgumentError(f"{name} must be {' or '.join(map(repr, OPTIONS[name]))}, got {value!r}")
 
 
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
     """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
-    root = parse(document, findings)
-    find_mesh = MeshResolver(document.path).find
+    return tree_of(parse(document, findings), MeshResolver(document.path).find, base, mimic, findings)
+
+
+def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None, findings: Findings) -> Tree:
+    """Check and build a parsed document, which loses what is not honoured. Raises UrdfError with all errors."""
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
     validate(root, findings, mimic)

@@ -31,8 +31,9 @@ class UrdfWarning(UserWarning):
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One remark on a robot description: stable `code`, `severity`, `message`, `file` and `line` (None when the
-    remark has no single place), a `hint` at what would be right (may be empty), and the name of the `link` that it
-    concerns, of a joint the one that it carries (empty where it concerns no single one)."""
+    remark has no single place), a `hint` at what would be right (may be empty), the name of the `link` that it
+    concerns, of a joint the one that it carries, and the XPath of the `element` (both empty where it concerns no single
+    one)."""
 
     code: str
     severity: Severity
@@ -41,6 +42,7 @@ class Finding:
     line: int | None = None
     hint: str = ""
     link: str = ""
+    element: str = ""
 
     @property
     def remark(self) -> str:
@@ -125,6 +127,19 @@ CODES: dict[str, Code] = {
     "U504": Code("info", "no visuals: collision shapes are drawn"),
     "U505": Code("warning", "collision without usable geometry: left out"),
     "U506": Code("warning", "collision mesh not found: left out"),
+    "U507": Code("warning", "mesh that cannot be read"),
+    # physics of links against their shapes, and of the whole robot; `treesim check` alone looks at these
+    "U601": Code("warning", "density that no material has", strict=True),
+    "U602": Code("warning", "rotational inertia larger than the link's shapes allow", strict=True),
+    "U603": Code("info", "rotational inertia of a point"),
+    "U604": Code("warning", "centre of mass outside the link's shapes", strict=True),
+    "U605": Code("warning", "ill-conditioned mass matrix", strict=True),
+    "U606": Code("warning", "effort limit below the weight in the neutral pose", strict=True),
+    "U607": Code("info", "effort limit below the weight in some poses"),
+    "U608": Code("info", "shapes overlap in the neutral pose"),
+    "U609": Code("info", "neutral pose outside the position limits"),
+    "U610": Code("warning", "effort or velocity limit of zero", strict=True),
+    "U611": Code("warning", "position limits that leave one position", strict=True),
 }
 
 
@@ -156,6 +171,18 @@ def link_of(element: _Element) -> str:
     return "" if child is None else child.get("link") or ""
 
 
+def path_of(element: _Element) -> str:
+    """Return the XPath of an element, by names where there are any: /robot/joint[@name="hinge"]/axis."""
+    steps: list[str] = []
+    part: _Element | None = element
+    while part is not None:
+        name, above = part.get("name"), part.getparent()
+        named = f'[@name="{shortened(name)}"]' if name and above is not None else ""
+        steps.append(shortened(str(part.tag)) + named)
+        part = above
+    return "/".join(["", *reversed(steps)])
+
+
 class Findings:
     """Collects what is found in one source, so that one error lists everything.
 
@@ -174,8 +201,10 @@ class Findings:
         """Record a finding with a `code` of CODES, at an XML element or a line."""
         kind = CODES[code]
         severity: Severity = "error" if self.strict and kind.strict else kind.severity
-        line, link = (at, "") if isinstance(at, int) or at is None else (at.sourceline, link_of(at))
-        self._found.append(Finding(code, severity, message, self.file, line, hint, link))
+        line, link, path = (
+            (at, "", "") if isinstance(at, int) or at is None else (at.sourceline, link_of(at), path_of(at))
+        )
+        self._found.append(Finding(code, severity, message, self.file, line, hint, link, path))
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Return the findings of one severity, in order."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Numbers = tuple[float, ...]
 
 # attributes of each shape, and how many numbers each holds
-_SHAPES = {
+SIZES = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
@@ -61,10 +61,10 @@ def read_geometry(owner: _Element) -> Geometry:
 
 
 def _size(shape: _Element) -> Numbers:
-    if shape.tag not in _SHAPES:
+    if shape.tag not in SIZES:
         raise BadGeometryError(f"unknown shape <{shortened(shape.tag)}>")
     size: Numbers = ()
-    for attribute, count in _SHAPES[shape.tag].items():
+    for attribute, count in SIZES[shape.tag].items():
         if attribute not in shape.attrib:
             raise BadGeometryError(f"<{shape.tag}> has no {attribute}")
         size += parse_numbers(shape, attribute, count)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import quoted, shortened
 from .findings import Findings, title
+from .geometry import SIZES
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -16,16 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Element:
-    """What an element may hold: attributes, children given at most once, children given any number of times."""
+    """What an element may hold: attributes, children given at most once, children given any number of times; and
+    attributes that are known, and say nothing (`idle`)."""
 
     attributes: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     many: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All attributes that it may have."""
+        return self.attributes + self.idle
 
 
 HONOURED: dict[str, Element] = {
-    "robot": Element(("name", "version"), many=("link", "joint", "loop_joint", "material")),
-    "link": Element(("name", "type"), once=("inertial",), many=("visual",)),
+    "robot": Element(("name",), many=("link", "joint", "loop_joint", "material"), idle=("version",)),
+    "link": Element(("name",), once=("inertial",), many=("visual",), idle=("type",)),
     "inertial": Element(once=("origin", "mass", "inertia")),
     "mass": Element(("value",)),
     "inertia": Element(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
@@ -47,6 +55,17 @@ STRICT = ("loop_joint", "link1", "link2")
 
 # Looked into by the reader of shapes, which never stops a load.
 SHAPES = ("visual", "material")
+
+# What it reads there, of links' `<collision>` too.
+SHAPE_ELEMENTS: dict[str, Element] = {
+    "visual": Element(once=("origin", "geometry", "material"), idle=("name",)),
+    "collision": Element(once=("origin", "geometry"), idle=("name",)),
+    "geometry": Element(once=(*SIZES, "mesh")),
+    **{kind: Element(tuple(sizes)) for kind, sizes in SIZES.items()},
+    "mesh": Element(("filename", "scale")),
+    "material": Element(("name",), once=("color",)),
+    "color": Element(("rgba",)),
+}
 
 # Known to URDF or its users, without meaning for the dynamics of rigid bodies.
 IGNORED = frozenset({
@@ -97,16 +116,16 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
 
 
 def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
-    if len(element.attrib) <= len(allowed.attributes) and all(name in allowed.attributes for name in element.attrib):
+    if len(element.attrib) <= len(allowed.known) and all(name in allowed.known for name in element.attrib):
         return
     owner = title(element)
     for name in element.attrib:
-        if name in allowed.attributes or name.startswith("{"):
+        if name in allowed.known or name.startswith("{"):
             continue
         if element.tag == "origin" and name.startswith("quat"):
             findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
             continue
-        near = _nearest(name, allowed.attributes, 0.8)
+        near = _nearest(name, allowed.known, 0.8)
         hint = f"did you mean {near!r}?" if near else ""
         if element.tag in STRICT:
             known = hint or f"allowed are {', '.join(allowed.attributes)}"

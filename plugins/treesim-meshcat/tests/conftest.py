@@ -1,4 +1,4 @@
-"""What the tests of the meshcat viewer share: robots, trajectories, the scene inside a page, and a browser."""
+"""What the tests of the meshcat viewer share: robots, trajectories, the scene inside a page, a browser, a live page."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import base64
 import json
 import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +17,13 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, Inertia, Joint, Placement, Tree, Visual
+from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
+from treesim.live import LiveSession
+from treesim.live.physics import Scene
+from treesim.live.settings import Settings
+from treesim.player import Player
 from treesim.trajectory import Trajectory
+from treesim.urdf.findings import Finding
 
 ARRAY_TYPES = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -32,6 +39,9 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
 ]
 PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
+LENGTH = 0.5  # m, of each link of the arm
+CORNERS = np.array(np.meshgrid([-0.1, 0.1], [-0.1, 0.1], [-0.1, 0.1])).reshape(3, 8).T
+SETTINGS = Settings(gravity=(0.0, 0.0, 0.0), controller="hold", kp=50.0, kd=10.0)
 POSES = "stage.bodies.map((body) => [...body.position.toArray(), ...body.quaternion.toArray()])"
 
 
@@ -177,3 +187,86 @@ def watch(browser) -> Iterator[Callable[[str], Watched]]:
 
     yield opened
     context.close()
+
+
+def arm() -> Tree:
+    """Two links that hang down one below the other; their hinges turn about y, the axis across the view."""
+    inertia = Inertia(1.0, (0, 0, -LENGTH / 2), np.diag([0.02, 0.02, 0.002]))
+    places = Placement(), Placement.from_xyz_rpy((0, 0, -LENGTH))
+    bodies = [
+        Body(name, i, Joint(joint, "revolute", place, (0, 1, 0), lower=-2, upper=2), inertia)
+        for i, (name, joint, place) in enumerate(zip(("upper", "lower"), ("shoulder", "elbow"), places, strict=True))
+    ]
+    middle = Placement.from_xyz_rpy((0, 0, -LENGTH / 2))
+    boxes = [Visual(i, middle, "box", (0.12, 0.12, LENGTH), color=(0.8, 0.2, 0.2, 1.0)) for i in (1, 2)]
+    shapes = [CollisionShape(2, middle, "capsule", (0.07, 0.3)), CollisionShape(2, middle, "hull", vertices=CORNERS)]
+    hand = Frame("hand", 2, Placement.from_xyz_rpy((0, 0, -LENGTH)))
+    notes = [Finding("U212", "info", "attribute 'colour' ignored", "arm.urdf", 7, link="hand")]
+    return Tree("arm", bodies, frames=[hand], visuals=boxes, shapes=shapes, notes=notes)
+
+
+class Live:
+    """A session that plays on a thread of its own, before a page."""
+
+    settings = SETTINGS
+
+    def __init__(self, watch: Callable[[str], Any] | None, port: int = 0) -> None:
+        from treesim_meshcat import MeshcatViewer
+
+        self.robot, self.viewer = arm(), MeshcatViewer()
+        self.viewer.port = port
+        scene = Scene(treesim.World(self.robot), self.robot.neutral(), np.zeros(2), "fixed")
+        self.session = LiveSession(scene, self.viewer, SETTINGS)
+        self.session._warm_others = lambda: None  # type: ignore[method-assign]  # it would compile
+        self.url = self.viewer.url
+        self.thread = threading.Thread(target=self.play, daemon=True)
+        self.thread.start()
+        self.watched = watch(self.url) if watch else None
+        if watch:
+            self.watched.wait("stage.bodies.length === 3 && window.treesim.state() && window.treesim.state().t > 0")
+
+    def play(self) -> None:
+        with suppress(KeyboardInterrupt):
+            self.session.run()
+
+    def close(self) -> None:
+        def end(player: Player) -> None:
+            raise KeyboardInterrupt
+
+        self.session.physics.player.post(end)
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+        self.viewer.close()
+
+    def wait(self, condition: str, argument: Any = None) -> None:
+        self.watched.wait(condition, argument)
+
+    def middle_of_lower(self) -> list[float]:
+        """Where the middle of the lower link is seen in the page [pixels]."""
+        at: list[float] = self.watched.page.evaluate(
+            """() => {
+                const middle = new MeshCat.THREE.Vector3(0, 0, -0.25);
+                const at = stage.bodies[2].localToWorld(middle).project(stage.viewer.camera);
+                const box = element("meshcat-pane").getBoundingClientRect();
+                return [box.left + (at.x + 1) / 2 * box.width, box.top + (1 - at.y) / 2 * box.height];
+            }"""
+        )
+        return at
+
+    def pause(self) -> None:
+        self.watched.page.evaluate("treesim.set({running: false})")
+        self.wait("!treesim.state().running")
+
+
+@pytest.fixture
+def open_live(watch) -> Callable[..., Live]:
+    """A function that starts a session, at a port, and opens its page, or leaves it unseen."""
+    return lambda port=0, seen=True: Live(watch if seen else None, port)
+
+
+@pytest.fixture
+def live(open_live) -> Iterator[Live]:
+    playing = open_live()
+    yield playing
+    assert playing.watched.errors == []
+    playing.close()

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from treesim_meshcat import MeshcatViewer
-from treesim_meshcat.offline import BACKENDS, holding_gains, page_html
+from treesim_meshcat.offline import BACKENDS, SOLVERS, holding_gains, page_html
 
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
 from treesim.errors import ArgumentError
 from treesim.export.webassembly import step_module
+from treesim.live.drive import without_effort_limits
+from treesim.live.forces import Force
 from treesim.viewers.base import PageWriter
 
 H = 1e-3
+SOLVED = 1e-9  # m/s: what solvers that go to their limit step by step leave of an equation
 FRICTIONLESS: dict[str, Any] = {"limits": False, "friction": False}
 
 
@@ -133,19 +136,22 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
         target[robot.v_index[name]] = q0[robot.q_index[name]]
     world = World(robot, ground=treesim.Ground(height=-0.75)) if touching else World(robot, **FRICTIONLESS)
     page = opened(world, q0=q0, kp=kp, kd=kd, gravity=gravity)
-    for backend in BACKENDS:
+    solvers = SOLVERS if touching else ("pgs",) * len(BACKENDS)
+    assert page.page.evaluate("treesim.panel().solvers") == (list(SOLVERS) if touching else [])
+    for backend, solver in zip(BACKENDS, solvers, strict=True):
         page.page.evaluate("treesim.reset()")
-        page.set(backend=backend)
+        page.set(backend=backend, **({"solver": solver} if touching else {}))
         found = page.steps(300)
-        stepper = treesim.Stepper(world, H, backend=backend, kp=kp, kd=kd, gravity=gravity)
+        stepper = treesim.Stepper(world, H, backend=backend, kp=kp, kd=kd, gravity=gravity, contact_solver=solver)
         state = stepper.reset(q0)
         most = 0
         for _ in range(300):
             state, report = stepper.step(state, target)
             most = max(most, int(report.contact.count))
         report.check()
-        np.testing.assert_allclose(found["q"], state.q, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=1e-11)  # velocities of order ten
+        accuracy = 1e-12 if solver == "pgs" else SOLVED
+        np.testing.assert_allclose(found["q"], state.q, rtol=0, atol=accuracy)
+        np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=10 * accuracy)  # velocities of order ten
         assert (found["contactForce"] is not None) == touching
         assert (most > 0) == touching
         np.testing.assert_allclose(found["com"], treesim.center_of_mass(robot, state.q), rtol=0, atol=1e-9)
@@ -190,6 +196,13 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     page.page.evaluate("inspector.open(3)")
     told = page.page.evaluate("element('link').innerText")
     assert "link_2" in told and "slide, prismatic" in told and "50 N" in told
+    for body in robot.body_names:
+        page.set(frame=body)
+        found, q = page.state()["felt"], np.array(page.state()["q"])
+        np.testing.assert_allclose(found["at"], treesim.frame_pose(robot, q, body)[:3, 3], atol=1e-12)
+        axes, inverse = np.array(found["axes"]), treesim.inverse_operational_inertia(robot, q, body)[:3, :3]
+        np.testing.assert_allclose(axes / found["masses"] @ axes.T, inverse, atol=1e-5 * np.abs(inverse).max())
+        assert np.linalg.det(axes) == pytest.approx(1) and found["masses"] == sorted(found["masses"], reverse=True)
     page.set(running=True, joints={"hinge": -0.3, "slide": 0.2})
     page.watched.wait("treesim.state().t > 0.05")
     page.set(running=False)
@@ -238,6 +251,30 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     np.testing.assert_allclose(pose[:3] @ [0, 0, 0.1, 1], target, rtol=0, atol=0.02)
     page.page.evaluate("treesim.release()")
     page.watched.wait("!treesim.state().pull")
+
+
+@pytest.mark.browser
+def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
+    robot, gravity = limbs(), [0.0, 0.0, -2.0]
+    page = opened(robot, controller="none", gravity=gravity, backends=("aba",), contact_solvers=())
+    pushes = {
+        "wind": ("link_0", [0.1, 0.2, 0.3], [3.0, -1.0, 20.0]),
+        "rope": ("link_3", [0.0, 0.0, -0.2], [0.0, 5.0, 1.0]),
+    }
+    for name, push in pushes.items():
+        page.page.evaluate("([name, push]) => treesim.force(name, ...push)", [name, push])
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("Object.keys(treesim.state().forces).length === 2 && treesim.state().t === 0")
+    found = page.steps(200)
+    forces = [Force(robot, *push) for push in pushes.values()]
+    controller = lambda t, q, v: sum(force.generalised(q, v) for force in forces)  # noqa: E731
+    run = treesim.Simulation(World(without_effort_limits(robot)), controller=controller, gravity=gravity).run(0.2)
+    turned = 0.5 * H * 2.0 * 0.03  # a body's wrench turns with it by 2 rad/s in half a step, and moved it 3 cm
+    np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=turned)
+    page.page.evaluate("treesim.removeForce('wind')")
+    page.watched.wait("Object.keys(treesim.state().forces).join() === 'rope'")
+    page.page.evaluate("treesim.force('wind', 'base', [0, 0, 0], [1, 0, 0])")
+    page.watched.wait("element('status').textContent.includes('does not move')")
 
 
 @pytest.mark.browser

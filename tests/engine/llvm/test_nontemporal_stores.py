@@ -44,7 +44,8 @@ def always_nontemporal(monkeypatch):
     monkeypatch.setenv("TREESIM_CODE", "straight")
 
     def on():
-        monkeypatch.setattr(specialized, "worth_it", lambda size, lanes: True)
+        monkeypatch.setattr(specialized, "worth_it", lambda lanes: True)
+        monkeypatch.setattr(specialized, "LARGE", 0)
 
     return on
 
@@ -126,17 +127,25 @@ def test_lines_are_written_once_by_one_of_the_two(past, monkeypatch):
     q, out = states(robot, np.float64), np.full((COUNT, robot.nnz), 7.0)
     loaded = machine_code.load("streams", silent.text.encode(), lambda: silent)
     if past:
-        monkeypatch.setattr(specialized, "worth_it", lambda size, lanes: True)
+        monkeypatch.setattr(specialized, "worth_it", lambda lanes: True)
+        monkeypatch.setattr(specialized, "LARGE", 0)
     assert specialized.BatchCode(loaded, lanes).run([q, out], COUNT) == FINE
     assert (out == 7.0).all() == past
 
 
-@pytest.mark.parametrize(
-    ("size", "bytes_of_a_vector", "worth"), [(1 << 28, 64, True), (1 << 28, 32, False), (1, 64, False)]
-)
-def test_only_large_results_and_whole_lines_go_past_the_caches(size, bytes_of_a_vector, worth):
+@pytest.mark.parametrize(("bytes_of_a_vector", "worth"), [(64, True), (32, False)])
+def test_only_whole_lines_go_past_the_caches(bytes_of_a_vector, worth):
     for single, unit in ((False, 8), (True, 4)):
-        assert worth_it(size, Lanes(single, bytes_of_a_vector // unit)) == worth
+        assert worth_it(Lanes(single, bytes_of_a_vector // unit)) == worth
+
+
+@pytest.mark.parametrize("size", [16, 17])
+def test_only_large_results_go_past_the_caches(size, monkeypatch):
+    lanes = specialized.lanes(False)
+    monkeypatch.setattr(specialized, "worth_it", lambda lanes: True)
+    monkeypatch.setattr(specialized, "LARGE", 8 * 17)
+    array = np.empty((1, size))
+    assert specialized.BatchCode(machine_code.Loaded(0, 0, None), lanes)._table([array])[-1] == (size == 17)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.sampled_from([2, 4, 8, 16]))

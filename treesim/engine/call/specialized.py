@@ -11,6 +11,7 @@ import ctypes
 import math
 import threading
 import weakref
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..generic import runs_compiled
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
-from ..llvm.nontemporal_stores import worth_it
+from ..llvm.nontemporal_stores import LARGE, worth_it
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
@@ -95,27 +96,22 @@ class BatchCode:
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
         size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
-        job = Job(
-            0, 0, 0, count, block, steps, every, size, _workspaces.aligned(size * threads), ctypes.addressof(table)
-        )
+        workspaces = _workspaces.aligned(size * threads)
+        job = Job(0, 0, 0, count, block, steps, every, size, workspaces, table.buffer_info()[0])
         together(loaded.share, ctypes.addressof(job), threads)
         return NOT_FINITE if job.status else FINE
 
-    def _table(self, arrays: Sequence[np.ndarray]) -> Any:
+    def _table(self, arrays: Sequence[np.ndarray]) -> array[int]:
         """Address and strides of each array: from number to number, state to state, step to step; whether it is too
         large for caches (see `nontemporal_stores`)."""
         unit = self.lanes.bytes // self.lanes.width
-        words = []
+        words: list[int] = []
         for x in arrays:
-            strides = x.strides
-            words += [
-                address(x),
-                strides[-1] // unit if x.shape[-1] > 1 else 1,
-                strides[0] // unit,
-                strides[1] // unit if x.ndim == 3 else 0,
-                int(worth_it(x.nbytes, self.lanes) and strides[-1] == unit and x.ctypes.data % unit == 0),
-            ]
-        return (ctypes.c_int64 * len(words))(*words)
+            strides, place = x.strides, address(x)
+            past_caches = x.nbytes >= LARGE and worth_it(self.lanes) and strides[-1] == unit and place % unit == 0
+            step = strides[1] // unit if len(strides) == 3 else 0
+            words += (place, strides[-1] // unit if x.shape[-1] > 1 else 1, strides[0] // unit, step, past_caches)
+        return array("q", words)  # ctypes' arrays take five times as long
 
 
 def lanes(single: bool) -> Lanes:
@@ -194,7 +190,7 @@ def _single_function(
 
     def write() -> Code:
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
-        return Code(single_state(traced, inputs, results, lanes(single), quaternions), 0)
+        return single_state(traced, inputs, results, lanes(single), quaternions)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code)

@@ -8,7 +8,6 @@ some of their steps, from where the piece before left them. Into which pieces it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,11 +130,10 @@ def _code(
     entry: Step, constants: Sequence[Any], inputs: Sequence[int], results: Sequence[int], number: Any, engine: str,
     **steps: int,
 ) -> BatchCode | None:  # fmt: skip
-    """Code on lanes, if there is any: the same from the first piece to the last, even if better code comes meanwhile,
-    whose last digits may differ."""
+    """Code on lanes, if there is any."""
     if engine == "generic":
         return None
-    return copy(lanes_for(entry, constants, inputs, results, np.dtype(number), engine, **steps))
+    return lanes_for(entry, constants, inputs, results, np.dtype(number), engine, **steps)
 
 
 def _on_lanes(code: BatchCode, inputs: Arrays, results: Arrays, steps: int, every: int) -> Carried:

@@ -25,6 +25,8 @@ from .prefetch import Prefetches
 from .values import PTR, Value, constant
 
 CHUNK = 1000  # operations of a function
+MANY = 12  # functions that are worth a second process, which starts while two or three are compiled
+APART = "apart"  # the list of the functions' addresses
 MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
 RECENT = 60  # operations: a constant whose last use is farther back is not kept in a register, but loaded anew
 
@@ -47,13 +49,18 @@ class Chunks(NamedTuple):
 
 
 def chunk_functions(
-    module: Module, traced: Trace, lanes: Lanes | None = None, asked: Prefetches | None = None, name: str = ""
+    module: Module,
+    traced: Trace,
+    lanes: Lanes | None = None,
+    asked: Prefetches | None = None,
+    name: str = "",
+    apart: Module | None = None,
 ) -> Chunks:
     """Return the functions of a trace, on the module's lanes unless told otherwise, for `chunk_calls`. Memory between
     them begins with the table of what is asked for. name: what their names begin with, of each trace of a module
-    another."""
+    another. apart: takes the second half of many functions, to be compiled by itself at the same time."""
     lanes = lanes or module.lanes
-    writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes), name)
+    writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes), name, apart or module)
     return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
 
 
@@ -66,20 +73,38 @@ def chunk_calls(
     behind: Callable[[int], None] = lambda chunk: None,
 ) -> None:
     """Append calls of all functions on inputs, memory for values between them, and results, with what is to be done
-    behind each."""
+    behind each. Those of a module apart are called by their addresses."""
     lanes = chunks.functions[0].function.lanes
     middles = [f.at(place, MIDDLE, lanes.vector) for place in (inputs, between, results)]
+    here = sum(function.module is f.module for function, _ in chunks.functions)
     for k, (function, constants) in enumerate(chunks.functions):
-        f.call(function, *middles, f.at(constants, MIDDLE, lanes.number))
+        given = [*middles, f.at(constants, MIDDLE, lanes.number)]
+        if k < here:
+            f.call(function, *given)
+        else:
+            f.call_at(f.load_at(Value(f"@{APART}", PTR), k - here, PTR), *given)
         behind(k)
+
+
+def addresses_apart(apart: Module) -> tuple[str, str]:
+    """Return the texts of a module and of one apart, whose functions it calls by a list of addresses: zeros in the
+    first, to be filled in from the second's when both are loaded. (Of an object file that is loaded behind another,
+    LLVM's loader does not find the constants; so they are loaded one by one.)"""
+    kind = f"[{len(apart.functions)} x {PTR}]"
+    listed = ", ".join(f"{PTR} @{f.name}" for f in apart.functions)
+    return f"@{APART} = global {kind} zeroinitializer", f"@{APART} = constant {kind} [{listed}]"
 
 
 class _Writer:
     """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
 
-    def __init__(self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches, name: str) -> None:
+    def __init__(
+        self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches, name: str, apart: Module
+    ) -> None:
         self.module, self.graph, self.lanes, self.asked, self.name = module, traced.graph, lanes, asked, name
         self.order = traced.graph.needed(traced.results)
+        self.count = max(1, -(-len(self.order) // CHUNK))
+        self.apart = apart if self.count >= MANY else module
         self.asks = {self.order[k]: request for k, request in asked.spread(len(self.order)).items()}
         self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
         self.wanted: dict[int, list[int]] = {}  # result places of a node
@@ -97,16 +122,15 @@ class _Writer:
         """Write the functions."""
         free: list[int] = []
         chunks = []
-        for k in range(max(1, -(-len(self.order) // CHUNK))):
+        for k in range(self.count):
             chunks.append(self._chunk(k, self.order[k * CHUNK : (k + 1) * CHUNK], free))
             free += [slot for node, slot in self.slot.items() if self.last_use[node] == k]
         return chunks
 
     def _chunk(self, k: int, nodes: list[int], free: list[int]) -> Chunk:
         parameters = ", ".join(f"{PTR} noalias {argument}" for argument in ("in", "tmp", "out", "constants"))
-        self.f = self.module.function(
-            f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True
-        )
+        home = self.module if 2 * k < self.count else self.apart
+        self.f = home.function(f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True)
         self.inputs, self.between, self.out, self.own_constants = self.f.arguments
         table = self.f.at(self.between, -MIDDLE)
         self.here: dict[int, Value] = {}

@@ -5,6 +5,7 @@ A kept object is found by a digest of the robot, kernels, processor and compiler
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -15,10 +16,16 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
-from . import object_cache, processor_levels
+from ..threads import lock_across_forks
+from . import object_cache, object_code, processor_levels, second_process
+from .chunks import APART
+from .object_code import Order
 from .straight_line import Code
 
 REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
+
+_begun: dict[str, Begun] = {}  # by the file that keeps them
+_beginning = lock_across_forks()
 
 
 class Processor(NamedTuple):
@@ -38,20 +45,11 @@ def processor() -> Processor:
     """
     from llvmlite import binding
 
-    _initialize()
     triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
     if level := processor_levels.wanted(features):
         return Processor(triple, level.name, "", level.vector_bytes)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
     return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width)
-
-
-@lru_cache(maxsize=1)
-def _initialize() -> None:
-    from llvmlite import binding
-
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
 
 
 class Linked(NamedTuple):
@@ -89,46 +87,103 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
     is announced on stderr. Raises UnsupportedError, now and, without trying, later, if `write` does. Cost: about 20 us
     per operation of straight-line code when it must be compiled, a few milliseconds when not.
     """
-    from llvmlite import binding
-
-    here = processor()
-    file = "objects/" + object_cache.digest(repr((here, binding.llvm_version_info)).encode(), identity)
+    file = _file(identity)
     content = object_cache.read(file)
-    kept = _made(name, write, here) if content is None else Kept(int.from_bytes(content[:8], "little"), content[8:])
+    kept = _made(name, file, write) if content is None else Kept.read(content)
     if content is None:
-        object_cache.write(file, kept.workspace.to_bytes(8, "little") + kept.code)
+        object_cache.write(file, kept.content())
     if kept.workspace == REFUSED:
         raise UnsupportedError(kept.code.decode())
-    machine = _target(here)
+    engine, *keep = _engine(kept.code)
+    if kept.apart:
+        other, *more = _engine(kept.apart)
+        own, others = (one.get_global_value_address(APART) for one in (engine, other))
+        ctypes.memmove(own, others, ctypes.sizeof(ctypes.c_void_p) * kept.called)
+        keep += other, *more
+    return Linked(engine, kept.workspace, keep)
+
+
+def _engine(code: bytes) -> tuple[Any, Any]:
+    """An object file in memory, and what must stay alive with it."""
+    from llvmlite import binding
+
+    machine = _target(processor())
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(kept.code))
+    engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return Linked(engine, kept.workspace, machine)
+    return engine, machine
+
+
+def begin(identity: bytes, write: Callable[[], Code]) -> None:
+    """Let a second process compile what `linked` will be asked for soon, unless that is kept on the disk, or there is
+    no core for it. Raises what `write` does."""
+    if not second_process.possible():
+        return
+    file = _file(identity)
+    with _beginning:
+        if file in _begun or object_cache.read(file) is not None:
+            return
+        start = time.perf_counter()
+        with _no_collection():
+            source = write()
+        compilation = second_process.Compilation(_order(source.text, source))
+        _begun[file] = Begun(source.workspace, compilation, time.perf_counter() - start)
+
+
+class Begun(NamedTuple):
+    """A compilation in a second process: the workspace that the code needs, what comes, and the seconds that writing it
+    took."""
+
+    workspace: int
+    compilation: second_process.Compilation
+    seconds: float
 
 
 class Kept(NamedTuple):
-    """Compiled code as it lies on the disk, and the workspace it needs; or REFUSED and why there can be none."""
+    """Compiled code as it lies on the disk, and the workspace it needs; the code of a module apart, and how many of its
+    functions the first calls; or REFUSED and why there can be none."""
 
     workspace: int
     code: bytes
+    apart: bytes = b""
+    called: int = 0
+
+    def content(self) -> bytes:
+        """Return what a file keeps."""
+        return b"".join([*(n.to_bytes(8, "little") for n in (self.workspace, len(self.code), self.called)), *self[1:3]])
+
+    @classmethod
+    def read(cls, content: bytes) -> Kept:
+        """Return what a file has kept."""
+        workspace, size, called = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8, 16))
+        return cls(workspace, content[24 : 24 + size], content[24 + size :], called)
+
+
+def _file(identity: bytes) -> str:
+    """The name of the file that keeps the code of an identity, for this processor and this compiler."""
+    from llvmlite import binding
+
+    return "objects/" + object_cache.digest(repr((processor(), binding.llvm_version_info)).encode(), identity)
 
 
 def _target(here: Processor) -> Any:
-    from llvmlite import binding
-
-    return binding.Target.from_triple(here.triple).create_target_machine(
-        cpu=here.name, features=here.features, opt=2, reloc="pic", jit=True
-    )
+    return object_code.target_machine(here.triple, here.name, here.features)
 
 
-def _made(name: str, write: Callable[[], Code], here: Processor) -> Kept:
+def _order(text: str, source: Code) -> Order:
+    here = processor()
+    return Order(text, here.triple, here.name, here.features, source.optimize, source.unrolled)
+
+
+def _made(name: str, file: str, write: Callable[[], Code]) -> Kept:
     start = time.perf_counter()
+    with _beginning:
+        begun = _begun.pop(file, None)
     try:
-        with _no_collection():
-            kept = _compile(write(), here)
+        kept = _compile(write) if begun is None else Kept(begun.workspace, begun.compilation.result())
     except UnsupportedError as error:
         return Kept(REFUSED, str(error).encode())
-    announce(name, time.perf_counter() - start)
+    announce(name, time.perf_counter() - start + (0 if begun is None else begun.seconds))
     return kept
 
 
@@ -151,22 +206,13 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _compile(source: Code, here: Processor) -> Kept:
-    from llvmlite import binding
-
-    machine = _target(here)
-    module = binding.parse_assembly(source.text)
-    module.triple, module.data_layout = here.triple, str(machine.target_data)
-    if source.optimize:
-        optimize(module, machine, source)
-    return Kept(source.workspace, bytes(machine.emit_object(module)))
-
-
-def optimize(module: Any, machine: Any, source: Code) -> None:
-    """Let LLVM inline functions, and, where that gains something, take loops to vectors and unroll them."""
-    from llvmlite import binding
-
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.loop_unrolling = True, source.unrolled
-    passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
+def _compile(write: Callable[[], Code]) -> Kept:
+    with _no_collection():
+        source = write()
+        own, apart = (_order(text, source) for text in (source.text, source.apart))
+        if not source.apart:
+            return Kept(source.workspace, object_code.object_code(own))
+        if not second_process.possible():
+            return Kept(source.workspace, object_code.object_code(own), object_code.object_code(apart), source.called)
+        there = second_process.Compilation(apart)
+        return Kept(source.workspace, object_code.object_code(own), there.result(), source.called)

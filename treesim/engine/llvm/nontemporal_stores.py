@@ -25,13 +25,13 @@ LARGE = 1 << 27  # bytes of a result that are worth it: caches hold enough of sm
 LEAST = 256  # numbers of a state: fewer cost less to write than to compute
 
 
-def worth_it(size: int, lanes: Lanes) -> bool:
-    """Return whether a result of so many bytes is to be written past the caches.
+def worth_it(lanes: Lanes) -> bool:
+    """Return whether results of LARGE bytes and more are to be written past the caches.
 
     Only vectors that fill a cache line write it by one store. Halves of lines wait for each other in the few places
     that there are: on AVX2 (Zen 3) full mass matrices took 1.7 times as long as through the caches.
     """
-    return size >= LARGE and lanes.bytes >= LINE and used(NONTEMPORAL)
+    return lanes.bytes >= LINE and used(NONTEMPORAL)
 
 
 class NontemporalResult(NamedTuple):

@@ -35,9 +35,8 @@ from ..graph.trace import Trace
 from .batch_loop import rotations
 from .builder import Function, Module
 from .chunks import Chunks, chunk_calls, chunk_functions
-from .elementary import write_helpers
 from .lanes import Lanes
-from .straight_line import with_turned_inputs
+from .straight_line import Code, whole_code, with_turned_inputs
 from .values import I1, I64, PTR, VOID, Value, constant
 
 Shape = tuple[int, ...]
@@ -45,20 +44,19 @@ Shape = tuple[int, ...]
 
 def single_state(
     traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes, quaternions: Sequence[int] = ()
-) -> str:
-    """Return the IR of a function `fast` for one state of a trace; wide: the processor's vectors; quaternions: at which
-    inputs they begin."""
-    module, one = Module(wide), Lanes(wide.single, 1)
+) -> Code:
+    """Return the code of a function `fast` for one state of a trace; wide: the processor's vectors; quaternions: at
+    which inputs they begin."""
+    module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
-    chunks = chunk_functions(module, before, one)
+    chunks = chunk_functions(module, before, one, apart=apart)
     shapes = [shape for shape in inputs if math.prod(shape)]
     single = _single(
         module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
         [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results],
     )  # fmt: skip
     _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
-    write_helpers(module)
-    return module.text()
+    return whole_code(module, apart, 0)
 
 
 def _single(

@@ -15,7 +15,7 @@ from ..graph.trace import Trace
 from ..primitives import COS, INPUT, SIN
 from .batch_loop import BatchLoop, Group, Placed
 from .builder import Module
-from .chunks import chunk_calls, chunk_functions
+from .chunks import addresses_apart, chunk_calls, chunk_functions
 from .elementary import turn, write_helpers
 from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_writes
 from .prefetch import At, Prefetched, Prefetches
@@ -24,12 +24,16 @@ from .values import I32, I64, PTR, Value
 
 class Code(NamedTuple):
     """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
-    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are."""
+    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are.
+    apart: the text of a further module, which can be compiled at the same time, empty for none, and how many of its
+    functions the first one calls."""
 
     text: str
     workspace: int
     optimize: bool = False
     unrolled: bool = True
+    apart: str = ""
+    called: int = 0
 
 
 def straight_line(
@@ -61,7 +65,8 @@ def straight_line(
     # what is carried is not written at every step
     large = [] if carried else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
     asked = Prefetches(soon + results_prefetched(sizes, results, large), module.lanes)
-    chunks = chunk_functions(module, before, asked=asked)
+    apart = Module(module.lanes, module.prefetches)
+    chunks = chunk_functions(module, before, asked=asked, apart=apart)
     placed = results_placed(module, results, order)
     writes = nontemporal_writes(module, _nontemporal(large, len(sizes), placed, order, chunks.done))
     turned = turn(module, angles, traced.inputs) if angles else None
@@ -80,14 +85,24 @@ def straight_line(
 
     slots = 2 * len(angles) + chunks.slots
     loop = BatchLoop(module, work, slots, sizes, placed, carried, invariant, large)
-    return code_of(loop, quaternions)
+    return code_of(loop, quaternions, apart)
 
 
-def code_of(loop: BatchLoop, quaternions: Sequence[int]) -> Code:
-    """Return the code of a loop over groups of states, with all that it calls."""
+def code_of(loop: BatchLoop, quaternions: Sequence[int], apart: Module | None = None) -> Code:
+    """Return the code of a loop over groups of states, with all that it calls; apart: where some of that stands."""
     loop.write(quaternions)
-    write_helpers(loop.module)
-    return Code(loop.module.text(), loop.workspace)
+    return whole_code(loop.module, apart, loop.workspace)
+
+
+def whole_code(module: Module, apart: Module | None, workspace: int) -> Code:
+    """Return the code of a module, and of one apart that holds functions which it calls, with their helpers."""
+    write_helpers(module)
+    if apart is None or not apart.functions:
+        return Code(module.text(), workspace)
+    called, lists = len(apart.functions), addresses_apart(apart)
+    write_helpers(apart)
+    own, other = (f"{one.text()}\n{listed}" for one, listed in zip((module, apart), lists, strict=True))
+    return Code(own, workspace, apart=other, called=called)
 
 
 def results_prefetched(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from . import machine_code
+from . import object_code
 from .builder import Module
 from .elementary import write_helpers
 from .straight_line import Code
@@ -103,7 +103,7 @@ def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:
     parsed = binding.parse_assembly(text)
     parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)
     if source.optimize:
-        machine_code.optimize(parsed, machine, source)
+        object_code.optimize(parsed, machine, source.unrolled)
     return exported(bytes(machine.emit_object(parsed)), exports)
 
 

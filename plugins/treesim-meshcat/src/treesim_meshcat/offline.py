@@ -26,6 +26,7 @@ from .pages import page
 from .scene import robot_parts, scene_message
 
 BACKENDS = ("aba", "crba_ltdl", "rjk")
+SOLVERS = ("pgs", "admm", "convex")
 DT = 1e-3  # s
 NOTE = (
     "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
@@ -61,11 +62,13 @@ def page_html(
     gravity: ArrayLike | None = None,
     speed: float = 1.0,
     backends: Sequence[str] = BACKENDS,
+    contact_solvers: Sequence[str] = SOLVERS,
 ) -> str:
     """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
 
-    q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, dt [s], gravity (3,)
-    [m/s^2], speed: with what it begins; its reader may change them, the backend to another one of `backends`.
+    q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, contact_solver, dt [s],
+    gravity (3,) [m/s^2], speed: with what it begins; its reader may change them, backend and solver to other ones of
+    `backends` and `contact_solvers`.
     controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by default "hold" with gains
     that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
     Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
@@ -81,11 +84,14 @@ def page_html(
     stiff, damp = holding_gains(world, q)
     start = {
         "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
-        "backend": backend, "integrator": integrator, "dt": dt, "controller": controller or "hold",
-        "kp": stiff if kp is None else kp, "kd": damp if kd is None else kd, "speed": speed, "running": True,
+        "backend": backend, "integrator": integrator, "solver": contact_solver, "dt": dt,
+        "controller": controller or "hold", "kp": stiff if kp is None else kp,
+        "kd": damp if kd is None else kd, "speed": speed, "running": True,
         "gravity": [0.0] * 3 if weightless else np.asarray(robot.gravity if gravity is None else gravity).tolist(),
     }  # fmt: skip
-    physics = _physics(world, start, dict.fromkeys((backend, *backends)), contact_solver)
+    physics = _physics(
+        world, start, dict.fromkeys((backend, *backends)), dict.fromkeys((contact_solver, *contact_solvers))
+    )
     physics["note"] += WEIGHTLESS * weightless
     poses = treesim.body_poses(robot, q)[None]
     message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
@@ -104,18 +110,21 @@ def _start(world: World) -> np.ndarray:
     return treesim.standing(robot, robot.neutral()) if world.ground and _floats(robot) else robot.neutral()
 
 
-def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solver: str) -> dict[str, Any]:
+def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
     """What the page's Worker begins with (see worker.js)."""
     modules = {name: step_module(world.robot, name) for name in backends}
-    contact = contact_module(world, solver) if world.m or world.touching.active else None
-    rules = tuple(contact.share) if contact is not None and world.ground else modules[start["backend"]].rules
+    active = world.m or world.touching.active
+    stages = {name: contact_module(world, name) for name in solvers} if active else {}
+    rules = tuple(stages[start["solver"]].share) if stages and world.ground else modules[start["backend"]].rules
     _check_name("integrator", start["integrator"], rules)
     return {
         "facts": description(world.robot), "start": start, "ground": bool(world.ground),
-        "note": NOTE + STOPS * (contact is not None) + (GROUND if world.ground else NO_GROUND),
+        "note": NOTE + STOPS * bool(stages) + (GROUND if world.ground else NO_GROUND),
         "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
-        "contact": contact
-        and {**contact.layout(), "code": _packed(contact.code), "image": _packed(contact.image)},
+        "stages": {
+            name: {**stage.layout(), "code": _packed(stage.code), "image": _packed(stage.image)}
+            for name, stage in stages.items()
+        },
     }  # fmt: skip
 
 

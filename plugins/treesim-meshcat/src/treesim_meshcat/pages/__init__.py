@@ -9,7 +9,17 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
-_SESSION = ("session.js", "arrows.js", "grab.js", "overlays.js", "plot.js", "panel.js", "inspect.js", "api.js")
+_SESSION = (
+    "session.js",
+    "ghost.js",
+    "arrows.js",
+    "grab.js",
+    "overlays.js",
+    "plot.js",
+    "panel.js",
+    "inspect.js",
+    "api.js",
+)
 
 
 class _Kind(NamedTuple):
@@ -31,7 +41,7 @@ _KINDS = {
         "'none'",
         "panel.html",
         (*_SESSION, "worker_link.js", "offline.js"),
-        ("contact.js", "physics.js", "worker.js"),
+        ("contact.js", "felt.js", "physics.js", "worker.js"),
     ),
 }
 

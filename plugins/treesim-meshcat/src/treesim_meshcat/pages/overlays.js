@@ -1,6 +1,6 @@
 // What can be shown on the robot and beside it: its shapes, skeleton, frames, axes, inertias, centre of mass, and forces.
 
-const COM_COLOR = 0xe8b90c, FORCE_COLOR = 0xd8432b, TORQUE_COLOR = 0x1d9fb8;
+const COM_COLOR = 0xe8b90c, FORCE_COLOR = 0xd8432b, TORQUE_COLOR = 0x1d9fb8, EXTERNAL_COLOR = 0xb0409a, FELT_COLOR = 0x2f9e6e;
 const OVERLAYS = [  // its name, what the page must be told for it, what the panel calls it
     ["visual", "visual", "visual shapes"],
     ["collision", "collision", "collision shapes"],
@@ -10,9 +10,11 @@ const OVERLAYS = [  // its name, what the page must be told for it, what the pan
     ["frames", null, "body frames"],
     ["com", "com", "centre of mass"],
     ["contacts", "contact", "contact forces"],
+    ["external", "pull", "external forces"],
     ["torques", "axes", "joint torques"],
 ];
 const INSIDE = ["collision", "skeleton", "inertia"];  // while they are shown, visual shapes let see through
+const STANDARD_GRAVITY = 9.80665;  // m/s^2: what makes a weight of a mass
 const FADED = 0.22;  // of their opacity
 const TORQUE_ARM = 0.3;  // of the robot's size: its weight at this arm is as long as in contact forces
 
@@ -20,10 +22,11 @@ class Overlays {
     constructor(session) {
         this.session = session;
         this.stage = session.stage;
-        this.shown = Object.fromEntries(OVERLAYS.map(([name]) => [name, name === "visual"]));
+        this.shown = Object.fromEntries(OVERLAYS.map(([name]) => [name, ["visual", "external"].includes(name)]));
         this.layers = {};  // objects of the scene, by the name of what shows them
         this.arrows = {};  // of contact forces, by body
         this.torques = {};  // arrows, by joint
+        this.external = {};  // arrows, by name of the force
         this.links = [];  // what is told of each body
         session.on("scene", (scene) => this.begin(scene));
         session.on("overlay", () => this.draw());
@@ -50,9 +53,12 @@ class Overlays {
         for (const [name, paths] of Object.entries(scene.overlays || {})) {
             this.layers[name] = paths.map((path) => this.stage.find(path));
         }
-        for (const arrow of [...Object.values(this.arrows), ...Object.values(this.torques)]) this.stage.viewer.scene.remove(arrow);
+        for (const arrows of [this.arrows, this.torques, this.external]) {
+            for (const arrow of Object.values(arrows)) this.stage.viewer.scene.remove(arrow);
+        }
         this.arrows = {};
         this.torques = {};
+        this.external = {};
         this.showLayers();
     }
 
@@ -72,6 +78,8 @@ class Overlays {
         this.drawCentre();
         this.drawContacts();
         this.drawTorques();
+        this.drawExternal();
+        this.drawFelt();
     }
 
     drawFrames() {
@@ -127,6 +135,43 @@ class Overlays {
             const along = new MeshCat.THREE.Vector3(...force).multiplyScalar(this.stage.weight / state.weight);
             pointArrow(this.arrows[name], new MeshCat.THREE.Vector3(...at), along, this.stage.radius);
         }
+    }
+
+    // An arrow for each external force, of the length that contact forces have.
+    drawExternal() {
+        const {state, panel} = this.session, {bodies, radius} = this.stage;
+        const forces = (this.shown.external && state && panel && state.forces) || {};
+        for (const [name, arrow] of Object.entries(this.external)) arrow.visible = name in forces;
+        for (const [name, {body, point, vector}] of Object.entries(forces)) {
+            if (!this.external[name]) this.external[name] = makeArrow(this.stage, EXTERNAL_COLOR);
+            const {position, quaternion} = bodies[panel.bodies.indexOf(body)], {Vector3} = MeshCat.THREE;
+            const from = new Vector3(...point).applyQuaternion(quaternion).add(position);
+            pointArrow(this.external[name], from, new Vector3(...vector).multiplyScalar(this.stage.weight / state.weight), radius);
+        }
+    }
+
+    // An ellipsoid whose axes are, from end to end, as long as the arrow of the weight of the mass that a force along them
+    // moves, but not longer than that of the robot's own.
+    drawFelt() {
+        const {state} = this.session, felt = state && state.felt;
+        if (!felt) {
+            if (this.ellipsoid) this.ellipsoid.visible = false;
+            return;
+        }
+        const {THREE} = MeshCat;
+        if (!this.ellipsoid) {
+            const material = new THREE.MeshPhongMaterial({color: FELT_COLOR, transparent: true, opacity: 0.5, depthTest: false});
+            this.ellipsoid = new THREE.Mesh(new THREE.SphereBufferGeometry(1, 32, 24), material);
+            this.ellipsoid.renderOrder = 2;
+            this.stage.viewer.scene.add(this.ellipsoid);
+        }
+        const mass = state.weight / STANDARD_GRAVITY;
+        const half = felt.masses.map((m) => this.stage.weight / 2 * Math.min(m === null ? 1 : m / mass, 1));
+        const columns = [0, 1, 2].map((k) => new THREE.Vector3(...felt.axes.map((row) => row[k])));
+        this.ellipsoid.visible = true;
+        this.ellipsoid.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...columns));
+        this.ellipsoid.position.set(...felt.at);
+        this.ellipsoid.scale.set(...half);
     }
 
     // An arrow along each axis for the force or torque that drives the joint.

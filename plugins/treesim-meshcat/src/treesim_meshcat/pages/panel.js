@@ -5,6 +5,8 @@ const AXES = ["x", "y", "z"];
 const QUIET_MS = 400;  // for which a control keeps what its user chose, before it shows what the physics says
 const ERROR_MS = 6000;  // for which is said what could not be done
 const SEARCHED = 8;  // joints: of more, a field finds those of a name
+const SHOWN = ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd", "frame", "ghost", "ghostBackend", "ghostIntegrator", "ghostSolver"];
+const GHOST_METHODS = [["ghostBackend", "backend", "backends"], ["ghostIntegrator", "integrator", "integrators"], ["ghostSolver", "contact", "solvers"]];
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
 function make(tag, properties = {}, ...children) {
@@ -60,7 +62,7 @@ class Panel {
         this.session = session;
         this.grab = grab;
         this.overlays = new Overlays(session);
-        this.plot = new Plot(session);
+        this.plots = new Plots(session);
         this.controls = {};  // by the name of what they show in the state
         this.joints = {};
         this.asked = null;  // joints whose values wait to be sent
@@ -132,9 +134,10 @@ class Panel {
             ...this.robotSection(panel),
             ...(panel.replay ? [] : [this.section("Physics", ...this.physics(panel))]),
             ...this.controlSection(panel),
+            ...this.ghostSection(panel),
             this.section("Now", ...this.readings(panel)),
-            this.section("Show", ...this.overlays.rows(panel)),
-            this.section("Plot", ...this.plot.rows(panel)),
+            this.section("Show", ...this.overlays.rows(panel), ...this.feltRows(panel)),
+            this.section("Plot", ...this.plots.rows(panel)),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
             ...this.jointSection(panel),
         );
@@ -196,6 +199,29 @@ class Panel {
             this.typed("kp", "stiffness kp", "N m/rad", {min: 0}),
             this.typed("kd", "damping kd", "N m s/rad", {min: 0}),
         )];
+    }
+
+    // A second run: which one, by which methods, and how far it is from the robot.
+    ghostSection(panel) {
+        if (!panel.ghosts || panel.ghosts.length === 0) return [];
+        const methods = panel.replay ? [] : GHOST_METHODS.filter(([, , names]) => panel[names].length > 0);
+        this.apart = make("output", {id: "apart"});
+        this.meet = make("button", {id: "meet", textContent: "to the robot", title: "put the ghost where the robot is"});
+        this.meet.addEventListener("click", () => this.session.do("meet"));
+        return [this.section(
+            "Ghost",
+            ...this.chosen("ghost", "ghost", panel.ghosts),
+            ...methods.flatMap(([name, label, names]) => this.chosen(name, label, ["same", ...panel[names]])),
+            row("apart at most", this.apart),
+            ...(panel.replay ? [] : [this.meet]),
+        )];
+    }
+
+    // The frame at which is drawn and told how heavy the robot feels.
+    feltRows(panel) {
+        if (!panel.frames) return [];
+        this.felt = make("output", {id: "felt"});
+        return [...this.chosen("frame", "mass felt at", panel.frames), row("", this.felt)];
     }
 
     readings() {
@@ -267,9 +293,7 @@ class Panel {
         if (!this.time.busy) [time.min, time.max] = history;
         this.time.show(state.t);
         this.speed.show(state.speed);
-        for (const name of ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd"]) {
-            if (this.controls[name]) this.controls[name].show(state[name]);
-        }
+        for (const name of SHOWN) if (this.controls[name]) this.controls[name].show(state[name]);
         if (state.gravity) AXES.forEach((axis, i) => this.controls[`gravity_${axis}`].show(state.gravity[i]));
         this.energy.textContent = Number.isFinite(state.energy) ? state.energy.toPrecision(6) : "-";
         this.contacts.textContent = Number.isFinite(state.contactForce) ? state.contactForce.toFixed(1) : "-";
@@ -278,6 +302,26 @@ class Panel {
             output.textContent = digits(value, unit);
             control.show(target);
         }
+        this.showApart(state);
+        this.showFelt(state);
         this.tell();
+    }
+
+    showApart({ghost, apart}) {
+        if (!this.apart) return;
+        for (const [name] of GHOST_METHODS) {
+            if (this.controls[name]) this.controls[name].input.parentElement.hidden = ghost !== "simulation";
+        }
+        this.apart.parentElement.hidden = !apart;
+        if (this.meet) this.meet.hidden = ghost !== "simulation";
+        if (!apart) return;
+        this.apart.textContent = `${digits(1000 * apart.distance)} mm, ${digits(apart.angle)} rad`;
+        this.apart.title = `at most: ${apart.body} is so far from where the ghost has it, and no body is turned by more`;
+    }
+
+    showFelt({felt}) {
+        if (!this.felt) return;
+        this.felt.parentElement.hidden = !felt;
+        if (felt) this.felt.textContent = `${felt.masses.map((mass) => (mass === null ? "∞" : tidy(mass.toPrecision(3)))).join("  ")} kg`;
     }
 }

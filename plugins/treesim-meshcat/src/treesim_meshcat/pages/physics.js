@@ -1,7 +1,7 @@
 // A robot's steps in WebAssembly: the state, what acts on it, and what of it is shown. It knows no page and no clock.
 //
 // `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
-// bytes. One module is one backend; all have the same arrays of doubles. `contact`: what Contact takes, or null.
+// bytes. One module is one backend; all have the same arrays of doubles. `stages` by contact solver: what Contact takes.
 
 const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
 const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
@@ -9,18 +9,22 @@ const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots tha
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
+const MOST_FORCES = 100;
 const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
 
 class Physics {
-    constructor(facts, modules, contact, start) {
+    constructor(facts, modules, stages, start) {
         this.facts = facts;
-        this.contact = contact && new Contact(contact);
+        this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
+        this.solvers = Object.keys(this.stages);
+        this.frame = "none";  // the body at which the mass that is felt is told
+        this.forces = {};  // {body, index, point, vector} by name
         this.start = start;
         this.modules = {};
         for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
         this.backends = Object.keys(this.modules);
         Object.assign(this, {
-            backend: start.backend, integrator: start.integrator, controller: start.controller,
+            backend: start.backend, integrator: start.integrator, solver: start.solver, controller: start.controller,
             dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], pulled: null,
         });
         this.reset();
@@ -41,6 +45,11 @@ class Physics {
 
     get module() {
         return this.modules[this.backend];
+    }
+
+    // What makes contact and limits of a step, if anything.
+    get contact() {
+        return this.stages[this.solver];
     }
 
     // Back to the start, and to its targets; what else has been set stays.
@@ -87,7 +96,7 @@ class Physics {
         const touches = this.contact && this.integrator in this.contact.share;
         if (touches) this.contact.settle(arrays.settings, this.gravity);
         for (let k = 0; k < count; k++) {
-            if (this.pulled) this.pullOnce(h);
+            this.act(h);
             exports[this.integrator](base);
             if (touches) this.contact.touch(this.integrator, arrays);
             arrays.q.set(arrays.q_new);
@@ -160,13 +169,8 @@ class Physics {
     // f = k d - c v, critically damped for the mass behind the point, no stronger than STRONGEST
 
     pull(body, point, target) {
-        const index = this.facts.bodies.indexOf(body);
-        if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
-        if (index === 0) throw new Error("the base does not move: it cannot be pulled");
-        for (const place of [point, target]) {
-            const fits = Array.isArray(place) && place.length === 3 && place.every(Number.isFinite);
-            if (!fits) throw new Error("point and target must be three numbers [m]");
-        }
+        const index = this.movingBody(body);
+        if (![point, target].every(threeNumbers)) throw new Error("point and target must be three numbers [m]");
         const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
         this.pulled = {body, index, point, target, force: [0, 0, 0], before: same ? this.pulled.before : null, steps: 0};
         this.look();
@@ -178,6 +182,35 @@ class Physics {
 
     release() {
         this.pulled = null;
+    }
+
+    movingBody(body) {
+        const index = this.facts.bodies.indexOf(body);
+        if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
+        if (index === 0) throw new Error("the base does not move: nothing can pull or push it");
+        return index;
+    }
+
+    // An external force [N], along the world's axes, on a point of a body, in place of any of its name; null removes it.
+    push(name, body, point, vector) {
+        if (typeof name !== "string" || !name) throw new Error("the name of a force must be text");
+        if (vector === null) {
+            delete this.forces[name];
+            return;
+        }
+        if (![point, vector].every(threeNumbers)) throw new Error("point [m] and force [N] must be three numbers");
+        if (Object.keys(this.forces).length >= MOST_FORCES && !(name in this.forces)) throw new Error(`there are ${MOST_FORCES} forces already`);
+        this.forces = {...this.forces, [name]: {body, index: this.movingBody(body), point, vector}};
+    }
+
+    // What acts on bodies in one substep: the pull, and external forces.
+    act(h) {
+        const {exports, arrays, base} = this.module, forces = Object.values(this.forces);
+        if (!this.pulled && forces.length === 0) return;
+        exports.view(base);
+        arrays.f_ext.fill(0);
+        if (this.pulled) this.pullOnce(h);
+        for (const {index, point, vector} of forces) this.press(index, point, vector);
     }
 
     // Where the point that is pulled is in the world [m], as looked at last.
@@ -199,8 +232,7 @@ class Physics {
     tune(place, h) {
         const {pulled, facts: {mass}} = this;
         const away = pulled.target.map((x, i) => x - place[i]), length = Math.hypot(...away);
-        const at_rest = this.pushed([0, 0, 0]);
-        const columns = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+        const columns = this.mobility(pulled.index, pulled.point);
         const n = away.map((x) => x / Math.max(length, 1e-9));
         const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * columns[j][i], 0), 0);
         const behind = 1 / Math.max(response, 1 / Math.max(mass, 1e-9));
@@ -209,17 +241,35 @@ class Physics {
         pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / h);
     }
 
-    // Where the point goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
-    pushed(force) {
+    // Λ^-1 (3, 3) of a point of a body, as looked at last: its accelerations from rest by unit forces [m/s^2/N].
+    mobility(index, point) {
+        const at_rest = this.pushed(index, point, [0, 0, 0]);
+        return [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(index, point, force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+    }
+
+    // The mass that is felt at the origin of the body that is chosen, null where none is.
+    get felt() {
+        const index = this.facts.bodies.indexOf(this.frame), origin = [0, 0, 0];
+        if (index <= 0) return null;
+        this.look();
+        const columns = this.mobility(index, origin);
+        const inverse = columns.map((column, i) => column.map((x, j) => (x + columns[j][i]) / 2));
+        return {frame: this.frame, at: this.placed(index, origin), ...feltAlong(inverse)};
+    }
+
+    // Where a point of a body goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
+    pushed(index, point, force) {
         const {exports, arrays, base} = this.module, q = arrays.q.slice(), v = arrays.v.slice(), settings = arrays.settings.slice();
         arrays.settings.fill(0);
         arrays.settings[0] = PROBE_S;
         arrays.v.fill(0);
-        this.press(force);
+        arrays.f_ext.fill(0);
+        this.press(index, point, force);
         exports.semi_implicit_euler(base);
+        arrays.f_ext.fill(0);
         arrays.q.set(arrays.q_new);
         exports.view(base);
-        const place = this.grabbed();
+        const place = this.placed(index, point);
         arrays.q.set(q);
         arrays.v.set(v);
         arrays.settings.set(settings);
@@ -235,24 +285,23 @@ class Physics {
         return size > most ? force.map((f) => f * most / size) : force;
     }
 
-    // Put a force on the point, as the wrench of its body about the body's origin, in its axes as looked at last.
-    press(force) {
-        const {arrays} = this.module, {index, point: [x, y, z]} = this.pulled;
+    // Put a force on a point of a body, as a wrench about the body's origin, in its axes as looked at last.
+    press(index, [x, y, z], force) {
+        const {arrays} = this.module;
         const R = arrays.poses.subarray(16 * index, 16 * index + 12);
         const [fx, fy, fz] = [0, 1, 2].map((i) => R[i] * force[0] + R[4 + i] * force[1] + R[8 + i] * force[2]);
-        arrays.f_ext.set([fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx], 6 * (index - 1));
+        const wrench = [fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx];
+        wrench.forEach((part, i) => { arrays.f_ext[6 * (index - 1) + i] += part; });
     }
 
     // The pull for one substep; the point's velocity is what it moved in the one before.
     pullOnce(h) {
-        const {exports, base} = this.module, {pulled} = this;
-        exports.view(base);
-        const place = this.grabbed();
+        const {pulled} = this, place = this.grabbed();
         if (pulled.steps % TUNED_STEPS === 0) this.tune(place, h);
         pulled.steps += 1;
         pulled.force = this.pullForce(place, pulled.before ? place.map((x, i) => (x - pulled.before[i]) / h) : [0, 0, 0]);
         pulled.before = place;
-        this.press(pulled.force);
+        this.press(pulled.index, pulled.point, pulled.force);
     }
 
     // ---- what is shown
@@ -316,3 +365,5 @@ class Physics {
         return Object.fromEntries(this.facts.joints.map((joint, i) => [joint.name, values(joint, i)]));
     }
 }
+
+const threeNumbers = (given) => Array.isArray(given) && given.length === 3 && given.every(Number.isFinite);

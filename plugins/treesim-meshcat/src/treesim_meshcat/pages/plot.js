@@ -1,14 +1,34 @@
-// A plot beside the view of what the physics tells: the last half minute of one quantity.
+// Plots beside the view of what the physics tells: each the last half minute of one quantity.
 
-const KEPT_S = 30;
+const KEPT_S = 30, MOST_PLOTS = 4;
 const PLOT_HEIGHT = 110, PLOT_PAD = {left: 46, right: 6, top: 8, bottom: 18};
-const QUANTITIES = {  // by what the choice calls them: the number in a state, and its unit
-    "energy": [(state) => state.energy, "J"],
-    "energy drift": [(state, first) => state.energy - first.energy, "J"],
-    "real-time factor": [(state) => state.realTimeFactor, ""],
-    "contact force": [(state) => state.contactForce, "N"],
-    "pull": [(state) => (state.pull ? state.pull.force : 0), "N"],
+const LINE_COLORS = ["--accent", "--warn", "--third", "--faint"];
+const JOINT_QUANTITIES = [  // of each joint: what the choice calls it, the number in a state, and its unit
+    ["q", ({name}) => (state) => state.joints[name], ({unit}) => unit],
+    ["v", ({v}) => (state) => state.v[v], ({unit}) => `${unit}/s`],
+    ["tau", ({v}) => (state) => state.tau && state.tau[v], ({unit}) => (unit === "m" ? "N" : "N m")],
+];
+const axes = (vector) => AXES.map((axis, i) => [axis, (state) => (vector(state) || [])[i]]);
+const micro = (seconds) => (Number.isFinite(seconds) ? 1e6 * seconds : null);
+const QUANTITIES = {  // by what the choice calls them: unit, lines (label and the number in a state), what a page must be told
+    "energy": ["J", () => [["", (state) => state.energy]]],
+    "energy drift": ["J", ([first]) => [["", (state) => state.energy - first.energy]]],
+    "linear momentum": ["N s", () => axes((state) => (state.momentum || {}).linear), "momentum"],
+    "angular momentum": ["N m s", () => axes((state) => (state.momentum || {}).angular), "momentum"],
+    "contact force": ["N", () => [["", (state) => state.contactForce]], "contact"],
+    "pull": ["N", () => [["", (state) => (state.pull ? state.pull.force : 0)]], "pull"],
+    "ghost: distance": ["m", () => [["", (state) => state.apart && state.apart.distance]], "ghost"],
+    "ghost: angle": ["rad", () => [["", (state) => state.apart && state.apart.angle]], "ghost"],
+    "real-time factor": ["", () => [["", (state) => state.realTimeFactor]]],
+    "time of a step": ["µs", stepLines, "step"],
 };
+
+// A line for each backend that there was, and for the ghost.
+function stepLines(states) {
+    const backends = [...new Set(states.map(({backend}) => backend))];
+    const lines = backends.map((name) => [name, ({backend, stepTime}) => (backend === name ? micro(stepTime) : null)]);
+    return states.some(({ghostStepTime}) => ghostStepTime) ? [...lines, ["ghost", (state) => micro(state.ghostStepTime)]] : lines;
+}
 
 // Two numbers in as few digits, from three on, as tell them apart.
 function twoLabels(low, high) {
@@ -17,34 +37,39 @@ function twoLabels(low, high) {
     return [low.toPrecision(digits), high.toPrecision(digits)];
 }
 
-class Plot {
+// The plots of a page, and the states that they are of.
+class Plots {
     constructor(session) {
-        this.session = session;
         this.states = [];  // of the last half minute of simulated time
-        this.chosen = "energy";
+        this.quantities = {};
+        this.shown = [new Plot(this, "energy")];
         session.on("state", (state) => this.add(state));
         session.on("scene", () => { this.states = []; });
     }
 
     rows(panel) {
-        const joints = (panel.joints || []).flatMap(({name, unit}) => [
-            [`${name}: q`, [(state) => state.joints[name], unit]],
-            ...(panel.joints.length === (this.session.state ? this.session.state.v.length : -1)
-                ? [[`${name}: v`, [(state) => state.v[panel.joints.findIndex((joint) => joint.name === name)], `${unit}/s`]]]
-                : []),
-        ]);
-        this.quantities = {...QUANTITIES, ...Object.fromEntries(joints)};
-        if (!(panel.can || []).includes("contact")) delete this.quantities["contact force"];
-        if (!(this.chosen in this.quantities)) this.chosen = "energy";
-        const control = choice(Object.keys(this.quantities), (name) => {
-            this.chosen = name;
-            this.draw();
-        }, "what is plotted");
-        control.input.id = "plotted";
-        control.write(this.chosen);
-        this.canvas = make("canvas", {id: "plot", height: PLOT_HEIGHT});
-        new ResizeObserver(() => this.draw()).observe(this.canvas);
-        return [make("label", {className: "plotted"}, control.input), this.canvas];
+        const there = [...(panel.can || []), ...(panel.ghosts && panel.ghosts.length ? ["ghost"] : []), ...(panel.replay ? [] : ["step"])];
+        const joints = panel.joints || [];
+        this.groups = {"robot": Object.fromEntries(Object.entries(QUANTITIES).filter(([, [, , needs]]) => !needs || there.includes(needs)))};
+        for (const [kind, value, unit] of JOINT_QUANTITIES) {
+            this.groups[`joints: ${kind}`] = Object.fromEntries(joints.map((joint) => [`${joint.name}: ${kind}`, [unit(joint), () => [["", value(joint)]]]]));
+        }
+        this.quantities = Object.assign({}, ...Object.values(this.groups));
+        this.box = make("div", {id: "plots"});
+        this.more = make("button", {id: "more_plots", textContent: "another plot"});
+        this.more.addEventListener("click", () => this.change([...this.shown, new Plot(this, "real-time factor")]));
+        this.change(this.shown);
+        return [this.box, this.more];
+    }
+
+    change(plots) {
+        this.shown = plots;
+        this.more.hidden = plots.length >= MOST_PLOTS;
+        this.box.replaceChildren(...plots.map((plot, i) => plot.build(i)));
+    }
+
+    remove(plot) {
+        this.change(this.shown.filter((other) => other !== plot));
     }
 
     add(state) {
@@ -53,28 +78,55 @@ class Plot {
         if (last && state.t === last.t) this.states.pop();
         this.states.push(state);
         while (this.states[0].t < state.t - KEPT_S) this.states.shift();
-        this.draw();
+        for (const plot of this.shown) plot.draw();
+    }
+}
+
+class Plot {
+    constructor(plots, chosen) {
+        this.plots = plots;
+        this.chosen = chosen;
+    }
+
+    // What is plotted, to be chosen; a button that removes the plot; and the plot.
+    build(i) {
+        const {groups, quantities} = this.plots;
+        if (!(this.chosen in quantities)) this.chosen = "energy";
+        const parts = Object.entries(groups).map(([label, names]) => make("optgroup", {label},
+            ...Object.keys(names).map((name) => make("option", {value: name, textContent: name, selected: name === this.chosen}))));
+        const select = make("select", {id: `plotted_${i}`, ariaLabel: "what is plotted"}, ...parts);
+        select.addEventListener("change", () => {
+            this.chosen = select.value;
+            this.draw();
+        });
+        const remove = make("button", {textContent: "×", title: "remove this plot", ariaLabel: "remove this plot", id: `unplot_${i}`});
+        remove.addEventListener("click", () => this.plots.remove(this));
+        this.canvas = make("canvas", {className: "plot", id: `plot_${i}`, height: PLOT_HEIGHT});
+        new ResizeObserver(() => this.draw()).observe(this.canvas);
+        return make("div", {}, make("div", {className: "plotted"}, select, remove), this.canvas);
     }
 
     draw() {
-        const {canvas} = this;
-        if (!canvas || !canvas.clientWidth || this.states.length === 0) return;
+        const {canvas} = this, {states, quantities} = this.plots;
+        if (!canvas || !canvas.clientWidth || states.length === 0) return;
         const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
         if (canvas.width !== Math.round(width * ratio)) {
             canvas.width = Math.round(width * ratio);
             canvas.height = Math.round(PLOT_HEIGHT * ratio);
         }
-        const [value, unit] = this.quantities[this.chosen], first = this.states[0];
-        const points = this.states.map((state) => [state.t, value(state, first)]).filter(([, y]) => Number.isFinite(y));
+        const [unit, lines] = quantities[this.chosen];
+        const drawn = lines(states).map(([label, value]) => ({label, points: states.map((state) => [state.t, value(state)])}));
         const pen = canvas.getContext("2d");
         pen.setTransform(ratio, 0, 0, ratio, 0, 0);
         pen.clearRect(0, 0, width, PLOT_HEIGHT);
-        if (points.length > 0) this.line(pen, width, points, unit);
+        this.drawLines(pen, width, drawn, unit);
     }
 
-    line(pen, width, points, unit) {
+    drawLines(pen, width, lines, unit) {
         const {right, top, bottom} = PLOT_PAD, style = getComputedStyle(document.body);
-        const ys = points.map(([, y]) => y), t0 = points[0][0], t1 = Math.max(points[points.length - 1][0], t0 + 1);
+        const ys = lines.flatMap(({points}) => points.map(([, y]) => y)).filter(Number.isFinite);
+        if (ys.length === 0) return;
+        const {states} = this.plots, t0 = states[0].t, t1 = Math.max(states[states.length - 1].t, t0 + 1);
         let low = Math.min(...ys), high = Math.max(...ys);
         const room = Math.max(0.05 * (high - low), 1e-6 * Math.max(Math.abs(low), Math.abs(high)), 1e-9);
         low -= room;
@@ -95,10 +147,19 @@ class Plot {
         pen.fillText(`${t1.toFixed(1)} s`, width - right, PLOT_HEIGHT - 4);
         pen.textAlign = "left";
         pen.fillText(`${t0.toFixed(1)} s`, left, PLOT_HEIGHT - 4);
-        pen.strokeStyle = style.getPropertyValue("--accent");
         pen.lineWidth = 1.5;
-        pen.beginPath();
-        for (const [t, value] of points) pen.lineTo(x(t), y(value));
-        pen.stroke();
+        let beside = left + pen.measureText(`${t0.toFixed(1)} s`).width + 10;
+        lines.forEach(({label, points}, i) => {
+            pen.strokeStyle = pen.fillStyle = style.getPropertyValue(LINE_COLORS[i % LINE_COLORS.length]);
+            pen.beginPath();
+            let drawing = false;  // a number that is not known leaves a gap
+            for (const [t, value] of points) {
+                if (Number.isFinite(value)) pen[drawing ? "lineTo" : "moveTo"](x(t), y(value));
+                drawing = Number.isFinite(value);
+            }
+            pen.stroke();
+            pen.fillText(label, beside, PLOT_HEIGHT - 4);
+            beside += pen.measureText(label).width + 8;
+        });
     }
 }

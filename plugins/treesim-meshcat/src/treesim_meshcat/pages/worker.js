@@ -1,5 +1,5 @@
 // Plays a robot's physics at the pace of real time, in a Worker: takes what the page asks for, and tells it poses and
-// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, contact, ground, start, note}}.
+// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, stages, ground, start, note}}.
 
 const MAGIC = 0x31505354;  // "TSP1", little-endian
 const FRAME_HEAD = 16;  // bytes: magic, u32 number, f64 time
@@ -16,8 +16,8 @@ const AT_LIMIT = 1e-9;  // rad, m: by so much what a slider sends may be beyond 
 const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
 
 class Player {
-    constructor({facts, modules, contact, ground, start, note}, post) {
-        this.physics = new Physics(facts, modules, contact, start);
+    constructor({facts, modules, stages, ground, start, note}, post) {
+        this.physics = new Physics(facts, modules, stages, start);
         this.note = note;
         this.ground = ground;
         this.post = post;
@@ -34,11 +34,11 @@ class Player {
     }
 
     panel() {
-        const {facts, backends} = this.physics;
+        const {facts, backends, solvers} = this.physics;
         return {
-            robot: facts.name, bodies: facts.bodies, backends, integrators: this.integrators, solvers: [],
+            robot: facts.name, bodies: facts.bodies, frames: ["none", ...facts.bodies.slice(1)], backends, integrators: this.integrators, solvers,
             controllers: CONTROLLERS, can: ["pull", "seek", "com", ...(this.ground ? ["contact"] : [])], note: this.note,
-            joints: facts.joints.map(({name, unit, lower, upper, kind}) => ({name, unit, lower, upper, kind})),
+            joints: facts.joints,
         };
     }
 
@@ -49,15 +49,17 @@ class Player {
     }
 
     state() {
-        const {physics} = this, {t, q, v, backend, integrator, controller, dt, kp, kd, gravity, pulled, energy} = physics;
+        const {physics} = this, {t, q, v, backend, integrator, solver, controller, dt, kp, kd, gravity, pulled, energy} = physics;
         return {
-            t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, controller, dt, kp,
-            kd, gravity, tau: physics.tau, energy, contactForce: physics.contact ? physics.contact.force : null,
+            t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, solver, controller, dt,
+            kp, kd, gravity, tau: physics.tau, energy, contactForce: physics.contact ? physics.contact.force : null,
             contacts: physics.contacts, com: physics.centre, weight: physics.facts.mass * G,
             realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
+            frame: physics.frame, felt: physics.felt,
+            forces: Object.fromEntries(Object.entries(physics.forces).map(([name, {body, point, vector}]) => [name, {body, point, vector}])),
             pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: Math.hypot(...pulled.force), vector: pulled.force},
         };
     }
@@ -216,7 +218,9 @@ const CHECKS = {
     running: (_, value) => oneOf([true, false], value),
     speed: (_, value) => between(1e-3, FASTEST, "times real time", value),
     backend: ({physics}, value) => oneOf(physics.backends, value),
+    solver: ({physics}, value) => oneOf(physics.solvers, value),
     integrator: ({integrators}, value) => oneOf(integrators, value),
+    frame: ({physics: {facts}}, value) => oneOf(["none", ...facts.bodies.slice(1)], value),
     controller: (_, value) => oneOf(CONTROLLERS, value),
     dt: (_, value) => between(1e-6, LONGEST_DT, "s", value),
     kp: gain,
@@ -243,6 +247,10 @@ const SETTERS = {
     dt: (player, value) => {
         player.physics.dt = value;
         player.setPace();
+    },
+    solver: ({physics}, value) => {
+        physics.solver = value;
+        physics.contact.forget();
     },
     joints: (player, values) => place(player, values),
 };
@@ -284,6 +292,7 @@ const ACTIONS = {
     },
     pull: ({physics}, {body, point, target}) => physics.pull(body, point, target),
     release: ({physics}) => physics.release(),
+    force: ({physics}, {name, body, point, force}) => physics.push(name, body, point, force),
 };
 
 let player = null;

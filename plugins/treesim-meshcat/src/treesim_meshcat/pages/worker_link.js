@@ -17,7 +17,7 @@ class WorkerLink {
     async start() {
         const {physics: robot, ...scene} = this.scene;
         for (const module of Object.values(robot.modules)) module.code = await inflated(module.code);
-        if (robot.contact) for (const part of ["code", "image"]) robot.contact[part] = await inflated(robot.contact[part]);
+        for (const stage of Object.values(robot.stages)) for (const part of ["code", "image"]) stage[part] = await inflated(stage[part]);
         this.onmessage(scene);
         const url = URL.createObjectURL(new Blob([element("worker").textContent], {type: "text/javascript"}));
         this.worker = new Worker(url);

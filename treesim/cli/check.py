@@ -1,0 +1,98 @@
+"""`treesim check ROBOT...`: what is wrong or doubtful with robot descriptions, why it matters, and how it is cured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from .common import (
+    BASES,
+    FAILED,
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    checked_name,
+    guarded,
+    output,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from ..doctor import Diagnosis
+    from ..types import Base, Mimic
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+@guarded
+def check(
+    robots: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROBOT",
+            help="URDF files, or names of installed robots (`treesim robots` lists them).",
+            show_default=False,
+        ),
+    ],
+    tier: Annotated[
+        list[str] | None,
+        typer.Option(help="Tell of this tier alone: syntax, structure, physics or assets; may be repeated."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Doubts are errors.")] = False,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with shapes.")] = True,
+    notes: Annotated[bool, typer.Option(help="Tell of notes, too.")] = True,
+    ledger: Annotated[bool, typer.Option("--ledger", help="List what became of each element and attribute.")] = False,
+    format: Annotated[str, typer.Option(help="text, json, sarif (2.1.0), or github (annotations).")] = "text",
+    json: JsonOption = False,
+) -> None:
+    """Check robot descriptions: syntax, structure, physics, assets; what each element became.
+
+    Exit code 1 if a robot has errors, with --strict or doubts; 2 for a mistake in what was asked.
+    """
+    import treesim
+
+    from ..doctor.advice import TIERS
+
+    form = "json" if json else checked_name("format", format, FORMATS)
+    where = cast("Base", checked_name("base", base, BASES))
+    follow = cast("Mimic | None", mimic)
+    chosen = tuple(tier) if tier else TIERS
+    found = [treesim.check(robot, where, follow, chosen, strict, meshes) for robot in robots]
+    if not notes:
+        found = [diagnosis.without_notes() for diagnosis in found]
+    if form == "text":
+        _print_reports(robots, found, ledger)
+    else:
+        _write(form, found)
+    if not all(diagnosis.passed for diagnosis in found):
+        raise typer.Exit(FAILED)
+
+
+def _print_reports(names: Sequence[str], found: Sequence[Diagnosis], ledger: bool) -> None:
+    from .check_report import print_report
+
+    console = output()
+    for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
+        if number:
+            console.print()
+        print_report(name, diagnosis, console, ledger)
+
+
+def _write(form: str, found: Sequence[Diagnosis]) -> None:
+    if form == "json":
+        passed = all(diagnosis.passed for diagnosis in found)
+        print_json({"passed": passed, "robots": [diagnosis.to_dict() for diagnosis in found]})
+    elif form == "sarif":
+        from ..doctor.sarif import sarif_log
+
+        print_json(sarif_log(found))
+    else:
+        from ..doctor.github import annotation
+
+        for diagnosis in found:
+            for one in diagnosis.findings:
+                typer.echo(annotation(one))

@@ -1,0 +1,53 @@
+"""What is wrong with shapes, colours and mesh files; none of it stops a robot from being loaded."""
+
+from __future__ import annotations
+
+from .base import Advice
+
+CYLINDER = '<geometry><cylinder radius="0.03" length="0.4"/></geometry>'
+CAPSULE = '<geometry><capsule radius="0.03" length="0.34"/></geometry>'
+MESH = '<geometry><mesh filename="{file}"/></geometry>'
+COLOR = '<color rgba="0.5 0.5 0.5 1"/>'
+FIND = "Correct the name, or name the folders of packages in ROS_PACKAGE_PATH."
+
+ASSETS = {
+    "U501": Advice(
+        "The shape is not drawn.",
+        "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
+        '<geometry><cylinder radius="0.03"/></geometry>',
+        CYLINDER,
+    ),
+    "U502": Advice("Viewers draw a placeholder.", FIND, MESH.format(file="arm.stl"), CYLINDER),
+    "U503": Advice(
+        "The shape has the viewer's default colour.",
+        "Give four numbers from 0 to 1: red, green, blue, opacity.",
+        '<color rgba="grey"/>',
+        COLOR,
+    ),
+    "U504": Advice(
+        "What is drawn is what touches, which often is simpler than the robot.",
+        "Nothing is wrong; a <visual> says what is to be drawn.",
+        """<robot name="ball">
+  <link name="ball">
+    <inertial>
+      <mass value="1"/>
+      <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.004"/>
+    </inertial>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision>
+  </link>
+</robot>
+""",
+        whole=True,
+    ),
+    "U505": Advice(
+        "The link touches nothing with this shape.",
+        "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
+        '<geometry><capsule radius="-0.03" length="0.34"/></geometry>',
+        CAPSULE,
+    ),
+    "U506": Advice("The link touches nothing with this shape.", FIND, MESH.format(file="arm.stl"), CAPSULE),
+    "U507": Advice(
+        "The file is there, and holds no mesh: the shape neither touches nor is drawn.",
+        "Export the mesh again, as STL, OBJ or COLLADA; a file of Git LFS may hold a pointer to its contents only.",
+    ),
+}

@@ -1,0 +1,129 @@
+"""What is wrong with the text: XML, elements, attributes, numbers."""
+
+from __future__ import annotations
+
+from .base import END, GOOD, Advice
+
+MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
+FIRST = '<robot name="arm">'
+LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link2 link="base"{more}/></loop_joint>\n'
+
+SYNTAX = {
+    "U100": Advice(
+        "Nothing in the file could be checked.",
+        "Check the path and the permissions; name a file, not a folder.",
+    ),
+    "U101": Advice(
+        "Readers that recover from malformed XML build a part of the robot, without a word.",
+        "Mend the XML at the line and column that are told.",
+        "</jiont>",
+        "</joint>",
+    ),
+    "U102": Advice(
+        "Another format has other elements and other conventions: nothing in it means what it would in a URDF.",
+        "Convert the file to URDF first; its root is <robot>.",
+        '<mujoco model="arm"/>\n',
+        GOOD,
+        whole=True,
+    ),
+    "U103": Advice(
+        "The numbers of a xacro file are known only when its macros and expressions have been expanded.",
+        "Install xacro (`python -m pip install xacro`), which then is run, or expand the file first: "
+        "xacro robot.urdf.xacro > robot.urdf",
+        '<mass value="${mass}"/>',
+        MASS,
+    ),
+    "U104": Advice(
+        "What a DTD declares, readers see or do not see: attributes with values that are not in the text, other files.",
+        "Leave nothing but <!DOCTYPE robot>, or remove it, and write the values out.",
+        '<!DOCTYPE robot [<!ENTITY kg "2">]>\n',
+        "<!DOCTYPE robot>\n",
+        before=FIRST,
+    ),
+    "U105": Advice(
+        "Lines of findings are those of xacro's output, not of the file that was named.",
+        "Nothing is wrong; to look up lines, expand the file by hand.",
+    ),
+    "U106": Advice(
+        "Strict XML parsers refuse a declaration of a version that does not exist, or that is not at the beginning.",
+        'Write <?xml version="1.0"?> as the first characters of the file.',
+        '<?xml version="0.0"?>\n',
+        '<?xml version="1.0"?>\n',
+        before=FIRST,
+    ),
+    "U201": Advice(
+        "Joints refer to links, and programs to joints, by name.",
+        "Give the element a name of its own.",
+        '<joint type="revolute">',
+        '<joint name="shoulder" type="revolute">',
+    ),
+    "U203": Advice(
+        "Readers fill in what is missing, each with values of its own: a mass of 0 or 1 kg, another inertia.",
+        "Write the element or attribute that is named.",
+        "<mass/>",
+        MASS,
+    ),
+    "U208": Advice(
+        "Some readers take the first of two, some the last.",
+        "Keep one.",
+        '<mass value="2"/><mass value="3"/>',
+        MASS,
+    ),
+    "U209": Advice(
+        "The element belongs to another program: what it says of friction, drives or sensors does not act here.",
+        "Nothing is wrong; give what should act here by treesim's own means (surfaces, controllers).",
+        '<gazebo reference="base"><mu1>0.8</mu1></gazebo>\n',
+        "",
+        before=END,
+    ),
+    "U210": Advice(
+        "An element that no reader knows acts nowhere; often it is misspelt or in the wrong place.",
+        "Write the name that is proposed, move it to where it belongs, or remove it.",
+        '<dynamic damping="0.1" friction="0"/>',
+        '<dynamics damping="0.1" friction="0"/>',
+    ),
+    "U211": Advice(
+        "A misspelt attribute does not act, and what it was to give has its default.",
+        "Write the name that is proposed.",
+        '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
+        LIMIT,
+    ),
+    "U212": Advice(
+        "The attribute belongs to another program, or to none.",
+        "Nothing is wrong if another program reads it.",
+        '<limit lower="-2" upper="2" effort="40" velocity="3" soft="true"/>',
+        LIMIT,
+    ),
+    "U214": Advice(
+        "A loop that is read in part is another loop; its element is no part of the URDF standard, and has no readers "
+        "whose extensions could be meant.",
+        "Write what is allowed: a name, a type, <link1> and <link2> with link, xyz, rpy, and <axis>.",
+        LOOP.format(more=' offset="0 0 1"'),
+        LOOP.format(more=' xyz="0 0 1"'),
+        before=END,
+    ),
+    "U301": Advice(
+        "Readers take the part of a text that is a number: 1 of 1,5, or nothing.",
+        "Write decimal numbers such as 1.5 or 2e-3, in SI units, without units.",
+        '<mass value="2kg"/>',
+        MASS,
+    ),
+    "U302": Advice(
+        "With a number too few or too many, the others are taken for the wrong axes.",
+        "Write as many numbers as the attribute needs, with spaces between them.",
+        '<axis xyz="1 0"/>',
+        '<axis xyz="0 1 0"/>',
+    ),
+    "U303": Advice(
+        "One NaN makes every result NaN; infinity does so in the first product with zero.",
+        "Write a finite number; leave out limits that do not exist.",
+        '<mass value="nan"/>',
+        MASS,
+    ),
+    "U312": Advice(
+        "Products of such numbers overflow; no unit of length, mass or time makes them right.",
+        "Check the unit and the exponent.",
+        '<mass value="2e50"/>',
+        MASS,
+    ),
+}

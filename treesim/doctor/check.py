@@ -1,0 +1,136 @@
+"""All that can be said of a robot description: what `load` would say, physics, shapes, and what each element became."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import UrdfError, unknown_name
+from ..model.tree import Tree
+from ..urdf.build import check_options, tree_of
+from ..urdf.findings import CODES, Finding, Findings
+from ..urdf.read import parse
+from ..urdf.resolve import MeshResolver, open_source
+from ..urdf.visuals import MeshFinder
+from .advice import TIER_OF, TIERS
+from .center_of_mass import check_center_of_mass
+from .conditioning import check_conditioning
+from .density import check_density
+from .diagnosis import Diagnosis
+from .gyration import check_gyration
+from .hull import Meshes
+from .ledger import ledger_of
+from .limits import check_limits
+from .links import Group, rigid_groups
+from .overlaps import check_overlaps
+from .weight import check_weight
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from ..types import Base, Mimic
+    from ..urdf.read import Source
+
+
+def check(
+    source: Source,
+    base: Base = "fixed",
+    mimic: Mimic | None = None,
+    tiers: Sequence[str] = TIERS,
+    strict: bool = False,
+    meshes: bool = True,
+) -> Diagnosis:
+    """Examine a robot description, and return all that is wrong or doubtful with it, and what became of each element.
+
+    source, base, mimic: as `treesim.load` takes them. tiers: which findings are wanted, of "syntax", "structure",
+    "physics" and "assets"; what makes `load` refuse the file is always told. strict: doubts are errors. meshes: False
+    reads no mesh files; links that have any are then not compared with their shapes.
+
+    What `load` would raise become findings. Beyond these, "physics" compares the mass, inertia and centre of mass of
+    each link, with all that is fixed to it, with its shapes, and looks at the mass matrix, at the weight that joints
+    hold, and at overlaps, in the neutral pose and in 32 others within the limits. A file that cannot be built is still
+    examined link by link. Raises UnknownNameError for an unknown robot or tier, and ArgumentError for another type of
+    source or option. Takes as long as reading the meshes, and some ms for each link.
+
+    Example:
+        >>> diagnosis = treesim.check("ur5")
+        >>> diagnosis.passed, diagnosis.robot
+        (True, <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>)
+        >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
+        link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
+    """
+    check_options(base=base, mimic=mimic)
+    for tier in tiers:
+        if tier not in TIERS:
+            raise unknown_name("tier", tier, TIERS)
+    findings, skipped, robot = Findings("<source>"), [], None
+    examined: _Element | None = None
+    try:
+        document = open_source(source, findings)
+        findings.file = document.label
+        root = parse(document, findings)
+        examined = deepcopy(root)
+        find_mesh = MeshResolver(document.path).find
+        robot = tree_of(root, find_mesh, base, mimic, findings)
+    except UrdfError:  # all errors are among the findings
+        skipped.append("the robot as a whole: it cannot be built")
+    if examined is not None:
+        skipped += _examine(examined, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
+    ledger = () if examined is None else ledger_of(examined, findings, find_mesh)
+    kept = tuple(_wanted(findings, tiers, strict))
+    return Diagnosis(findings.file, kept, ledger, robot, tuple(tiers), tuple(skipped), strict)
+
+
+def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:
+    """The findings of some tiers, and all that make `load` refuse the file, by tier and line."""
+    for found in sorted(findings, key=lambda one: (TIERS.index(TIER_OF[one.code]), one.line or 0)):
+        if TIER_OF[found.code] in tiers or found.severity == "error":
+            doubtful = strict and CODES[found.code].strict
+            yield replace(found, severity="error") if doubtful else found
+
+
+def _examine(
+    root: _Element,
+    robot: Tree | None,
+    find_mesh: MeshFinder,
+    meshes: Meshes | None,
+    tiers: Sequence[str],
+    findings: Findings,
+) -> Iterator[str]:
+    """Look at the links of a parsed document, and at the robot if it could be built; yield what was not looked at."""
+    groups = rigid_groups(root, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
+    if meshes is not None:
+        for file, reason in meshes.unreadable.items():
+            findings.add("U507", reason, next(_owners(root, file, find_mesh), None))
+    if "physics" not in tiers:
+        return
+    for check_groups in (check_density, check_gyration, check_center_of_mass):
+        check_groups(groups, findings)
+    yield from _not_compared(groups)
+    if robot is not None:
+        joints, links = ({one.get("name", ""): one for one in root.iterfind(tag)} for tag in ("joint", "link"))
+        for check_robot in (check_conditioning, check_weight, check_limits):
+            check_robot(robot, joints, findings)
+        yield from check_overlaps(robot, links, findings)
+
+
+def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Element]:
+    """The elements that name a mesh file."""
+    return (mesh for mesh in root.iter("mesh") if find_mesh(mesh.get("filename", ""))[0] == file)
+
+
+def _not_compared(groups: Sequence[Group]) -> Iterator[str]:
+    """Which links with mass were not compared with their shapes, and why."""
+    massive = [group for group in groups if group.inertia.mass > 0]
+    bare = [group for group in massive if group.whole and not len(group.points)]
+    unread = [group for group in massive if not group.whole]
+    if bare:
+        yield f"mass and inertia of {_links(bare)} without shapes"
+    if unread:
+        yield f"mass and inertia of {_links(unread)} with shapes that were not read"
+
+
+def _links(groups: Sequence[Group]) -> str:
+    return f"{len(groups)} link{'s' * (len(groups) > 1)}"
