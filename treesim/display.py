@@ -12,6 +12,7 @@ import numpy as np
 from .errors import shortened
 
 MOST_ROWS = 60  # of a table in a notebook
+PAGE_HEIGHT = 480  # pixels, of a page in a notebook
 
 
 class Shown:
@@ -52,6 +53,14 @@ class Sourced(Implementation):
 
     def _about(self) -> list[str]:
         return [self.source]
+
+
+def page_html(url: str, title: str) -> str:
+    """Return HTML that shows the page at an address in a notebook."""
+    return (
+        f'<iframe src="{escape(url)}" title="{escape(title)}" width="100%" height="{PAGE_HEIGHT}" '
+        'style="border: 0"></iframe>'
+    )
 
 
 def html_table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:

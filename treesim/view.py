@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from html import escape
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
-from .display import Shown, arrays, html_table
+from .display import Shown, arrays, html_table, page_html
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, UnsupportedError
 from .model.given import checked_robot, positive_number, told
@@ -26,7 +25,6 @@ from .world import World
 
 ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
 FRAME_LENGTH = 0.1  # m, of a frame's axes
-IFRAME_HEIGHT = 480  # pixels, in a notebook
 MOST_CLICKS = 1000  # that wait; of more, the last are left out
 
 
@@ -78,12 +76,7 @@ class View(Shown):
 
     def _repr_html_(self) -> str:
         """The page itself, in a notebook, while it is served; else a table."""
-        if not (self._open and self.url):
-            return super()._repr_html_()
-        return (
-            f'<iframe src="{escape(self.url)}" title="{escape(repr(self))}" width="100%" height="{IFRAME_HEIGHT}" '
-            'style="border: 0"></iframe>'
-        )
+        return page_html(self.url, repr(self)) if self._open and self.url else super()._repr_html_()
 
     @property
     def url(self) -> str | None:

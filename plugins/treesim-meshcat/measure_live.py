@@ -1,18 +1,21 @@
-"""How soon a live page's controls take effect, how many poses it gets, and what that costs the program.
+"""How soon a live page's controls take effect, how many poses it gets, and what that costs the program, part by part.
 
-`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view`, and is a page.
+`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` with clocks in
+it, and is a page. Shares are of one core, in processor time: other programs do not count.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from pathlib import Path
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 WARM_UP, WATCHED = 10.0, 5.0  # s
 EVENTS, PAUSE = 100, 0.013  # of each kind, and seconds between two
 LARGEST = 1 << 30  # bytes of a message
+CLOCKED = "clocked"  # first argument of this file as the program that is measured
 
 
 class Page:
@@ -59,24 +63,100 @@ class Page:
         print(f"{label}: a gain is set and told after {p50:.1f} ms (median), {p95:.1f} ms (95 %)")
 
 
-def used(process: int) -> float:
-    """Processor time of a process so far [s]."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+class Clocks:
+    """Processor time of parts of what a program's main thread does."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+
+    def clocked(self, owner: Any, name: str, part: str) -> None:
+        """Have a method of a class clocked; what it spends in another clocked one counts for both."""
+        inner: Callable[..., Any] = getattr(owner, name)
+
+        @functools.wraps(inner)
+        def outer(*args: Any, **kwargs: Any) -> Any:
+            if threading.current_thread() is not threading.main_thread():  # which compiles
+                return inner(*args, **kwargs)
+            began = time.thread_time()
+            try:
+                return inner(*args, **kwargs)
+            finally:
+                self.seconds[part] += time.thread_time() - began
+
+        setattr(owner, name, outer)
+
+    def tell(self, *_: object) -> None:
+        """Print the seconds so far of all parts, of the threads that play and that serve, and of the process."""
+        now = time.clock_gettime
+        serving = [thread.ident for thread in threading.enumerate() if thread.name == "treesim-meshcat"]
+        sending = sum(now(time.pthread_getcpuclockid(ident)) for ident in serving if ident)
+        told = {**self.seconds, "sending": sending, "playing": time.thread_time(), "all": time.process_time()}
+        print(json.dumps(told), flush=True)
 
 
-async def measure(url: str, process: int) -> None:
-    """Print what a page of the program at `url` sees."""
-    socket = await websocket_connect(url.replace("http", "ws", 1) + "socket", max_message_size=LARGEST)
+def clocked_program(options: list[str]) -> None:
+    """Be `treesim view` with clocks in it, which are told at SIGUSR1."""
+    from treesim_meshcat import MeshcatViewer
+
+    from treesim.cli.main import main as treesim
+    from treesim.live import LiveSession
+    from treesim.simulation import Simulation
+
+    clocks = Clocks()
+    clocks.clocked(Simulation, "step", "physics")
+    clocks.clocked(LiveSession, "_tell", "states")
+    clocks.clocked(MeshcatViewer, "update", "poses")
+    signal.signal(signal.SIGUSR1, clocks.tell)
+    sys.argv = ["treesim", "view", *options, "--no-browser", "--json"]
+    treesim()
+
+
+class Program:
+    """The program that is measured, seen from outside."""
+
+    def __init__(self, options: list[str]) -> None:
+        command = [sys.executable, __file__, CLOCKED, *options]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url: str = self._line()["url"]
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        told: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return told
+
+    def used(self) -> dict[str, float]:
+        """Processor time so far, by part [s]."""
+        self._process.send_signal(signal.SIGUSR1)
+        return self._line()
+
+    def end(self) -> None:
+        """End it as its user does."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate()
+
+
+async def measure(program: Program) -> None:
+    """Print what a page of the program sees."""
+    address = program.url.replace("http", "ws", 1) + "socket"
+    socket = await websocket_connect(address, max_message_size=LARGEST)
     socket.protocol.stream.set_nodelay(True)  # as browsers do
     page = Page(socket)
     listening = asyncio.ensure_future(page.listen())
     await asyncio.sleep(WARM_UP)
-    frames, busy = page.frames, used(process)
+    frames, before, began = page.frames, program.used(), time.perf_counter()
     await asyncio.sleep(WATCHED)
-    rate, share = (page.frames - frames) / WATCHED, (used(process) - busy) / WATCHED
-    pace = page.state["realTimeFactor"]
-    print(f"{rate:.0f} poses a second, {share:.0%} of a core with physics, {pace:.2f} times real time")
+    after, watched = program.used(), time.perf_counter() - began
+    rate, pace = (page.frames - frames) / watched, page.state["realTimeFactor"]
+    print(f"{rate:.0f} poses a second, {pace:.2f} times real time")
+    share = {part: (after[part] - before[part]) / watched for part in after}
+    rest = share["playing"] - sum(share[part] for part in ("physics", "poses", "states"))
+    outside = share["playing"] - share["physics"] + share["sending"]
+    parts = {
+        **{part: share[part] for part in ("physics", "poses", "states")},
+        "the loop": rest,
+        "sending": share["sending"],
+    }
+    print(", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} beside physics")
     await page.latencies("running", 1000.0)
     for backend in ("crba_ltdl", "aba"):
         print(f"backend {backend} after {1e3 * await page.latency('backend', backend):.0f} ms")
@@ -87,17 +167,14 @@ async def measure(url: str, process: int) -> None:
 
 def main() -> None:
     """Start `treesim view` with the options of the command line, and measure."""
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "treesim", "view", *sys.argv[1:], "--no-browser", "--json"]
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    if sys.argv[1:2] == [CLOCKED]:
+        clocked_program(sys.argv[2:])
+        return
+    program = Program(sys.argv[1:])
     try:
-        assert program.stdout is not None
-        url = json.loads(program.stdout.readline())["url"]
-        print(f"the page is served after {time.perf_counter() - began:.1f} s")
-        asyncio.run(measure(url, program.pid))
+        asyncio.run(measure(program))
     finally:
-        program.send_signal(signal.SIGINT)
-        program.communicate()
+        program.end()
 
 
 if __name__ == "__main__":

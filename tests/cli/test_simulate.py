@@ -374,6 +374,10 @@ def test_any_registered_recorder_records(treesim, robot, tmp_path, viewers):
     assert result.exit_code == 2 and "did you mean 'notes'" in result.stderr
     result = treesim("simulate", robot, *QUICK, "--viewer", "notes")
     assert result.exit_code == 2 and "--html" in result.stderr
+    html.unlink()
+    assert treesim("simulate", robot, *QUICK, "--record", html, "--viewer", "notes").exit_code == 0 and html.exists()
+    result = treesim("simulate", robot, *QUICK, "--record", tmp_path / "run.mp4", "--viewer", "notes")
+    assert result.exit_code == 2 and ".html, .htm is needed" in result.stderr, "notes writes nothing else"
 
 
 def test_without_a_recorder_it_says_how_to_get_one(treesim, robot, tmp_path, viewers):

@@ -135,6 +135,31 @@ def test_users_steer_what_an_interactive_viewer_shows(
     assert "simple_humanoid" in window.panels[0]["robots"] and window.panels[0]["bases"] == ["fixed", "floating"]
 
 
+class Early(Steered):
+    """A viewer whose page can be opened before there is a robot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[int] = []
+
+    def open(self) -> str:
+        self.opened.append(len(self.shown))
+        return self.url
+
+
+def test_a_page_is_opened_before_the_robot_is_read_but_not_for_what_is_wrong(
+    watch: Callable[..., Any], treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Early()
+    monkeypatch.setattr(common, "get_viewer", lambda name: window)
+    assert watch("simple_humanoid")[0] == {"url": window.url}
+    assert window.opened == [0] and window.shown
+    for wrong in (("no_such_robot",), ("missing.urdf",), ("ur5", "--backend", "abacus"), ("ur5", "--push-at", 1)):
+        result = treesim("view", *wrong, "--no-browser", "--json")
+        assert result.exit_code == 2 and result.stdout == ""
+    assert window.opened == [0]
+
+
 def test_a_port_needs_a_viewer_with_pages(treesim: Callable[..., Any], robot: str, screen: Screen) -> None:
     result = treesim("view", robot, "--port", 7000, "--no-browser")
     assert result.exit_code == 2 and "serves no page" in result.stderr
@@ -156,6 +181,21 @@ def test_a_recording_is_replayed(
     assert first == {"url": screen.url} and last["replayed_s"] == pytest.approx(0.2)
     assert screen.shown[0][0] == 1 and screen.shown[-1][0] < 1 and screen.closed, "it falls again"
     assert watch(recording, "--duration", 0.1, "--speed", 5)[1]["replayed_s"] == pytest.approx(0.1)
+
+
+def test_a_recording_becomes_a_file(treesim: Callable[..., Any], robot: str, tmp_path: Any) -> None:
+    recording, scene = tmp_path / "run.npz", tmp_path / "run.glb"
+    treesim("simulate", robot, "--duration", 0.1, "--out", recording)
+    result = treesim("view", recording, "--record", scene, "--json")
+    assert json.loads(result.stdout) == {"robot": "toy", "record": str(scene), "bytes": scene.stat().st_size}
+    assert scene.read_bytes().startswith(b"glTF")
+    for source, file, why in (
+        (robot, scene, "name the .npz file"),
+        (recording, tmp_path / "run.txt", "format"),
+        (recording, tmp_path / "none" / "run.glb", "no folder"),
+    ):
+        result = treesim("view", source, "--record", file)
+        assert result.exit_code == 2 and why in result.stderr, result.stderr
 
 
 def test_what_a_recording_has_not_is_refused(

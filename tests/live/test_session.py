@@ -1,6 +1,8 @@
 """A live session: everything that a page can ask for reaches the physics, and nothing that it sends ends it."""
 
 import math
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -145,6 +147,51 @@ def test_another_robot_takes_the_place_of_the_first():
     assert driven.state["ghost"] == "none" and driven.state["forces"] == {}
     driven.play(0.1)
     assert driven.set(robot="nobody")[0].startswith("there is no robot 'nobody'")
+
+
+def test_threads_that_compile_are_waited_for_and_begin_nothing_new_when_the_session_is_over(monkeypatch):
+    """LLVM would be taken down under threads that Python leaves behind."""
+    session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL)
+    go_on, warmed = threading.Event(), []
+    monkeypatch.setattr(
+        session.physics, "warm", lambda settings: warmed.append(settings) or len(warmed) == 1 or go_on.wait()
+    )
+    before = set(threading.enumerate())
+    session.run(1e-3)
+    (thread,) = set(threading.enumerate()) - before
+    assert not thread.daemon
+    go_on.set()
+    thread.join(PATIENCE)
+    assert len(warmed) == 2, "the session's own settings, and the first backend beside them"
+
+
+def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
+    screen = Screen()
+    screen.url = "http://127.0.0.1:7000/a&b/"
+    session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), screen, STILL)
+    session._warm_others = lambda: None
+    assert repr(session) == "<LiveSession of 'ur5' by Screen>"
+    assert session.start()._repr_html_().startswith('<iframe src="http://127.0.0.1:7000/a&amp;b/"')
+    with pytest.raises(treesim.ArgumentError, match="plays already"):
+        session.start()
+    end = time.perf_counter() + PATIENCE
+    while screen.states[-1]["t"] == 0 and time.perf_counter() < end:
+        time.sleep(1e-3)
+    session.close()
+    session.close()
+    t = session.physics.player.t
+    assert t > 0 and "<iframe" not in session._repr_html_() and f"{t:.6g} s" in session._repr_html_()
+
+
+def test_a_session_ends_with_the_program_that_started_it():
+    program = """
+import numpy as np, treesim
+from tests.live.test_session import ROBOT, STILL, Screen
+from treesim.live import LiveSession, Scene
+LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL).start()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_events_are_taken_while_it_runs_and_run_ends_by_itself():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treesim.errors import ModelError
-from treesim.model.hulls import MOST_VERTICES, hull_of_file, hull_vertices, spread
+from treesim.model.hulls import MOST_VERTICES, distinct, hull_of_file, hull_vertices, spread
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
 RNG = np.random.default_rng(3)
@@ -25,6 +25,11 @@ def as_set(points):
 def test_points_inside_are_no_vertices():
     inside = RNG.uniform(0.1, 0.9, (200, 3))
     assert as_set(hull_vertices(np.concatenate([inside, CUBE, CUBE]))) == as_set(CUBE)
+
+
+def test_distinct_points_are_those_of_numpy():
+    points = np.random.default_rng(0).integers(-2, 3, (500, 3)).astype(float)  # many of them twice, and zeros
+    np.testing.assert_array_equal(distinct(points), np.unique(points, axis=0))
 
 
 def test_the_hull_reaches_as_far_as_its_points_in_every_direction():

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
@@ -32,6 +33,7 @@ USER_ERROR = 2  # what was asked for cannot be done
 PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
 MIMIC_REFUSED = "U408"  # the finding's code
 BASES = ("fixed", "floating")
+FRAMES_PER_SECOND = 30.0  # of recorded motions
 
 RobotArgument = Annotated[
     str,
@@ -45,6 +47,13 @@ BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (
 MimicOption = Annotated[
     str | None,
     typer.Option(help="`free` treats mimic joints as independent ones; otherwise they follow their leaders exactly."),
+]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the motion to this file: .mp4 (film), .png (last state), .glb (meshes, animation), .html.",
+        show_default=False,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
@@ -205,6 +214,17 @@ def get_recorder(name: str | None) -> Any:
     if not isinstance(viewer, Recorder):
         raise UnsupportedError(f"viewer {name!r} records no motions: it has no method `record`")
     return viewer
+
+
+def check_record(recorder: Any, path: Path) -> None:
+    """Raise what a recorder would raise for a path, whatever the motion is."""
+    from ..files import checked_output
+    from ..viewers.base import FormatRecorder
+
+    if isinstance(recorder, FormatRecorder):
+        recorder.check_record(path)
+    else:
+        checked_output(path, (".html", ".htm"))
 
 
 def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:

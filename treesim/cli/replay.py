@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..trajectory import Trajectory
 
-KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json"}  # of `view`
+KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
 
 def is_recording(source: str) -> bool:
@@ -44,10 +44,8 @@ def open_replay(path: str, window: Any, base: str | None, mimic: str | None, spe
 
     from ..live import Replay
     from ..live.recorded import check_fits
-    from ..trajectory import Trajectory
 
-    trajectory = Trajectory.load(path)
-    robot = _robot_of(path, trajectory, base, mimic)
+    robot, trajectory = _loaded(path, base, mimic)
     check_fits(robot, trajectory)
     ghosts = {}
     if ghost is not None:
@@ -56,6 +54,27 @@ def open_replay(path: str, window: Any, base: str | None, mimic: str | None, spe
         name, motion = recorded_ghost(ghost, robot, start)
         ghosts[name] = motion
     return Replay(robot, trajectory, window, speed, ghosts=ghosts)
+
+
+def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:
+    """Write a trajectory as a film, a picture, a page or glTF, by what the file's suffix says, and say so."""
+    recorder = common.get_recorder(viewer)
+    common.check_record(recorder, record)
+    robot, trajectory = _loaded(path, base, mimic)
+    recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
+    size = record.stat().st_size
+    if json:
+        common.print_json({"robot": robot.name, "record": str(record), "bytes": size})
+    else:
+        common.output().print(f"wrote {record} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+
+
+def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
+    """A trajectory and its robot."""
+    from ..trajectory import Trajectory
+
+    trajectory = Trajectory.load(path)
+    return _robot_of(path, trajectory, base, mimic), trajectory
 
 
 def _robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -120,10 +120,7 @@ def set_up(
     from ..model.support import candidates
 
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
-    if friction is not None and ground is False:
-        raise ArgumentError("--friction is that of the floor: give --ground too, or leave it out")
-    if push is None and not (push_at is None and push_for is None):
-        raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
+    _check_floor_and_push(friction, ground, push, push_at, push_for)
     checked_seconds("--dt", dt)
     field = None if gravity is None else gravity_vector(gravity)
     robot = load_robot(source, base, mimic)
@@ -203,10 +200,29 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
         raise ArgumentError(f"--push: {error}") from None
 
 
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse those of `set_up` that are known to be wrong without the robot, which may take seconds to read."""
+    gains = {"--kp": options["kp"], "--kd": options["kd"]}
+    backend, integrator, controller = (options[name] for name in ("backend", "integrator", "controller"))
+    _check_names(backend, integrator, controller, gains, options["contact_solver"])
+    _check_floor_and_push(*(options[name] for name in ("friction", "ground", "push", "push_at", "push_for")))
+    checked_seconds("--dt", options["dt"])
+    if options["gravity"] is not None:
+        gravity_vector(options["gravity"])
+
+
+def _check_floor_and_push(
+    friction: float | None, ground: bool | None, push: str | None, push_at: float | None, push_for: float | None
+) -> None:
+    if friction is not None and ground is False:
+        raise ArgumentError("--friction is that of the floor: give --ground too, or leave it out")
+    if push is None and not (push_at is None and push_for is None):
+        raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
+
+
 def _check_names(
     backend: str, integrator: str, controller: str | None, gains: dict[str, float | None], contact_solver: str
 ) -> None:
-    """Refuse what is known to be wrong without the robot, which may take seconds to read."""
     from .. import plugins
     from ..control import CONTROLLERS
 

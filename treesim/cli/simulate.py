@@ -15,7 +15,7 @@ import typer
 
 from ..errors import ArgumentError, TreesimError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from .common import BaseOption, JsonOption, MimicOption, RecordOption, RobotArgument, guarded
 from .setup import (
     BACKEND,
     DT,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from ..simulation import Simulation
     from ..trajectory import Trajectory
 
-FRAMES_PER_SECOND = 30.0
 Progress = Callable[[int, int], None]
 
 
@@ -60,10 +59,13 @@ class Outputs:
     out: Path | None
     plot: Path | None
     html: Path | None
+    record: Path | None
     recorder: Any
 
     @classmethod
-    def checked(cls, out: Path | None, plot: Path | None, html: Path | None, viewer: str | None) -> Outputs:
+    def checked(
+        cls, out: Path | None, plot: Path | None, html: Path | None, record: Path | None, viewer: str | None
+    ) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
         from ..files import checked_output
         from ..plotting import require_matplotlib
@@ -74,17 +76,25 @@ class Outputs:
                 checked_output(path, suffixes)
         if plot is not None:
             require_matplotlib()
-        if viewer is not None and html is None:
-            raise ArgumentError("--viewer says who records the motion: name a file with --html too")
-        return cls(out, plot, html, None if html is None else common.get_recorder(viewer))
+        if viewer is not None and html is None and record is None:
+            raise ArgumentError("--viewer says who records the motion: name a file with --html or --record too")
+        recorder = None if html is None and record is None else common.get_recorder(viewer)
+        if record is not None:
+            common.check_record(recorder, record)
+        return cls(out, plot, html, record, recorder)
 
     def write(self, robot: Tree, trajectory: Trajectory) -> tuple[list[str], list[str]]:
         """Write every file, the data first; return the paths written, and the messages of those that failed."""
+
+        def record(path: Path) -> object:
+            return self.recorder.record(robot, trajectory, path, fps=common.FRAMES_PER_SECOND)
+
         written, failed = [], []
         for path, write in (
             (self.out, trajectory.save),
             (self.plot, trajectory.plot),
-            (self.html, lambda path: self.recorder.record(robot, trajectory, path, fps=FRAMES_PER_SECOND)),
+            (self.html, record),
+            (self.record, record),
         ):
             if path is None:
                 continue
@@ -124,6 +134,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
+    record: RecordOption = None,
     viewer: Annotated[
         str | None, typer.Option(help="Viewer that records it; by default meshcat, or another that is installed.")
     ] = None,
@@ -135,7 +146,7 @@ def simulate(
     from ..simulation import check_room
 
     steps = checked_steps(duration, dt)
-    outputs = Outputs.checked(out, plot, html, viewer)
+    outputs = Outputs.checked(out, plot, html, record, viewer)
     setup = set_up(
         robot,
         base=base,

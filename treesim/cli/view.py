@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from json import dumps
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, guarded
+from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
 from .ghost import GhostOption, Start, ghost_of
 from .page import HtmlOption, checked_page, write_page
-from .replay import checked_options, is_recording, open_replay, play
+from .replay import checked_options, is_recording, open_replay, play, write_record
 from .scenes import InstalledRobots, scene_of
 from .setup import (
     BACKEND,
@@ -36,6 +38,7 @@ from .setup import (
     Setup,
     SubstepsOption,
     V0Option,
+    check_options,
     checked_steps,
     set_up,
 )
@@ -43,6 +46,7 @@ from .setup import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..live import LiveSession
     from ..simulation import Simulation
 
 FPS = 30.0
@@ -116,6 +120,7 @@ def view(
         bool, typer.Option("--until-closed", help="End when the last of its pages is closed.")
     ] = False,
     html: HtmlOption = None,
+    record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
     """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
@@ -127,6 +132,9 @@ def view(
     """
     from ..viewers.base import InteractiveViewer
 
+    if record is not None:
+        _record(context, robot, record, viewer, base, mimic, json)
+        return
     if is_recording(robot):
         _replay(checked_options(context), robot, base, mimic, viewer, port, speed, ghost, duration, no_browser, json)
         return
@@ -166,18 +174,32 @@ def view(
     _check_ghost(ghost, window, viewer)
     if not interactive:
         options["ground"], options["controller"] = bool(ground), controller or "none"
-    setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
     try:
         if interactive:
-            shown = _interact(
-                window, setup, robot, base, options, ghost, speed, duration, no_browser, until_closed, json
-            )
+            page = _Page(window, no_browser, until_closed, json)
+            page.open_early(robot, options)
+            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
+            shown = _interact(page, setup, robot, base, options, ghost, speed, duration)
         else:
+            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
         window.close()
     if json:
         _print_line({"robot": setup.robot.name, "simulated_s": shown})
+
+
+def _record(
+    context: typer.Context, source: str, record: Path, viewer: str, base: str, mimic: str | None, json: bool
+) -> None:
+    """Write a recorded motion to a file, in place of showing it."""
+    if not is_recording(source):
+        raise ArgumentError(
+            f"--record writes what `treesim simulate --out` recorded, and {source!r} is a robot: name the .npz file, "
+            f"or take `treesim simulate {source} --record {record}`"
+        )
+    given = checked_options(context)
+    write_record(source, record, viewer, base if "base" in given else None, mimic, json)
 
 
 def _replay(
@@ -237,8 +259,41 @@ def _check_frames(speed: float, dt: float) -> None:
         )
 
 
+class _Page:
+    """The page of an interactive viewer: announced once, as early as can be."""
+
+    def __init__(self, window: Any, no_browser: bool, until_closed: bool, json: bool) -> None:
+        self.window, self._until_closed, self._how, self._announced = window, until_closed, (no_browser, json), False
+        self._left = Event()
+        if until_closed:
+            window.when_left(self._left.set)
+
+    def open_early(self, source: str, options: dict[str, Any]) -> None:
+        """Let the page open while the robot is read, where the viewer can; of a robot that there is not, or of options
+        that are wrong, no page is opened. Raises what `check_options` raises."""
+        from ..urdf.resolve import path_of
+        from ..viewers.base import OpeningViewer
+
+        check_options(options)
+        if isinstance(self.window, OpeningViewer) and path_of(source).is_file():
+            self.announce(self.window.open())
+
+    def announce(self, url: str | None) -> None:
+        """Print the address, and open it, once."""
+        if not self._announced:
+            self._announced = True
+            _announce(url, *self._how)
+
+    def end_with(self, session: LiveSession) -> None:
+        """End a session when the last page is closed, if that was asked for, or now, where it has been."""
+        if self._until_closed:
+            self.window.when_left(session.end)
+            if self._left.is_set():
+                session.end()
+
+
 def _interact(
-    window: Any,
+    page: _Page,
     setup: Setup,
     source: str,
     base: str,
@@ -246,9 +301,6 @@ def _interact(
     ghost: str | None,
     speed: float,
     duration: float | None,
-    no_browser: bool,
-    until_closed: bool,
-    json: bool,
 ) -> float:
     """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..live import LiveSession
@@ -256,10 +308,9 @@ def _interact(
     scene, settings = scene_of(setup, base, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
     chosen = ghost_of(ghost, setup.robot, Start(setup.q, setup.v, settings.dt)) if ghost else (None, None)
-    session = LiveSession(scene, window, settings, library, ghost=chosen[0], recordings=chosen[1])
-    if until_closed:
-        window.when_left(session.end)
-    _announce(window.url, no_browser, json)
+    session = LiveSession(scene, page.window, settings, library, ghost=chosen[0], recordings=chosen[1])
+    page.end_with(session)
+    page.announce(page.window.url)
     with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
         session.run(duration)
     return session.physics.player.t

@@ -2,8 +2,9 @@
 
 from .engine_motion import engine_motion
 from .ghost import GhostSettings
+from .physics import Scene
 from .replay import Replay
 from .session import LiveSession
 from .settings import Settings
 
-__all__ = ["GhostSettings", "LiveSession", "Replay", "Settings", "engine_motion"]
+__all__ = ["GhostSettings", "LiveSession", "Replay", "Scene", "Settings", "engine_motion"]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
+from ..display import Shown, page_html
 from ..errors import ArgumentError, NonFiniteError, TreesimError
 from ..model.given import told
 from ..player import Frame, Player
@@ -49,7 +50,7 @@ class _EndedError(Exception):
     """The session was asked to end."""
 
 
-class LiveSession:
+class LiveSession(Shown):
     """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
 
     scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
@@ -58,7 +59,19 @@ class LiveSession:
     same robot that a ghost may be of, by name.
     What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
     with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
-    the motion goes on. Raises what `treesim.Simulation` raises.
+    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, where a
+    session is the viewer's page. Raises what `treesim.Simulation` raises.
+
+    Example:
+        >>> from treesim.live import LiveSession, Scene
+        >>> robot = treesim.load("ur5")
+        >>> scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
+        >>> viewer = treesim.plugins.get("viewers", "meshcat")
+        >>> session = LiveSession(scene, viewer).start()
+        >>> session
+        <LiveSession of 'ur5' by MeshcatViewer>
+        >>> session.close()
+        >>> viewer.close()
     """
 
     def __init__(
@@ -76,12 +89,43 @@ class LiveSession:
         self._message: str | None = None
         self._ready: set[tuple[Any, ...]] = set()
         self._preparing: threading.Thread | None = None
+        self._over = False  # nothing more is to be compiled
+        self._playing: threading.Thread | None = None
         self._told = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
         self.physics.adopt_ghost(ghost or GhostSettings())
         self._ready |= {_compiled(run) for run in self._runs(self.physics.settings, self.physics.ghosting)}
         self._show_scene()
         viewer.listen(self.receive)
+
+    def __repr__(self) -> str:
+        return f"<LiveSession of {self.physics.robot.name!r} by {type(self._viewer).__name__}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        player = self.physics.player
+        return [("t", f"{player.t:.6g} s"), ("doing", "paused" if player.paused else "running")]
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook, while it is served; else a table."""
+        url = self._viewer.url
+        return page_html(url, repr(self)) if url and not self._over else super()._repr_html_()
+
+    def start(self) -> LiveSession:
+        """Play on a thread of its own until `close`, or until the program's main thread has ended; return the session.
+
+        Raises ArgumentError where it plays already."""
+        if self._playing is not None and self._playing.is_alive():
+            raise ArgumentError("start: this session plays already; close() ends it")
+        self._playing = threading.Thread(target=self.run, name="treesim-live")
+        self._playing.start()
+        return self
+
+    def close(self) -> None:
+        """End what `start` began, and wait for that; what `run` began is ended by `end`. The viewer stays open."""
+        if self._playing is not None:
+            self.end()
+            self._playing.join()
+            self._playing = None
 
     def run(self, duration: float | None = None) -> float:
         """Play until `duration` [s] of the simulation have passed, or until `end`; return the simulation's time then.
@@ -92,7 +136,14 @@ class LiveSession:
         for run in self._runs(self.physics.settings, self.physics.ghosting):
             self.physics.warm(run)
         self._message = None
-        threading.Thread(target=self._warm_others, daemon=True).start()
+        self._over = False
+        threading.Thread(target=self._warm_others).start()
+        try:
+            return self._play(duration)
+        finally:
+            self._over = True
+
+    def _play(self, duration: float | None) -> float:
         while True:
             try:
                 self.physics.player.run(duration)
@@ -151,6 +202,7 @@ class LiveSession:
         self._show_now()
 
     def _shown(self, frame: Frame) -> None:
+        _check_main_thread()
         self.physics.shown(frame)
         self._show_poses()
         if self._clock() - self._told >= STATE_SECONDS:
@@ -184,6 +236,7 @@ class LiveSession:
 
     def _sleep(self, seconds: float) -> None:
         """Wait for so long, and do at once what pages ask for."""
+        _check_main_thread()
         end = self._clock() + seconds
         while (left := end - self._clock()) > 0:
             try:
@@ -341,19 +394,30 @@ class LiveSession:
             self._post(lambda: finish(failed), reply)
 
         self._message = message
-        self._preparing = threading.Thread(target=prepared, daemon=True)
+        self._preparing = threading.Thread(target=prepared)
         self._preparing.start()
 
     def _warm_others(self) -> None:
-        """Have the other backends ready, one after the other, on a thread that nobody waits for."""
+        """Have the other backends ready, one after the other, until the session is over.
+
+        Like all threads that compile, it is none that Python leaves behind when it ends: what LLVM works with would be
+        taken down under it, and the process would abort. The end waits for one backend at most."""
         physics = self.physics
         with suppress(OSError, AttributeError):  # where threads have no priorities of their own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         for backend in plugins.available("dynamics"):
+            if self._over or not threading.main_thread().is_alive():
+                return
             settings = replace(physics.settings, backend=backend)
             with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
                 physics.warm(settings)
                 self._ready.add(_compiled(settings))
+
+
+def _check_main_thread() -> None:
+    """End a session of a program that ends: Python waits for its threads."""
+    if not threading.main_thread().is_alive():
+        raise _EndedError
 
 
 def _compiled(settings: Settings) -> tuple[Any, ...]:

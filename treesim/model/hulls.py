@@ -26,7 +26,7 @@ def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
     """Return those of `points` (n, 3) that are vertices of their convex hull, which may be flat, a line or a point."""
-    points = np.unique(points, axis=0)
+    points = distinct(points)
     centred = points - points.mean(axis=0)
     _, extents, axes = np.linalg.svd(centred, full_matrices=False)
     rank = int((extents > FLAT * extents[0]).sum()) if extents[0] > 0 else 0
@@ -38,6 +38,13 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     from scipy.spatial import ConvexHull
 
     return points[ConvexHull(along).vertices]
+
+
+def distinct(points: np.ndarray) -> np.ndarray:
+    """Return each of `points` (n, 3) once, ordered by x, then y, then z; faster than np.unique of rows."""
+    ordered = points[np.lexsort(points.T[::-1])]
+    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    return ordered[new]
 
 
 def spread(points: np.ndarray, most: int = MOST_VERTICES) -> np.ndarray:

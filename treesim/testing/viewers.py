@@ -14,7 +14,17 @@ from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation import Simulation
-from ..viewers.base import ClickViewer, GhostViewer, GroundViewer, InteractiveViewer, MarkViewer, Recorder, SliderViewer
+from ..viewers.base import (
+    ClickViewer,
+    FormatRecorder,
+    GhostViewer,
+    GroundViewer,
+    InteractiveViewer,
+    MarkViewer,
+    OpeningViewer,
+    Recorder,
+    SliderViewer,
+)
 from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import random_state, sample_robots
 
@@ -57,6 +67,17 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
     with checks.require("shows again after it was closed", robots[0].name):
         viewer.show(robots[0], robots[0].neutral())
         viewer.close()
+    if isinstance(viewer, OpeningViewer):
+        with checks.require("opens its page before there is a robot", robots[0].name):
+            url = viewer.open()
+            viewer.show(robots[0], robots[0].neutral())
+            demand(url == viewer.url, f"it was opened at {url}, and shows at {viewer.url}")
+            viewer.close()
+    if isinstance(viewer, FormatRecorder):
+        with checks.require("tells which files it writes"):
+            wrong = "motion.no-such-format"
+            demand_error(ArgumentError, lambda: viewer.check_record(wrong), "format", f"a file {wrong}")
+            demand(".html" in viewer.formats, f"formats are {viewer.formats}")
     if isinstance(viewer, Recorder):
         for robot in robots:
             _check_recording(checks, viewer, robot)

@@ -27,7 +27,7 @@ def open_source(source: Source, findings: Findings) -> Document:
     if isinstance(source, str) and "<" in source:
         return document_of_text(source, findings)
     if isinstance(source, (str, os.PathLike)):
-        path = _path_of(source)
+        path = path_of(source)
         findings.file = label_of(path)
         return document_of_file(path, findings)
     if hasattr(source, "read"):
@@ -35,8 +35,10 @@ def open_source(source: Source, findings: Findings) -> Document:
     raise ArgumentError(f"source must be a path, XML text, an open file or a robot's name, got {type(source).__name__}")
 
 
-def _path_of(source: str | os.PathLike[str]) -> Path:
-    """The file of a path or of a robot's name; what exists goes before a robot's name, except for folders."""
+def path_of(source: str | os.PathLike[str]) -> Path:
+    """Return the file of a path or of a robot's name; what exists goes before a robot's name, except for folders.
+
+    Raises ArgumentError for an empty name, UnknownNameError for one that no robot has."""
     name = os.fsdecode(source)
     if not name.strip():
         raise ArgumentError("source is empty: name a URDF file or an installed robot")

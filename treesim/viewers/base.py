@@ -2,9 +2,10 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `GhostViewer` if it can draw the robot twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs
-can add sliders, draw arrows and frames, and hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into
-a file, and `PageWriter` if it can turn a robot into one that simulates.
+what it shows, `OpeningViewer` if its page can be opened before that is loaded, `GhostViewer` if it can draw the robot
+twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and hear
+clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, `FormatRecorder` if into several kinds of
+files, and `PageWriter` if it can turn a robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -85,6 +86,15 @@ class InteractiveViewer(Viewer, Protocol):
 
 
 @runtime_checkable
+class OpeningViewer(InteractiveViewer, Protocol):
+    """An interactive viewer whose page can be opened before there is a robot to show, so that neither waits for the
+    other."""
+
+    def open(self) -> str:
+        """Serve the page, which says that the robot is being loaded until `show`, and return its address."""
+
+
+@runtime_checkable
 class GhostViewer(Viewer, Protocol):
     """A viewer that draws a second, translucent copy of the robot, to compare two motions by."""
 
@@ -138,6 +148,20 @@ class Recorder(Protocol):
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+
+
+@runtime_checkable
+class FormatRecorder(Recorder, Protocol):
+    """A recorder of more kinds of files than .html.
+
+    formats: suffixes of files that `record` writes.
+    """
+
+    formats: tuple[str, ...]
+
+    def check_record(self, path: str | PathLike[str]) -> None:
+        """Raise what `record` would raise for a path, whatever the motion is: ArgumentError for a suffix, or a place
+        that cannot be written, PluginError for a program that is missing."""
 
 
 @runtime_checkable

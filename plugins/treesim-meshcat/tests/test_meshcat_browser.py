@@ -126,6 +126,17 @@ def test_the_live_page_follows_the_program(robot, motion, watch, body_rows):
     watched.wait("document.getElementById('status').textContent.includes('closed')")
 
 
+def test_a_live_page_waits_for_its_robot(robot, watch, body_rows):
+    viewer = MeshcatViewer()
+    watched = watch(viewer.open())
+    watched.wait("document.getElementById('status').textContent === 'the robot is being loaded'")
+    viewer.show(robot, robot.neutral())
+    watched.wait_for_poses(body_rows(robot, robot.neutral()), atol=1e-6)
+    watched.wait("document.getElementById('status').textContent === ''")
+    assert watched.errors == []
+    viewer.close()
+
+
 def test_the_live_page_takes_a_new_robot(robot, motion, watch):
     other = type(robot)("trunk alone", robot.bodies[:1], visuals=robot.visuals[:2])
     viewer = MeshcatViewer()

@@ -209,17 +209,33 @@ def test_show_after_close_serves_again_under_another_token(robot):
     viewer.close()
 
 
+def test_a_page_may_be_opened_before_there_is_a_robot(robot):
+    viewer = MeshcatViewer()
+    url = viewer.open()
+
+    async def early() -> None:
+        page = await join(url)
+        waiting = asyncio.ensure_future(receive(page))
+        await asyncio.sleep(0)
+        assert viewer.show(robot, robot.neutral()) == url
+        assert json.loads(await waiting)["title"] == "two limbs"
+        assert number(await receive(page)) == 1
+
+    asyncio.run(early())
+    viewer.close()
+
+
 def test_update_before_show(robot):
     with pytest.raises(ArgumentError, match="call show"):
         MeshcatViewer().update(robot.neutral())
 
 
 def test_the_viewer_satisfies_the_protocols():
-    from treesim.viewers.base import InteractiveViewer, Recorder, Viewer
+    from treesim.viewers.base import OpeningViewer, Recorder, Viewer
 
     assert isinstance(MeshcatViewer(), Viewer)
     assert isinstance(MeshcatViewer(), Recorder)
-    assert isinstance(MeshcatViewer(), InteractiveViewer)
+    assert isinstance(MeshcatViewer(), OpeningViewer)
 
 
 def test_what_users_ask_for_is_handed_over_and_answered_to_them_alone(viewer):
@@ -244,6 +260,22 @@ def test_what_users_ask_for_is_handed_over_and_answered_to_them_alone(viewer):
 
 async def receive_all(page: WebSocketClientConnection, count: int) -> list[str | bytes | None]:
     return [await receive(page) for _ in range(count)]
+
+
+def test_the_ground_is_told_beside_the_scene_and_goes_with_it(viewer, robot):
+    viewer.show_ground([treesim.Ground(height=0.25)])
+
+    async def visits() -> None:
+        page = await join(viewer.url)
+        assert json.loads(await receive(page))["title"] == "two limbs"
+        ground = json.loads(await receive(page))["ground"]
+        assert ground["floor"] == 0.25 and ground["commands"][-1]["path"] == "/ground/0 Ground"
+        viewer.show(robot, robot.neutral())
+        late = await join(viewer.url)
+        told = [await receive(late) for _ in range(2)]
+        assert json.loads(told[0])["title"] == "two limbs" and isinstance(told[1], bytes), "a frame, and no ground"
+
+    asyncio.run(visits())
 
 
 def test_who_comes_late_gets_panel_and_latest_state(viewer):

@@ -69,27 +69,33 @@ def scene_message(
     geometries: dict[str, Any] = {}
     paths = body_paths(robot)
     view = framing(parts, poses)
-    level = floor_height(surfaces)
-    floor = view["floor"] = view["floor"] if level is None else level
-    commands = _stage_commands(floor, grid=level is not None or not surfaces)
+    commands = [Delete(_path(f"/{ROOT}")).lower(), SetProperty("visible", False, _path("/Axes")).lower()]
     for k, part in enumerate(parts):
         path = f"{paths[part.visual.body]}/{k} {part.visual.kind}"
         material = material_of(part.visual, part.shape)
         commands += object_commands(part.shape.geometry, material, part.matrix, path, geometries)
+    laid = ground_message(view, poses, surfaces)
+    view["floor"] = laid["floor"]
+    drawn = {"geometries": geometries | laid["geometries"], "commands": commands + laid["commands"]}
+    return {"title": title, "bodies": paths, **drawn, "view": view}
+
+
+def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[Surface]) -> dict[str, Any]:
+    """Return what a page needs to draw the ground, in place of any before: geometries by uuid, commands, and the height
+    `floor` of its grid [m]. view, poses: those of the scene's message."""
+    level = floor_height(surfaces)
+    floor = view["floor"] if level is None else level
+    commands = [
+        Delete(_path(f"/{ground.ROOT}")).lower(),
+        SetProperty("visible", level is not None or not surfaces, _path("/Grid")).lower(),
+        SetTransform(_translation(floor), _path("/Grid")).lower(),
+    ]
+    geometries: dict[str, Any] = {}
     places = poses[:, 1:, :3, 3].reshape(-1, 3)
     reach = GRID_CELLS * view["cell"] + float(np.linalg.norm(places - view["center"], axis=1).max(initial=0.0))
     for name, geometry, pose in ground.ground_shapes(surfaces, np.array(view["center"]), reach):
         commands += object_commands(geometry, ground.ground_material(), pose, f"/{ground.ROOT}/{name}", geometries)
-    return {"title": title, "bodies": paths, "geometries": geometries, "commands": commands, "view": view}
-
-
-def _stage_commands(floor: float, grid: bool) -> list[dict[str, Any]]:
-    return [
-        *(Delete(_path(f"/{root}")).lower() for root in (ROOT, ground.ROOT)),
-        SetProperty("visible", False, _path("/Axes")).lower(),
-        SetProperty("visible", grid, _path("/Grid")).lower(),
-        SetTransform(_translation(floor), _path("/Grid")).lower(),
-    ]
+    return {"geometries": geometries, "commands": commands, "floor": floor}
 
 
 def object_commands(

@@ -27,7 +27,7 @@ from .pages import page
 
 HOSTS = r"(127\.0\.0\.1|localhost)"
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
-KINDS = ("panel", "program", "state")  # of messages of which only the latest counts, the most important first
+KINDS = ("ground", "panel", "program", "state")  # of messages of which only the latest counts, the most important first
 MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
 RELOAD_SECONDS = 2.0  # after the last page has gone, in which a reload brings it back
@@ -134,6 +134,7 @@ class LiveServer:
 
     def _show(self, generation: int, scene: str) -> None:
         self._shown, self._scene, self._frame = generation, scene, None
+        self._latest.pop("ground", None)  # it goes with the scene that it was told for
         for live_page in list(self._pages):
             live_page.send_scene(scene)
         self._move()
@@ -170,9 +171,11 @@ class LiveServer:
             live_page.offer(self._frame)
 
     def leave(self, live_page: LivePage) -> None:
-        """Forget a page that is gone."""
+        """Forget a page that is gone, and let go what it holds."""
         if live_page in self._pages:
             self._pages.remove(live_page)
+            if live_page.pulls:
+                self.receive({"do": "release"}, lambda text: None)
             self._loop.call_later(RELOAD_SECONDS, lambda: None if self._pages else self.left())
 
 
@@ -210,6 +213,7 @@ class LivePage(WebSocketHandler):
         self._frame: bytes | None = None
         self._under_way: deque[int] = deque()  # numbers of frames that the page has not acknowledged
         self._writing = False
+        self.pulls = False  # whether its user holds a link
 
     def prepare(self) -> None:
         """Answer 503 where too many pages are open."""
@@ -235,11 +239,14 @@ class LivePage(WebSocketHandler):
                 pass
             self._send_next()
         elif "set" in asked or "do" in asked:
+            if asked.get("do") in ("pull", "release", "reset"):  # which lets go, too
+                self.pulls = asked["do"] == "pull"
             self._server.ask(self, asked)
 
     def send_scene(self, scene: str) -> None:
-        """Send a scene; frames of the one before are dropped."""
+        """Send a scene; frames and ground of the one before are dropped."""
         self._scene, self._frame = scene, None
+        self._texts.pop("ground", None)
         self._send_next()
 
     def tell(self, kind: str, message: str) -> None:

@@ -13,14 +13,17 @@ import numpy as np
 import treesim
 from treesim import Surface, Tree
 from treesim.errors import ArgumentError
+from treesim.files import checked_output
 from treesim.trajectory import Trajectory
+from treesim.viewers import gltf
 
 from .encoding import pose_frame, pose_rows, to_json
+from .film import check_film, check_picture, write_film, write_picture
 from .offline import write_page
 from .overlays import add_overlays
 from .program import Program
 from .recording import write_recording
-from .scene import Part, robot_parts, scene_message
+from .scene import ground_message, robot_parts, scene_message
 from .server import LiveServer, Receive, ignore
 
 
@@ -32,6 +35,8 @@ class MeshcatViewer:
     served from the next `show` on, 0 for any; at one that is asked for, the address is the same again after a restart.
     """
 
+    formats = (".html", ".htm", ".mp4", ".png", *gltf.SUFFIXES)
+
     def __init__(self) -> None:
         self.url: str | None = None
         self.port = 0
@@ -40,11 +45,19 @@ class MeshcatViewer:
         self._server: LiveServer | None = None
         self._program = Program(self._tell_program)
         self._robot: Tree | None = None
-        self._parts: list[Part] = []
+        self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
         self._ghost: np.ndarray | None = None  # poses of the ghost's bodies
         self._started = 0.0
         self._sequence = 0
+
+    def open(self) -> str:
+        """Serve the page, which waits for a robot to be shown, and return its address; raises ArgumentError where the
+        port is taken."""
+        self._server = self._server or LiveServer(port=self.port, receive=self._take)
+        self._server.left = self._left
+        self.url = self._server.url
+        return self.url
 
     def show(self, robot: Tree, q: np.ndarray) -> str:
         """Draw `robot` at configuration q (nq,) and return the address of the page.
@@ -53,30 +66,24 @@ class MeshcatViewer:
         ArgumentError where the port is taken.
         """
         poses = treesim.body_poses(robot, q)
-        parts = robot_parts(robot)
-        self._server = self._server or LiveServer(port=self.port, receive=self._take)
-        self._server.left = self._left
-        self._robot, self._parts, self._poses, self._started = robot, parts, poses, time.perf_counter()
-        self._ghost = None
-        self._send_scene(())
-        self.url = self._server.url
-        return self.url
+        message = scene_message(robot, robot_parts(robot), poses[None], robot.name)
+        add_overlays(message, robot)
+        self._view = message["view"]
+        self._view["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
+        url = self.open()
+        assert self._server is not None
+        self._robot, self._poses, self._ghost, self._started = robot, poses, None, time.perf_counter()
+        self._server.show(to_json(message), self._frame(poses))
+        return url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
         """Draw a world's ground beneath the robot, in place of any before; `show` removes it.
 
         Raises ArgumentError before `show`.
         """
-        if self._robot is None:
+        if self._server is None or self._robot is None:
             raise ArgumentError("show_ground: no robot is shown; call show(robot, q) first")
-        self._send_scene(ground)
-
-    def _send_scene(self, ground: Sequence[Surface]) -> None:
-        assert self._server is not None and self._robot is not None
-        message = scene_message(self._robot, self._parts, self._poses[None], self._robot.name, ground)
-        add_overlays(message, self._robot)
-        message["view"]["follow"] = any(body.joint.type == "floating" for body in self._robot.bodies[:1])
-        self._server.show(to_json(message), self._frame(self._poses))
+        self._server.tell("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
 
     def update(self, q: np.ndarray) -> None:
         """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
@@ -161,8 +168,23 @@ class MeshcatViewer:
         self._program = Program(self._tell_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
-        """Write the motion to one HTML file that replays from disk (see recording.write_recording)."""
-        return write_recording(robot, trajectory, path, fps)
+        """Write the motion to a file, of a kind that its suffix says, one of `formats`: an HTML file that replays from
+        disk (see recording.write_recording), a film, a picture of the last state (see film), or glTF
+        (treesim.viewers.gltf). Raises ArgumentError for another suffix, and what these raise."""
+        target = checked_output(path, self.formats)
+        if target.suffix.lower() == ".mp4":
+            return write_film(robot, trajectory, target, fps)
+        if target.suffix.lower() == ".png":
+            return write_picture(robot, trajectory, target)
+        if target.suffix.lower() in gltf.SUFFIXES:
+            return gltf.write_gltf(robot, trajectory, target, fps)
+        return write_recording(robot, trajectory, target, fps)
+
+    def check_record(self, path: str | PathLike[str]) -> None:
+        """Raise what `record` would raise for this path, whatever the motion: ArgumentError, PluginError."""
+        suffix = checked_output(path, self.formats).suffix.lower()
+        if suffix in (".mp4", ".png"):
+            (check_film if suffix == ".mp4" else check_picture)()
 
     def write_page(self, robot: Tree, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any) -> Path:
         """Write the robot with its physics to one HTML file that simulates from disk (see offline.write_page)."""

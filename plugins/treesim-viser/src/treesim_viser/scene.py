@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import trimesh
-from trimesh import creation
 from viser import SceneApi
 from viser.transforms import SO3
 
-from treesim import Ground, HeightField, StaticBox, Surface, Tree, Visual
+from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
-from treesim.viewers.meshes import TriangleMesh, read_mesh
-from treesim.viewers.surfaces import floor_height, height_mesh, plane_pose, square
+from treesim.viewers.meshes import read_mesh
+from treesim.viewers.solids import surface_triangles, triangles_of
+from treesim.viewers.surfaces import floor_height
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 GROUND_COLOR, GROUND_OPACITY = (138, 147, 158), 0.5
@@ -58,7 +58,7 @@ def place(pose: np.ndarray) -> dict[str, np.ndarray]:
 
 def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
     """Draw a visual: a mesh file's own colours win over the visual's, which win over grey."""
-    mesh, pose = _triangles(visual), visual.placement.matrix()
+    mesh, pose = triangles_of(visual), visual.placement.matrix()
     vertices = mesh.vertices * (np.broadcast_to(visual.size, 3) if visual.kind == "mesh" else np.ones(3))
     triangles = (vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces]
     if mesh.colors is not None:
@@ -87,27 +87,6 @@ def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: 
     return origin + t[inside].min() * direction if inside.any() else None
 
 
-def _triangles(visual: Visual) -> TriangleMesh:
-    if visual.kind == "mesh":
-        mesh = read_mesh(visual.file or "")
-        assert mesh is not None  # treesim.viewers.base.drawables took the unreadable ones out
-        return mesh
-    return _plain(_SOLIDS[visual.kind](*visual.size))
-
-
-_SOLIDS = {
-    "box": lambda *size: creation.box(size),
-    "sphere": lambda radius: creation.icosphere(3, radius),
-    "cylinder": lambda radius, length: creation.cylinder(radius, length),
-    "capsule": lambda radius, length: creation.capsule(length, radius),
-}
-
-
-def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:
-    """The triangles of a solid, about the middle of its box."""
-    return TriangleMesh(mesh.vertices - mesh.bounds.mean(axis=0), mesh.faces, None)
-
-
 def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray, reach: float, lowest: float) -> None:
     """Draw planes, static boxes and height fields in place of any ground before, and a grid on the highest level plane.
 
@@ -117,7 +96,7 @@ def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray,
     scene.remove_by_name(GROUND)
     surfaces = tuple(surfaces)
     for k, surface in enumerate(surfaces):
-        mesh, pose = _surface(surface, center, reach)
+        mesh, pose = surface_triangles(surface, center, reach)
         scene.add_mesh_simple(
             f"{GROUND}/{k}", mesh.vertices, mesh.faces, color=GROUND_COLOR, opacity=GROUND_OPACITY, side="double",
             flat_shading=True, **place(pose),
@@ -125,12 +104,3 @@ def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray,
     level = floor_height(surfaces)
     height = level if level is not None else lowest
     scene.add_grid(GRID, infinite_grid=True, position=(0, 0, height), visible=level is not None or not surfaces)
-
-
-def _surface(surface: Surface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
-    if isinstance(surface, Ground):
-        return square(reach), plane_pose(surface, center)
-    if isinstance(surface, HeightField):
-        return height_mesh(surface), np.eye(4)
-    assert isinstance(surface, StaticBox)
-    return _plain(creation.box(np.asarray(surface.size))), surface.placement.matrix()

@@ -8,14 +8,20 @@ from contextlib import redirect_stdout
 import numpy as np
 from viser import ViserServer
 
+from treesim.errors import ArgumentError
+
 ADDRESS = "127.0.0.1"
 VIEW_DIRECTION = np.array([0.80, 0.52, 0.30])  # from the robot to the camera, z up
 
 
-def open_server() -> ViserServer:
-    """Return a server for this computer alone, at a free port, that prints nothing."""
+def open_server(port: int = 0) -> ViserServer:
+    """Return a server for this computer alone, at a port, 0 for any, that prints nothing; raises ArgumentError for a
+    port that is taken, in whose place viser would take another."""
     with redirect_stdout(io.StringIO()):
-        server = ViserServer(host=ADDRESS, port=0, label="treesim")
+        server = ViserServer(host=ADDRESS, port=port, label="treesim", verbose=False)
+    if port not in (0, server.get_port()):
+        close_server(server)
+        raise ArgumentError(f"port {port} of {ADDRESS} is taken: take another, or 0 for any that is free")
     server.gui.configure_theme(show_share_button=False, show_logo=False)
     return server
 

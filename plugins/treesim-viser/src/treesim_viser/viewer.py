@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
+from .panel import Panel, Receive
 from .recording import write_recording
 from .scene import MARKS, Part, add_ground, add_robot, hit, move, place
 from .server import ADDRESS, close_server, look_at, open_server
@@ -25,14 +26,17 @@ STEPS = 1000  # of a slider
 
 
 class ViserViewer:
-    """Shows a robot on a page of this computer, and writes recordings.
+    """Shows a robot on a page of this computer, whose users may steer it, and writes recordings.
 
     The page is served by threads of this process, at `url`, None before the first `show`; see README.md for who can
-    open it. Methods may be called from any one thread.
+    open it. port: at which it is served from the next `show` on, 0 for any. Methods may be called from any one thread.
     """
 
     def __init__(self) -> None:
         self.url: str | None = None
+        self.port = 0
+        self._receive: Receive | None = None
+        self._panel: Panel | None = None
         self._server: ViserServer | None = None
         self._robot: Tree | None = None
         self._frames: list[Any] = []
@@ -45,10 +49,10 @@ class ViserViewer:
     def show(self, robot: Tree, q: np.ndarray) -> str:
         """Draw `robot` at configuration q (nq,), in place of any before, and return the address of the page.
 
-        Warns once if mesh files cannot be read.
+        Warns once if mesh files cannot be read. Raises ArgumentError where the port is taken.
         """
         poses = treesim.body_poses(robot, q)
-        self._server = self._server or open_server()
+        self._server = self._server or open_server(self.port)
         self._robot, self._view = robot, look_at(self._server, poses)
         with self._server.atomic():
             self._frames, self._parts = add_robot(self._server.scene, robot, poses)
@@ -79,6 +83,27 @@ class ViserViewer:
         self._poses = treesim.body_poses(self._robot, q)
         with server.atomic():
             move(self._frames, self._poses)
+
+    def listen(self, receive: Receive) -> None:
+        """Call receive(message, reply) on a thread of viser's with what users ask for."""
+        self._receive = receive
+
+    def show_panel(self, panel: Mapping[str, Any]) -> None:
+        """Offer what there is to be set, in place of what was offered before; raises ArgumentError before `show`."""
+        server = self._opened("show_panel")
+        if self._panel is not None:
+            self._panel.remove()
+        self._panel = Panel(server, panel, self._take)
+
+    def _take(self, message: Mapping[str, Any], reply: Callable[[str], object]) -> None:
+        if self._receive is not None:
+            self._receive(message, reply)
+
+    def show_state(self, state: Mapping[str, Any]) -> None:
+        """Show how it stands on the panel; does nothing where there is none."""
+        if self._server is not None and self._panel is not None:
+            with self._server.atomic():
+                self._panel.update(state)
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
@@ -129,7 +154,7 @@ class ViserViewer:
         """Stop the server. Closing twice does nothing, and `show` may follow."""
         if self._server is not None:
             close_server(self._server)
-        self._server = self._robot = self.url = None
+        self._server = self._robot = self.url = self._panel = None
         self._frames, self._parts, self._sliders, self._clicked = [], [], {}, None
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:

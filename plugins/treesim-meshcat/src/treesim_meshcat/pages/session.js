@@ -4,7 +4,7 @@
 // `link.onframe(buffer)` with poses of all bodies, and of those of a ghost, if there is one (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
 // Up:   {set: {...}}, {do: "reset" | "step" | "seek" | "pull" | "release" | "force" | "meet", ...}, {ack: number of a frame that is drawn}.
 //       To a program that adds sliders and hears clicks: {set: {sliders: {name: value}}}, {do: "click", body: index, point}.
-// Down: a scene (it has `commands`), {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
+// Down: a scene (it has `commands`), {ground: its own commands}, {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
 
 const HEAD_BYTES = 16;
 
@@ -40,8 +40,10 @@ class Session {
         if (message.commands) {
             this.stage.load(message);
             this.latest = null;
+            this.tell("status", "");
             this.tell("scene", message);
         }
+        if (message.ground) this.stage.lay(message.ground);
         for (const kind of ["panel", "program", "state"]) {
             if (message[kind]) {
                 this[kind] = message[kind];

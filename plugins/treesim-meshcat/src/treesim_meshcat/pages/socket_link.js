@@ -1,5 +1,6 @@
 // The link to a program's server: it connects again, for as long as the page is open, where the program was restarted.
 
+const LOADING = "the robot is being loaded";
 const RETRY_MS = [200, 500, 1000, 2000];
 
 class SocketLink {
@@ -14,7 +15,7 @@ class SocketLink {
         socket.binaryType = "arraybuffer";
         socket.addEventListener("open", () => {
             this.failures = 0;
-            this.onstatus("");
+            this.onstatus(LOADING);
         });
         socket.addEventListener("message", ({data}) => {
             if (typeof data === "string") this.onmessage(parseScene(data));

@@ -116,16 +116,27 @@ class Stage {
     load(scene) {
         document.title = scene.title;
         element("title").textContent = scene.title;
-        for (const command of scene.commands) {
-            if (command.type === "set_object") {
-                command.object.geometries = command.object.geometries.map((id) => scene.geometries[id]);
-            }
-            this.viewer.handle_command(command);
-        }
+        this.carryOut(scene);
         this.bodies = scene.bodies.map((path) => this.find(path));
         this.cell = scene.view.cell;
         this.shade();
         this.look(scene.view);
+    }
+
+    // Draw the ground of the scene that was loaded.
+    lay(ground) {
+        this.carryOut(ground);
+        this.floor = ground.floor;
+        this.viewer.set_dirty();
+    }
+
+    carryOut({commands, geometries}) {
+        for (const command of commands) {
+            if (command.type === "set_object") {
+                command.object.geometries = command.object.geometries.map((id) => geometries[id]);
+            }
+            this.viewer.handle_command(command);
+        }
     }
 
     // The object at a path of the scene.

@@ -1,0 +1,183 @@
+"""A trajectory as one binary glTF file (.glb): the robot's meshes, moved by one animation, for other programs.
+
+Source: Khronos Group, glTF 2.0 specification, 2021 (sections by their numbers below). Of a robot's colours, which are
+sRGB, glTF takes linear ones; its y axis points up. No normals are written: then readers shade faces flat (3.7.2.1).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..contact.ground import Surface
+from ..files import checked_output, write_whole
+from ..model.tree import Tree, Visual
+from ..operational.frames import body_poses
+from ..trajectory import Trajectory
+from .base import drawables
+from .keyframes import keyframes
+from .meshes import TriangleMesh, read_mesh
+from .solids import surface_triangles, triangles_of
+
+SUFFIXES = (".glb",)
+DEFAULT_COLOR, GROUND_COLOR = (0.70, 0.72, 0.75, 1.0), (0.54, 0.58, 0.62, 0.5)
+REACH = 10.0  # of a plane to each side, in sizes of the space in which the bodies move
+ROUGHNESS = 0.6
+Z_TO_Y = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # a quarter turn back about x, as a quaternion x y z w
+
+ARRAY, ELEMENTS = 34962, 34963  # targets of buffer views (5.11.5)
+TYPES = {"f4": 5126, "u4": 5125, "u2": 5123}  # of components (5.1.3)
+
+
+def write_gltf(robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
+    """Write the motion of `robot` along `trajectory` to the .glb file `path`, and return its path.
+
+    About `fps` poses per second are kept, each at the time of the state it comes from, counted from the first [s]; the
+    trajectory's ground is in the file, contact forces are not. Raises ArgumentError if fps is not positive, the
+    trajectory is empty or of another robot, or `path` cannot be written; warns once of meshes that cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from treesim.viewers.gltf import write_gltf
+        >>> robot = treesim.load("ur5")
+        >>> motion = treesim.Simulation(robot).run(0.1)
+        >>> write_gltf(robot, motion, Path(tempfile.mkdtemp()) / "ur5.glb").suffix
+        '.glb'
+    """
+    target = checked_output(path, SUFFIXES)
+    data = gltf_bytes(robot, trajectory, fps)
+    return write_whole(target, lambda stream: stream.write(data), len(data))
+
+
+def gltf_bytes(robot: Tree, trajectory: Trajectory, fps: float = 30) -> bytes:
+    """Return the contents of the file that `write_gltf` writes; same arguments and errors."""
+    index = keyframes(robot, trajectory, fps)
+    poses = np.broadcast_to(body_poses(robot, trajectory.q[index]), (len(index), robot.n_bodies + 1, 4, 4))
+    document = _Document(robot.name)
+    bodies = [document.node(name, parent=0) for name in ("base", *robot.body_names)]
+    for visual in drawables(robot, readable=lambda file: read_mesh(file) is not None):
+        document.add_visual(visual, bodies[visual.body])
+    document.add_ground(trajectory.ground, poses[:, :, :3, 3])
+    document.animate(bodies, trajectory.t[index] - trajectory.t[index[0]], poses)
+    return document.binary()
+
+
+class _Document:
+    """A glTF document that grows: its JSON, and the numbers that it speaks of. Node 0 turns z up to y up."""
+
+    def __init__(self, name: str) -> None:
+        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": Z_TO_Y, "children": []}]
+        self.json: dict[str, Any] = {
+            "asset": {"version": "2.0", "generator": "treesim"}, "scene": 0, "scenes": [{"nodes": [0]}],
+            "nodes": self.nodes, "meshes": [], "materials": [], "accessors": [], "bufferViews": [],
+        }  # fmt: skip
+        self._numbers = bytearray()
+        self._kept: dict[Any, int] = {}  # places of meshes and materials, by what is there
+        self._primitives: dict[Any, dict[str, Any]] = {}  # triangles, by their shape
+
+    def node(self, name: str, parent: int, **more: Any) -> int:
+        """Add a node to another one, and return its place."""
+        self.nodes.append({"name": name, **more})
+        self.nodes[parent].setdefault("children", []).append(len(self.nodes) - 1)
+        return len(self.nodes) - 1
+
+    def accessor(self, array: np.ndarray, target: int | None = None, **more: Any) -> int:
+        """Add numbers (n,) or (n, k), and return their place; the least and the most are told, too (3.6.2.4)."""
+        little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        kind = "SCALAR" if array.ndim == 1 else f"VEC{array.shape[1]}"
+        view = {"buffer": 0, "byteOffset": len(self._numbers), "byteLength": little.nbytes}
+        self.json["bufferViews"].append(view | ({} if target is None else {"target": target}))
+        self._numbers += little.tobytes() + bytes(-little.nbytes % 4)
+        least, most = (np.atleast_1d(bound).tolist() for bound in (array.min(axis=0), array.max(axis=0)))
+        told = {"bufferView": len(self.json["bufferViews"]) - 1, "componentType": TYPES[little.dtype.str[1:]],
+                "count": len(array), "type": kind, "min": least, "max": most}  # fmt: skip
+        return self._add("accessors", told | more)
+
+    def add_visual(self, visual: Visual, body: int) -> None:
+        """Add a visual to its body's node: a mesh file's own colours win over the visual's, which win over grey."""
+        shape, pose = (visual.kind, visual.file or visual.size), visual.placement.matrix()
+        mesh = triangles_of(visual)
+        if visual.kind == "mesh":
+            pose = pose @ np.diag([*np.broadcast_to(visual.size, 3), 1.0])
+        color = visual.color or DEFAULT_COLOR if mesh.colors is None else (1.0, 1.0, 1.0, 1.0)
+        self._add_mesh(visual.kind, mesh, shape, color, pose, body)
+
+    def add_ground(self, ground: tuple[Surface, ...], places: np.ndarray) -> None:
+        """Add what the robot stands on, beside it; places (K, n, 3): where the bodies are at all times."""
+        lower, upper = places.min(axis=(0, 1)), places.max(axis=(0, 1))
+        center, reach = (lower + upper) / 2, REACH * max(float(np.linalg.norm(upper - lower)), 0.1)
+        for k, surface in enumerate(ground):
+            mesh, pose = surface_triangles(surface, center, reach)
+            self._add_mesh(surface.name or f"ground {k}", mesh, ("ground", k), GROUND_COLOR, pose, 0)
+
+    def _add_mesh(
+        self, name: str, mesh: TriangleMesh, shape: Any, color: tuple[float, ...], pose: np.ndarray, parent: int
+    ) -> None:
+        """Add a node with a mesh; triangles, and meshes of equal shape and color, are in the file once."""
+        if (shape, color) not in self._kept:
+            if shape not in self._primitives:
+                self._primitives[shape] = self._primitive(mesh)
+            primitive = {**self._primitives[shape], "material": self._material(color)}
+            self._kept[shape, color] = self._add("meshes", {"name": name, "primitives": [primitive]})
+        self.node(name, parent, mesh=self._kept[shape, color], matrix=pose.T.ravel().tolist())  # by columns (3.5.2)
+
+    def _primitive(self, mesh: TriangleMesh) -> dict[str, Any]:
+        """Add triangles, with their colours at the vertices if they have any."""
+        wide = np.uint32 if len(mesh.vertices) > 2**16 - 1 else np.uint16  # the last number is no vertex's (3.7.2.1)
+        attributes = {"POSITION": self.accessor(mesh.vertices.astype(np.float32), ARRAY)}
+        if mesh.colors is not None:
+            levels = np.column_stack([linear(mesh.colors / 255.0), np.ones(len(mesh.colors))])
+            colors = np.rint(levels * (2**16 - 1)).astype(np.uint16)
+            attributes["COLOR_0"] = self.accessor(colors, ARRAY, normalized=True)
+        return {"attributes": attributes, "indices": self.accessor(mesh.faces.ravel().astype(wide), ELEMENTS)}
+
+    def _material(self, color: tuple[float, ...]) -> int:
+        if color not in self._kept:
+            shade = {"baseColorFactor": [*linear(np.array(color[:3])).tolist(), float(color[3])], "metallicFactor": 0.0,
+                     "roughnessFactor": ROUGHNESS}  # fmt: skip
+            blend = {"alphaMode": "BLEND"} if color[3] < 1 else {}
+            self._kept[color] = self._add("materials", {"pbrMetallicRoughness": shade, "doubleSided": True, **blend})
+        return self._kept[color]
+
+    def _add(self, kind: str, what: dict[str, Any]) -> int:
+        self.json[kind].append(what)
+        return len(self.json[kind]) - 1
+
+    def animate(self, bodies: list[int], t: np.ndarray, poses: np.ndarray) -> None:
+        """Put bodies at their first poses, and have an animation move those that move: times (K,), poses (K, n, 4, 4).
+
+        A reader turns quaternions on the shorter way (Appendix C.4), whatever their signs."""
+        from scipy.spatial.transform import Rotation
+
+        times = self.accessor(t.astype(np.float32))
+        samplers, channels = list[dict[str, Any]](), list[dict[str, Any]]()
+        for k, node in enumerate(bodies):
+            places, turns = poses[:, k, :3, 3], Rotation.from_matrix(poses[:, k, :3, :3]).as_quat()
+            for path, values in (("translation", places), ("rotation", turns)):
+                self.nodes[node][path] = values[0].tolist()
+                if np.ptp(values, axis=0).any():
+                    channels.append({"sampler": len(samplers), "target": {"node": node, "path": path}})
+                    samplers.append({"input": times, "output": self.accessor(values.astype(np.float32))})
+        if channels:
+            self.json["animations"] = [{"name": "motion", "samplers": samplers, "channels": channels}]
+
+    def binary(self) -> bytes:
+        """Return the document as a .glb file (4.4): a head, a chunk of JSON, a chunk of numbers."""
+        self.json["buffers"] = [{"byteLength": len(self._numbers)}]
+        document = {name: value for name, value in self.json.items() if value not in ([], [{"byteLength": 0}])}
+        text = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+        text += b" " * (-len(text) % 4)
+        chunks = b"".join(struct.pack("<I4s", len(data), kind) + data for kind, data in
+                          ((b"JSON", text), (b"BIN\0", bytes(self._numbers))))  # fmt: skip
+        return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
+
+
+def linear(srgb: np.ndarray) -> np.ndarray:
+    """Return sRGB levels from 0 to 1 as linear ones (IEC 61966-2-1)."""
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
