@@ -169,7 +169,7 @@ def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
     screen = Screen()
     screen.url = "http://127.0.0.1:7000/a&b/"
     session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), screen, STILL)
-    session._warm_others = lambda: None
+    session._compiled.warm_others = lambda physics: None
     assert repr(session) == "<LiveSession of 'ur5' by Screen>"
     assert session.start()._repr_html_().startswith('<iframe src="http://127.0.0.1:7000/a&amp;b/"')
     with pytest.raises(treesim.ArgumentError, match="plays already"):
@@ -199,7 +199,7 @@ def test_events_are_taken_while_it_runs_and_run_ends_by_itself():
     screen = Screen()
     scene = Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6))
     session = LiveSession(scene, screen, STILL)
-    session._warm_others = lambda: None
+    session._compiled.warm_others = lambda physics: None
     seen = []
 
     def user():

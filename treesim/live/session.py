@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -10,40 +9,29 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import plugins
 from ..display import Shown, page_html
 from ..errors import ArgumentError, NonFiniteError, TreesimError
 from ..model.given import told
 from ..player import Frame, Player
 from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
+from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
 from .ghost import METHODS, SIMULATION, GhostSettings
+from .library import Library
 from .panel import checked_frame, panel_of
-from .physics import COMPILED, LivePhysics, Scene
+from .physics import LivePhysics, Scene
 from .settings import CHECKS, Settings
 
 STATE_SECONDS = 0.05  # between two states that pages are told
 MOST_WAITING = 1000  # events: of more, the last are left out
-LEAST_URGENT = 19  # as a thread's priority
 ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
 SLOW = 0.9  # of the speed that is asked for: below, pages are told so
-
-
-class Library(Protocol):
-    """Robots to choose from: their names, and the scene of one, with what is to be set there."""
-
-    robots: list[str]
-    bases: list[str]
-
-    def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
-        """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
-        ...
 
 
 class _EndedError(Exception):
@@ -87,14 +75,13 @@ class LiveSession(Shown):
         self._viewer, self._library, self._clock = viewer, library, clock
         self._events: queue.SimpleQueue[tuple[Callable[[], object], Reply]] = queue.SimpleQueue()
         self._message: str | None = None
-        self._ready: set[tuple[Any, ...]] = set()
+        self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
-        self._over = False  # nothing more is to be compiled
         self._playing: threading.Thread | None = None
         self._told = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
         self.physics.adopt_ghost(ghost or GhostSettings())
-        self._ready |= {_compiled(run) for run in self._runs(self.physics.settings, self.physics.ghosting)}
+        self._compiled.add(self._runs(self.physics.settings, self.physics.ghosting))
         self._show_scene()
         viewer.listen(self.receive)
 
@@ -108,7 +95,7 @@ class LiveSession(Shown):
     def _repr_html_(self) -> str:
         """The page itself, in a notebook, while it is served; else a table."""
         url = self._viewer.url
-        return page_html(url, repr(self)) if url and not self._over else super()._repr_html_()
+        return page_html(url, repr(self)) if url and not self._compiled.over else super()._repr_html_()
 
     def start(self) -> LiveSession:
         """Play on a thread of its own until `close`, or until the program's main thread has ended; return the session.
@@ -136,12 +123,12 @@ class LiveSession(Shown):
         for run in self._runs(self.physics.settings, self.physics.ghosting):
             self.physics.warm(run)
         self._message = None
-        self._over = False
-        threading.Thread(target=self._warm_others).start()
+        self._compiled.over = False
+        threading.Thread(target=self._compiled.warm_others, args=(self.physics,)).start()
         try:
             return self._play(duration)
         finally:
-            self._over = True
+            self._compiled.over = True
 
     def _play(self, duration: float | None) -> float:
         while True:
@@ -329,7 +316,7 @@ class LiveSession(Shown):
     def _adopt(self, settings: Settings, ghosting: GhostSettings, reply: Reply) -> None:
         """Set what can be set at once; methods that are to be compiled follow."""
         physics = self.physics
-        missing = [run for run in self._runs(settings, ghosting) if _compiled(run) not in self._ready]
+        missing = self._compiled.missing(self._runs(settings, ghosting))
         if not missing:
             physics.adopt(settings)
             if ghosting != physics.ghosting:
@@ -337,11 +324,11 @@ class LiveSession(Shown):
             return
         for run in missing:
             physics.simulation(run, physics.drive)  # refuses at once what cannot be
-        physics.adopt(replace(settings, **_methods(physics.settings)))
+        physics.adopt(replace(settings, **methods_of(physics.settings)))
 
         def adopt() -> None:
-            self._ready |= set(map(_compiled, missing))
-            physics.adopt(replace(physics.settings, **_methods(settings)))
+            self._compiled.add(missing)
+            physics.adopt(replace(physics.settings, **methods_of(settings)))
             physics.adopt_ghost(ghosting)
 
         def warm() -> None:
@@ -361,7 +348,8 @@ class LiveSession(Shown):
         def place() -> None:
             scene, settings = found[0]
             self.physics.place(scene, settings)
-            self._ready = {_compiled(settings)}  # joints that follow others have code of their own
+            self._compiled.forget()  # joints that follow others have code of their own
+            self._compiled.add([settings])
             self._show_scene()
 
         def load() -> None:
@@ -397,35 +385,11 @@ class LiveSession(Shown):
         self._preparing = threading.Thread(target=prepared)
         self._preparing.start()
 
-    def _warm_others(self) -> None:
-        """Have the other backends ready, one after the other, until the session is over.
-
-        Like all threads that compile, it is none that Python leaves behind when it ends: what LLVM works with would be
-        taken down under it, and the process would abort. The end waits for one backend at most."""
-        physics = self.physics
-        with suppress(OSError, AttributeError):  # where threads have no priorities of their own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
-        for backend in plugins.available("dynamics"):
-            if self._over or not threading.main_thread().is_alive():
-                return
-            settings = replace(physics.settings, backend=backend)
-            with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
-                physics.warm(settings)
-                self._ready.add(_compiled(settings))
-
 
 def _check_main_thread() -> None:
     """End a session of a program that ends: Python waits for its threads."""
     if not threading.main_thread().is_alive():
         raise _EndedError
-
-
-def _compiled(settings: Settings) -> tuple[Any, ...]:
-    return tuple(getattr(settings, name) for name in COMPILED)
-
-
-def _methods(settings: Settings) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in COMPILED}
 
 
 def _slow_message(pace: float, speed: float) -> str:

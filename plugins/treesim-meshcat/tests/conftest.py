@@ -217,7 +217,7 @@ class Live:
         self.viewer.port = port
         scene = Scene(treesim.World(self.robot), self.robot.neutral(), np.zeros(2), "fixed")
         self.session = LiveSession(scene, self.viewer, SETTINGS)
-        self.session._warm_others = lambda: None  # type: ignore[method-assign]  # it would compile
+        self.session._compiled.warm_others = lambda physics: None  # type: ignore[method-assign]  # it would compile
         self.url = self.viewer.url
         self.thread = threading.Thread(target=self.play, daemon=True)
         self.thread.start()

@@ -67,7 +67,7 @@ def session() -> Iterator[LiveSession]:
     robot, viewer = treesim.load("ur5"), MeshcatViewer()
     scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
     playing = LiveSession(scene, viewer, Settings(gravity=(0.0, 0.0, 0.0), dt=5e-3, controller="hold"))
-    playing._warm_others = lambda: None
+    playing._compiled.warm_others = lambda physics: None
     yield playing.start()
     playing.close()
     viewer.close()

@@ -121,7 +121,7 @@ def test_a_session_is_steered(robot):
     assert isinstance(viewer, InteractiveViewer)
     scene = Scene(treesim.World(robot), np.array([1.0, 0.0]), np.zeros(2))
     session = LiveSession(scene, viewer, Settings(gravity=(0.0, 0.0, 0.0)))
-    session._warm_others = lambda: None
+    session._compiled.warm_others = lambda physics: None
     session.start()
     try:
         panel, player = viewer._panel, session.physics.player
