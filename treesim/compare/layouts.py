@@ -106,6 +106,59 @@ class Reordered:
         return np.swapaxes(self.force_from_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
 
 
+class WorldAxes(Reordered):
+    """A layout in which parts of the floating base's velocity are in the world's axes.
+
+    floating: whether body 0 is a floating base, whose q are position and quaternion, and whose v are linear and angular
+    velocity in its own axes. parts: how many of these two, the linear one first, the engine gives in the world's axes.
+    """
+
+    def __init__(self, q_order: np.ndarray, v_order: np.ndarray, floating: bool, parts: int) -> None:
+        super().__init__(q_order, v_order)
+        self.floating, self.parts = floating, parts
+
+    def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return v (..., nv) as the engine's velocity."""
+        return self._turned("...ij,...j->...i", q, v)[..., self.v_order]
+
+    def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's velocity as v (..., nv)."""
+        return self._turned("...ji,...j->...i", q, super().velocity_from_engine(q, theirs))
+
+    def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return a, the derivative of v (..., nv) in axes that turn with the body, as that of the engine's velocity."""
+        return self.velocity_to_engine(q, self._with_turning_axes(v, a, 1.0))
+
+    def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the derivative of the engine's velocity as that of v (..., nv)."""
+        return self._with_turning_axes(v, self.velocity_from_engine(q, theirs), -1.0)
+
+    def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """These parts turned to the world's axes, or back."""
+        if not self.floating:
+            return x
+        R, end = rotation_of(q[..., 3:7]), 3 * self.parts
+        turned = [np.einsum(product, R, x[..., k : k + 3]) for k in range(0, end, 3)]
+        return np.concatenate([*turned, x[..., end:]], axis=-1)
+
+    def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
+        """The base's linear acceleration with or without the turning of its axes."""
+        if not self.floating:
+            return a
+        return np.concatenate([a[..., :3] + sign * np.cross(v[..., 3:6], v[..., :3]), a[..., 3:]], axis=-1)
+
+
+def rotation_of(quaternion: np.ndarray) -> np.ndarray:
+    """Return the rotations (..., 3, 3) of unit quaternions xyzw (..., 4)."""
+    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
 def put_back(theirs: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Return what `x[..., order]` was taken from."""
     ours = np.empty((*theirs.shape[:-1], len(order)), dtype=theirs.dtype)

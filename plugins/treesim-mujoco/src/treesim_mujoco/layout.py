@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treesim.compare.layouts import Reordered
+from treesim.compare.layouts import WorldAxes
 
 from .reading import body_name
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 
-class MujocoLayout(Reordered):
+class MujocoLayout(WorldAxes):
     """The layout of one robot in a MuJoCo model.
 
     joints: MuJoCo's numbers of ours (N), by default those of the bodies of the same name.
@@ -33,44 +33,5 @@ class MujocoLayout(Reordered):
                 numbers[-4:] = [numbers[-1], *numbers[-4:-1]]  # w x y z
             q_order[at_q : at_q + len(numbers)] = numbers
             v_order[at_v : at_v + body.joint.nv] = range(ours_v.start, ours_v.stop)
-        super().__init__(q_order, v_order)
-        self.floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
-
-    def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return v (..., nv) as MuJoCo's velocity."""
-        return self._turned("...ij,...j->...i", q, v)[..., self.v_order]
-
-    def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's velocity as v (..., nv)."""
-        return self._turned("...ji,...j->...i", q, super().velocity_from_engine(q, theirs))
-
-    def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a, the derivative of v (..., nv) in axes that turn with the body, as MuJoCo's acceleration."""
-        return self.velocity_to_engine(q, self._with_turning_axes(v, a, 1.0))
-
-    def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's acceleration as the derivative of v (..., nv) in axes that turn with the body."""
-        return self._with_turning_axes(v, self.velocity_from_engine(q, theirs), -1.0)
-
-    def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        if not self.floating:
-            return x
-        linear = np.einsum(product, base_rotation(q), x[..., :3])
-        return np.concatenate([linear, x[..., 3:]], axis=-1)
-
-    def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
-        """The base's linear acceleration with or without the turning of its axes."""
-        if not self.floating:
-            return a
-        return np.concatenate([a[..., :3] + sign * np.cross(v[..., 3:6], v[..., :3]), a[..., 3:]], axis=-1)
-
-
-def base_rotation(q: np.ndarray) -> np.ndarray:
-    """Return R (..., 3, 3) of the floating base of q (..., nq), body to world."""
-    x, y, z, w = np.moveaxis(q[..., 3:7], -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+        floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
+        super().__init__(q_order, v_order, floating, parts=1)
