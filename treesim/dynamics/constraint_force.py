@@ -144,7 +144,7 @@ class ConstraintForcePcr(HeavyPathBackend):
     """Heavy paths, each solved by parallel cyclic reduction."""
 
     name = "constraint_force_pcr"
-    capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=210)
+    capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000)
     entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
     prepare = constraint_force_pcr.prepare_constraint_force_pcr
     stages = constraint_force_pcr.constraint_force_pcr_stages
