@@ -21,6 +21,7 @@ def row_of(found, name, group=None):
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, base", [("ur5", "floating"), ("g1_29dof_rev_1_0", "floating"), ("panda", "fixed")])
 def test_robots_pass_with_digits_that_their_condition_leaves(name, base):
     found = treesim.audit(treesim.load(name, base=base), states=1)

@@ -121,6 +121,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.slow
 def test_the_hook_runs_on_urdfs_and_fails_on_bad_ones(environment: dict[str, str], folder: Path) -> None:
     (hook,) = yaml.safe_load(HOOKS.read_text())
     assert {"id", "name", "entry", "language"} <= set(hook) and hook["language"] == "python"
@@ -147,6 +148,7 @@ def _run_action(environment: dict[str, str], folder: Path, **inputs: str) -> sub
     return subprocess.run(command, env=given, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_action_annotates_and_fails_on_bad_files(environment: dict[str, str], folder: Path) -> None:
     good = _run_action(environment, folder, robots="good.urdf")
     assert (good.returncode, good.stdout) == (0, "")

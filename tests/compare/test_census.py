@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from typer.testing import CliRunner
 
 from tests.compare import faulty_engine as faulty
@@ -40,11 +41,13 @@ def test_a_robot_without_joints_has_nothing_to_compare():
     assert (row.outcome, row.why) == (REFUSED, "nothing moves")
 
 
+@pytest.mark.slow
 def test_an_engine_s_crash_is_a_row():
     (row,) = take_census([URDF], [faulty.FaultyEngine(faulty.crash)], ["fixed"], **FEW).findings
     assert row.outcome == FAILED and "Faulty crashed (SIGSEGV)" in row.why and row.errors["bias"] == 0.0
 
 
+@pytest.mark.slow
 def test_a_known_fault_explains_what_differs_in_the_file_alone():
     def of(fault):
         return take_census([URDF], [faulty.FaultyEngine(fault)], ["fixed"], **FEW).findings[0]

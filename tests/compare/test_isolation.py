@@ -36,6 +36,7 @@ def test_a_fault_is_a_finding(fault, told):
     assert report.summary.startswith("faulty failed: ")
 
 
+@pytest.mark.slow
 def test_an_engine_that_hangs_is_ended():
     with Isolated(faulty.FaultyEngine(faulty.hang), timeout=5.0) as engine:
         report = compare(URDF, engine, **FEW)

@@ -15,6 +15,7 @@ MATERIALS = """(() => {
 })()"""
 
 
+@pytest.mark.slow
 def test_a_ghost_by_another_rule_leaves_the_robot_and_meets_it_again(live, body_rows):
     page, physics = live.watched.page, live.session.physics
     page.set_viewport_size({"width": 1000, "height": 700})
