@@ -1,4 +1,4 @@
-"""Drake agrees with treesim on real robots and random trees, notices what is made wrong, and refuses what it replaces."""
+"""Drake agrees with treesim on real robots and random trees, and inertias that it would replace are refused."""
 
 from __future__ import annotations
 

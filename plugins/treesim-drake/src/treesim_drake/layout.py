@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class PlantLayout(DrakeLayout):
-    """The layout of one robot in a finalised plant: that of `DrakeLayout`, with each joint's numbers where the plant has
-    them. Raises UnsupportedError for joints that Drake does not read from a URDF."""
+    """The layout of one robot in a finalised plant: that of `DrakeLayout`, with each joint's numbers where the plant
+    has them. Raises UnsupportedError for joints that Drake does not read from a URDF."""
 
     def __init__(self, robot: Tree, plant: Any) -> None:
         super().__init__(robot)

@@ -81,8 +81,8 @@ class DrakeModel(EngineModel):
         return self.layout.force_from_engine(q, self.plant.CalcInverseDynamics(context, theirs, weights))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v, by the articulated-body algorithm; raises UnsupportedError where Drake finds
-        a joint about which nothing has inertia."""
+        """Return the derivative (nv,) of v, by the articulated-body algorithm; raises UnsupportedError where Drake
+        finds a joint about which nothing has inertia."""
         theirs = _accelerations(self.plant, self._placed(q, v), self.layout.force_to_engine(q, tau))
         return self.layout.acceleration_from_engine(q, v, theirs)
 

@@ -34,7 +34,9 @@ def stripped(text: str, robot: Tree) -> tuple[str, tuple[str, ...]]:
 
     Raises UnsupportedError, naming the link, for an inertia in the place of which Drake would put another one.
     """
-    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True))
+    root = etree.fromstring(
+        text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
+    )
     removed = _remove([element for tag in IGNORED for element in root.iter(tag)])
     removed.update(_remove([element for element in root if element.tag not in KEPT]))
     for link in root.iter("link"):
