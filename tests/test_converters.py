@@ -70,6 +70,15 @@ def test_drakes_layout_keeps_power_and_the_rates_of_velocities(seed):
     testing.check_layout(DrakeLayout(robot), robot, seed)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_drakes_velocities_of_joints_are_the_rates_of_their_numbers(seed):
+    robot, step = layouts.robot(seed, False, TYPES["drake"]), 1e-5
+    layout, q = DrakeLayout(robot), robot.random(seed)
+    v = np.random.default_rng(seed).normal(size=robot.nv)
+    later, before = (layout.configuration_to_engine(robot.integrate(q, t * v)) for t in (step, -step))
+    np.testing.assert_allclose(layout.velocity_to_engine(q, v), (later - before) / (2 * step), atol=1e-8)
+
+
 @pytest.mark.parametrize("engine, order", [("mujoco", "wxyz"), ("drake", "wxyz"), ("pinocchio", "xyzw")])
 def test_quaternions(engine, order):
     q, v = a_state(G1)

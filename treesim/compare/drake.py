@@ -17,7 +17,8 @@ class DrakeLayout(WorldAxes):
 
     A floating base comes first: q = (quaternion w x y z, position of the body's origin), v = (angular velocity,
     velocity of the origin), both in the world's axes. Then every joint has the numbers that it has here, in treesim's
-    order, depth-first as the URDF has its joints.
+    order, depth-first as the URDF has its joints, but for the velocity of a planar joint, which is the rate of its
+    x, y and angle: along axes that do not turn with the body, as treesim's do.
     Raises UnsupportedError for spherical joints, which Drake's URDF reader makes of three angles, and for floating ones
     elsewhere.
     """
@@ -32,3 +33,27 @@ class DrakeLayout(WorldAxes):
         if floating:
             q_order[:7], v_order[:6] = [6, 3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2]
         super().__init__(q_order, v_order, floating, parts=2)
+        planar = [body.joint.name for body in robot.bodies if body.joint.type == "planar"]
+        self._planar = [(robot.q_index[name].start, robot.v_index[name].start) for name in planar]
+
+    def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Parts of the base's numbers turned to the world's axes, those of planar joints to the parent's; or back."""
+        turned = np.array(super()._turned(product, q, x))
+        for k, j in self._planar:
+            R = rotation_in_plane(q[..., k + 2])
+            turned[..., j : j + 2] = np.einsum(product, R, turned[..., j : j + 2])
+        return turned
+
+    def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
+        """Linear accelerations of the base and of planar joints with or without the turning of their axes."""
+        turned = np.array(super()._with_turning_axes(v, a, sign))
+        for _, j in self._planar:
+            vx, vy, omega = np.moveaxis(v[..., j : j + 3], -1, 0)
+            turned[..., j : j + 2] += sign * np.stack([-omega * vy, omega * vx], axis=-1)
+        return turned
+
+
+def rotation_in_plane(angle: np.ndarray) -> np.ndarray:
+    """Return the rotations (..., 2, 2) by angles (...) [rad]."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.moveaxis(np.array([[c, -s], [s, c]]), (0, 1), (-2, -1))

@@ -1,0 +1,1 @@
+"""Drake beside treesim (`treesim compare ROBOT --against drake`)."""

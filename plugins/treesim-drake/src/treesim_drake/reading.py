@@ -1,0 +1,114 @@
+"""How Drake gets a robot: from a URDF text of which links and joints are left, their inertias and axes untouched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+from pydrake.multibody.parsing import Parser
+from pydrake.multibody.plant import MultibodyPlant
+from pydrake.multibody.tree import RotationalInertia
+
+from treesim.compare import EngineError
+from treesim.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from treesim import Tree
+
+ENGINE = "Drake"
+IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
+KEPT = ("link", "joint")  # of the robot; transmissions would add rotors and gears
+MOMENTS = {"Ixx": "ixx", "Iyy": "iyy", "Izz": "izz", "Ixy": "ixy", "Ixz": "ixz", "Iyz": "iyz"}
+WORLD = "world"  # what Drake calls the ground: a link of that name cannot move
+MODEL = "robot"  # a file need not name its robot; Drake wants a name
+
+
+def link_name(name: str) -> str:
+    """Return what a moving link is called in Drake."""
+    return f"{name}_that_moves" if name == WORLD else name
+
+
+def stripped(text: str, robot: Tree) -> tuple[str, tuple[str, ...]]:
+    """Return a URDF text fit for Drake, and what was changed: shapes, limits, losses and transmissions are taken out.
+
+    Raises UnsupportedError, naming the link, for an inertia in the place of which Drake would put another one.
+    """
+    root = etree.fromstring(
+        text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
+    )
+    removed = _remove([element for tag in IGNORED for element in root.iter(tag)])
+    removed.update(_remove([element for element in root if element.tag not in KEPT]))
+    for link in root.iter("link"):
+        _refuse_replaced(link)
+    _rename_moving_world(root, robot)
+    root.set("name", MODEL)
+    changes = (f"removed {', '.join(f'{count} <{tag}>' for tag, count in removed.items())}",) if removed else ()
+    return etree.tostring(root, encoding="unicode"), changes
+
+
+def _remove(elements: list[etree._Element]) -> Counter[str]:
+    """Take elements out of their text; return how many by tag."""
+    for element in elements:
+        element.getparent().remove(element)
+    return Counter(str(element.tag) for element in elements)
+
+
+def _refuse_replaced(link: etree._Element) -> None:
+    """Raise UnsupportedError if Drake would give the link another inertia than the text has."""
+    inertia, mass = link.find("inertial/inertia"), link.find("inertial/mass")
+    if inertia is None or mass is None:
+        return
+    moments = {theirs: float(inertia.get(ours, 0.0)) for theirs, ours in MOMENTS.items()}
+    weightless = float(mass.get("value", 0.0)) == 0 and any(moments.values())
+    if weightless or _impossible(moments):
+        what = "an inertia, but no mass" if weightless else "an inertia that no rigid body has"
+        raise UnsupportedError(f"link {link.get('name')!r} has {what}: Drake puts another in its place")
+
+
+def _impossible(moments: dict[str, float]) -> bool:
+    """Whether Drake finds that no rigid body has these moments [kg m^2]."""
+    try:
+        return not RotationalInertia(**moments).CouldBePhysicallyValid()
+    except RuntimeError:
+        return True
+
+
+def _rename_moving_world(root: etree._Element, robot: Tree) -> None:
+    if WORLD in robot.body_names:
+        ends = [(end, "link") for tag in ("parent", "child") for end in root.iter(tag)]
+        for element, key in [(link, "name") for link in root.iter("link")] + ends:
+            element.set(key, link_name(str(element.get(key))))
+
+
+def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
+    """Return the finalised MultibodyPlant, continuous in time, of a URDF that `stripped` has made fit for it.
+
+    weightless: without gravity. Its root link is welded to the world unless it is the robot's floating base.
+    Raises UnsupportedError if Drake refuses the text, EngineError if it reads other joints.
+    """
+    plant = MultibodyPlant(0.0)
+    try:
+        (model,) = Parser(plant).AddModelsFromString(urdf, "urdf")
+    except RuntimeError as error:
+        raise UnsupportedError(f"Drake cannot read this URDF ({_brief(error)})") from error
+    plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0] if weightless else robot.gravity.tolist())
+    root = _root(urdf)
+    if root not in (WORLD, *(link_name(name) for name in robot.body_names)):
+        plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(root, model))
+    plant.Finalize()
+    joints = [plant.get_joint(index) for index in plant.GetJointIndices(model)]
+    read = {joint.child_body().name() for joint in joints if joint.num_velocities()}
+    if plant.num_velocities() != robot.nv or read != {link_name(name) for name in robot.body_names}:
+        raise EngineError("Drake reads other joints from this URDF than treesim")
+    return plant
+
+
+def _root(urdf: str) -> str:
+    root = etree.fromstring(urdf.encode())
+    children = {child.get("link") for child in root.iter("child")}
+    return str(next(link.get("name") for link in root.iter("link") if link.get("name") not in children))
+
+
+def _brief(error: RuntimeError) -> str:
+    return str(error).splitlines()[0]
