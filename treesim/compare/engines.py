@@ -24,6 +24,7 @@ PUBLISHED = {  # plugins in the same repository, by name: what the engine is cal
     "mujoco": ("MuJoCo", installed_by("./plugins/treesim-mujoco")),
     "pybullet": ("PyBullet", installed_by("./plugins/treesim-pybullet")),
 }
+UNTIMED = {"drake": ("Drake", installed_by("./plugins/treesim-drake"))}  # published too, but not for the benchmark
 
 
 class EngineError(TreesimError):
@@ -257,7 +258,7 @@ def find_engine(name: str) -> EngineAdapter:
     """
     known = plugins.available("engines")
     if name not in known:
-        title, install = PUBLISHED.get(name, PUBLISHED["pybullet"])
+        title, install = (PUBLISHED | UNTIMED).get(name, PUBLISHED["pybullet"])
         raise PluginError(
             f"no engine called {name!r} is installed; known are: {', '.join(known) or 'none'}; "
             f"{title} is one: {install}"
