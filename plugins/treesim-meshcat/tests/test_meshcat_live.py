@@ -83,6 +83,7 @@ def test_sliders_set_the_configuration_while_paused_and_the_target_while_running
 def test_pause_shows_the_exact_final_pose_and_history_is_scrubbed(live, body_rows):
     live.watched.page.evaluate("treesim.set({gravity: [3, 0, -9.81]})")
     live.wait("Math.abs(treesim.state().v[0]) > 0.05")
+    live.wait("treesim.state().t > 2 * treesim.state().history[0] + 0.3")  # half of what has been is kept
     live.pause()
     q = live.session.physics.player.q
     live.watched.wait_for_poses(body_rows(live.robot, q), atol=1e-6)
