@@ -13,7 +13,7 @@ from tests import trees
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm import chunks, machine_code, object_cache, second_process
-from treesim.engine.llvm.object_code import Order, object_code
+from treesim.engine.llvm.object_code import Order, framed, object_code, unframed
 from treesim.engine.llvm.shared_code import SharedCode
 from treesim.engine.llvm.straight_line import Code
 
@@ -55,6 +55,27 @@ def test_a_second_process_makes_the_same_object_file(order):
 def test_without_a_process_that_works_the_code_is_made_here(order, interpreter, monkeypatch):
     monkeypatch.setattr(sys, "executable", interpreter)
     assert second_process.Compilation(order).result() == object_code(order)
+
+
+@pytest.mark.parametrize("printed", ["hello from a user's site", ""])
+def test_what_python_prints_besides_is_not_taken_for_code(order, printed):
+    code = object_code(order)
+    output = printed.encode() + framed(code) + printed.encode()
+    assert unframed(output) == code
+    for damaged in (printed.encode(), framed(code)[:-1], framed(b"")):
+        assert unframed(damaged) is None
+
+
+def test_a_process_that_hangs_is_given_up(order, monkeypatch):
+    asked = []
+
+    def run(command, **options):
+        asked.append(options["timeout"])
+        raise subprocess.TimeoutExpired(command, options["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert second_process.Compilation(order).result() == object_code(order)
+    assert asked == [second_process.TIME_LIMIT]
 
 
 def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):

@@ -1,6 +1,6 @@
 """An object file from LLVM IR. This file is also run as a program, by `second_process`: it imports nothing of treesim.
 
-The program takes one line of JSON, the facts of an Order but its text, then the text, and writes the object file.
+The program takes one line of JSON, the facts of an Order but its text, then the text; it writes the object file, `framed`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ import json
 import signal
 import sys
 from typing import Any, NamedTuple
+
+MARK = b"treesim object file\n"
+SIZE = 8  # bytes of the size
 
 
 class Order(NamedTuple):
@@ -56,12 +59,24 @@ def optimize(module: Any, machine: Any, unrolled: bool) -> None:
     passes.getModulePassManager().run(module, passes)
 
 
+def framed(code: bytes) -> bytes:
+    """Return an object file behind a mark and its size, which tell it from what else a user's Python may print."""
+    return MARK + len(code).to_bytes(SIZE, "little") + code
+
+
+def unframed(output: bytes) -> bytes | None:
+    """Return the object file in a program's output, None where none stands there whole."""
+    _, _, rest = output.partition(MARK)
+    size, code = int.from_bytes(rest[:SIZE], "little"), rest[SIZE:]
+    return code[:size] if 0 < size <= len(code) else None
+
+
 def main() -> None:
     """Serve one order. Ctrl-C is for the process that asked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path[:] = json.loads(sys.argv[1])
     facts, _, text = sys.stdin.buffer.read().partition(b"\n")
-    sys.stdout.buffer.write(object_code(Order(text.decode(), **json.loads(facts))))
+    sys.stdout.buffer.write(framed(object_code(Order(text.decode(), **json.loads(facts)))))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from ...cores import usable_cores
 from . import object_code
 from .object_code import Order
 
+TIME_LIMIT = 300.0  # seconds after which a process is given up: it hangs
+
 _at_work: set[threading.Thread] = set()
 
 
@@ -46,10 +48,11 @@ class Compilation:
         facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
         # -I: what a user's environment and folder say of Python is not for a compiler
         command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
+        given = f"{facts}\n{text}".encode()
         try:
-            done = subprocess.run(command, input=f"{facts}\n{text}".encode(), capture_output=True, check=True)
+            done = subprocess.run(command, input=given, capture_output=True, check=True, timeout=TIME_LIMIT)
         except (OSError, subprocess.SubprocessError):
             return
         finally:
             _at_work.discard(threading.current_thread())
-        self._made = done.stdout
+        self._made = object_code.unframed(done.stdout)
