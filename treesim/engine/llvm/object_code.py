@@ -1,6 +1,6 @@
 """An object file from LLVM IR. This file is also run as a program, by `second_process`: it imports nothing of treesim.
 
-The program takes one line of JSON, the facts of an Order but its text, then the text; it writes the object file, `framed`.
+The program takes one line of JSON, all of an Order but its text, then the text; it writes the object file, framed.
 """
 
 from __future__ import annotations
