@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,16 @@ from .engine.call.steps import Arrays, Carried
 from .engine.graph.policies import Policy
 from .kernels.status import FINE
 from .rollout_arguments import Method, Start
+from .step_code import StepCode
+
+
+@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+def free_code(code: StepCode, engine: str) -> BatchCode | None:
+    """Return the code on lanes of steps that know no contact, if there is any."""
+    bound = code.bound
+    assert bound is not None
+    sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+    return lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
 
 
 class ContactSteps:
@@ -37,10 +47,7 @@ class ContactSteps:
 
     def _lane_code(self, engine: str) -> BatchCode | None:
         """The code of free steps on lanes, if there is any."""
-        bound = self.code.bound
-        assert bound is not None
-        sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
-        return lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
+        return free_code(self.code, engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .kernels.status import FINE
 from .kernels.watched_step import watched_step_entry
 from .rollout_arguments import Method, Start
 from .rollout_contact import ContactSteps
+from .step_code import StepCode
 
 CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
 
@@ -35,6 +37,17 @@ def _begun(count: int, nv: int) -> tuple[np.ndarray, ...]:
     return tuple(np.broadcast_to(np.full((1, n), x), (count, n)) for n, x in ((1, np.inf), (nv, 0.0), (2, 0.0)))
 
 
+@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+def watching_code(code: StepCode, dynamics: Any, engine: str) -> BatchCode | None:
+    """Return the code on lanes of free steps that watch the limits, if there is any."""
+    robot, touching = code.world.robot, code.world.touching
+    assert code.bound is not None
+    entry = watched_step_entry(code.rule, dynamics)
+    constants = (*code.bound.constants, touching.layout, touching.geometry)
+    sizes = [robot.nq, robot.nv, 1, robot.nv, 2]
+    return lanes_for(entry, constants, [*sizes, robot.nv], sizes, np.dtype(float), engine, carried=len(sizes))
+
+
 class WatchedSteps(ContactSteps):
     """Steps of robots that nothing but joint limits can hold up. Lanes carry all rollouts through a whole piece of free
     motion, and watch how near they come to limits; those that may have reached one are carried again, step by step, by
@@ -44,12 +57,7 @@ class WatchedSteps(ContactSteps):
 
     def _lane_code(self, engine: str) -> BatchCode | None:
         """The code of free steps that watch the limits."""
-        robot, code, touching = self.method.world.robot, self.code, self.method.world.touching
-        assert code.bound is not None
-        entry = watched_step_entry(code.rule, self.method.dynamics)
-        constants = (*code.bound.constants, touching.layout, touching.geometry)
-        sizes = [robot.nq, robot.nv, 1, robot.nv, 2]
-        return lanes_for(entry, constants, [*sizes, robot.nv], sizes, np.dtype(float), engine, carried=len(sizes))
+        return watching_code(self.code, self.method.dynamics, engine)
 
     def _free(self, *arrays: np.ndarray) -> int:
         if self.lanes is None:
@@ -69,8 +77,11 @@ class WatchedSteps(ContactSteps):
         ends, near = self._freely(rows, steps, states, results, every)
         again = np.flatnonzero(near)
         self.crowded = again.size > CROWDED * near.size
+        if not again.size:
+            self.kept[...] = 0.0
+            return Carried(ends, True)
         self.kept[~near] = 0.0
-        return self._again(again, rows, steps, states, results, every, ends) if again.size else Carried(ends, True)
+        return self._again(again, rows, steps, states, results, every, ends)
 
     def _freely(
         self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int

@@ -202,7 +202,8 @@ def _piece(method: Method, start: Start, every: int, engine: str, residual: np.n
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
-        refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
+        if start.steps % every:  # the last steps leave no record
+            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)
         if not moves:
             return None
         if residual is not None:
@@ -325,9 +326,11 @@ def _outcome(
     """The rollouts; looks for states that are not finite, unless there are none, and warns of them, and of energies
     that the work does not account for."""
     robot, (q, v, *work) = method.world.robot, arrays
-    diverged = np.full(len(q), -1) if finite else _diverged(q, v, done)
-    if (diverged >= 0).any():
-        _warn_of_divergence(robot, diverged, t, v)
+    diverged = np.full(len(q), -1)
+    if not finite:
+        diverged = _diverged(q, v, done)
+        if (diverged >= 0).any():
+            _warn_of_divergence(robot, diverged, t, v)
     residual = None if residual is None else residual[: len(q)]
     if not work:
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual)
