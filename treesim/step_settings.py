@@ -51,7 +51,7 @@ class StepSettings(NamedTuple):
     @staticmethod
     def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
-            [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+            gains_of(robot, kp, kd)
             if driven
             else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
         )
@@ -191,6 +191,12 @@ def tried_configurations(robot: Tree) -> list[np.ndarray]:
     """Return the few configurations (nq,) in which a robot's least inertias are looked for."""
     rng = np.random.default_rng(0)
     return [robot.neutral(), *(robot.random(rng) for _ in range(4))]
+
+
+def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
+    """Return gains (nv,) each; of numbers those of joints with one degree of freedom. Raises ArgumentError, and
+    UnsupportedError for those given to joints of several."""
+    return [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
 
 
 def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:

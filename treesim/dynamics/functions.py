@@ -202,7 +202,10 @@ def inverse_dynamics(
         tau = np.empty(robot.nv)
         if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
-    given, constants = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}, constants_of(robot, gravity, armature)
+    given, constants = (
+        {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
+        constants_of(robot, gravity, armature),
+    )
     return on_states(fast.entry, robot, constants, given, physics=physics, engine=engine, out=out)[0]
 
 

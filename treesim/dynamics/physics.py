@@ -12,7 +12,7 @@ from ..model.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from ..model.tree import Tree
 from .base import check_supported, is_one_kernel
 
-Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]
+Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | Numbers  # as users give them, or as tables hold them
 
 
 def physics_of(
@@ -22,8 +22,8 @@ def physics_of(
 
     gravity, armature: those for all states, which cannot be given as well. Raises what `given_physics` raises.
     """
-    if parameters_of is None:
-        return None
+    if parameters_of is None or isinstance(parameters_of, Numbers):
+        return parameters_of
     fields = given_physics(robot, parameters_of, OF_ROBOT, what)
     for label, value in (("gravity", gravity), ("armature", armature)):
         if value is not None and label in fields:
@@ -35,8 +35,7 @@ def check_physics_of_backend(solver: Any, robot: Tree, parameters_of: Parameters
     """Raise UnsupportedError, naming it, for a backend that cannot take physics of each state's own, or no rotors."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(
-            f"backend {solver.name!r} takes no parameters_of: it is no kernel that reads the robot's table; "
-            "take 'aba'"
+            f"backend {solver.name!r} takes no parameters_of: it is no kernel that reads the robot's table; take 'aba'"
         )
     if "armature" in parameters_of:
         check_supported(solver, robot, 1.0)

@@ -1,7 +1,7 @@
 """Entries of which every state has numbers of its own in tables that other entries read as constants.
 
-One text serves all engines: traced, the numbers are inputs of the code made for a robot, beside states, and what is left
-of the tables stays folded into it; compiled for any robot, or interpreted, they are put into a copy of the tables.
+One text serves all engines: traced, the numbers are inputs of the code made for a robot, as states are, and the rest of
+the tables stays folded into it; compiled for any robot, or interpreted, they are put into a copy of the tables.
 """
 
 from __future__ import annotations

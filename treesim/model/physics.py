@@ -161,15 +161,17 @@ def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
 
     values, axes = found.values, tuple(range(-len(field.shape), 0))
     bad = np.isnan(values) if field.infinite else ~np.isfinite(values)
-    refuse(bad.any(axis=axes) if axes else bad, "it must be a finite number" if not axes else "its numbers must be finite",
-           NonFiniteError)  # fmt: skip
+    right = "it must be a number" if field.infinite else "it must be finite"
+    refuse(bad.any(axis=axes) if axes else bad, right, NonFiniteError)
     if field.least is not None:
         refuse(values < field.least, f"it must be {field.least:g} or more")
     if name == "inertia":
         largest = np.abs(values).max(axis=axes)
         skew = np.abs(values - values.swapaxes(-1, -2)).max(axis=axes)
         refuse(skew > ASYMMETRY * largest, "it must be symmetric")
-        refuse(_implausible(values), "a body's principal moments are not negative, and none is above the sum of the others")
+        refuse(
+            _implausible(values), "a body's principal moments are not negative, and none is above the sum of the others"
+        )
 
 
 def _implausible(inertia: np.ndarray) -> np.ndarray:

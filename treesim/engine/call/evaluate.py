@@ -37,8 +37,8 @@ __all__ = [
     "refuse_non_finite",
     "refuse_overflow",
     "run_states",
-    "specialized_or_generic",
     "specialized_first",
+    "specialized_or_generic",
 ]
 
 ENGINES = ("auto", "generic", "specialized")

@@ -28,3 +28,14 @@ class Varied(NamedTuple):
     def of(self, states: Any) -> Self:
         """Return the same of some of the states."""
         return self._replace(numbers=self.numbers[states])
+
+    def copies(self, constants: Sequence[Any]) -> list[Any]:
+        """Return constants whose tables that vary may be written to."""
+        return [np.array(x) if k in self.tables else x for k, x in enumerate(constants)]
+
+    def put(self, state: int, constants: Sequence[Any]) -> None:
+        """Put the numbers of a state into copies of the constants."""
+        start = 0
+        for table, places in zip(self.tables, self.places, strict=True):
+            constants[table][places] = self.numbers[state, start : start + places.size]
+            start += places.size
