@@ -247,23 +247,32 @@ def _theta_numbers(
     if any(name in INERTIAL for name in fields):
         stiff = (robot.damping > 0) | np.logical_or(*((x != 0).reshape(-1, robot.nv).any(axis=0) for x in gains))
         dofs = np.union1d(dofs, np.flatnonzero(stiff))
-        least = _least_of_each(robot, own) if dofs.size else least
     stiffness = step_stiffness(h, full["damping"], *gains)
+    if any(name in INERTIAL for name in fields):
+        least = _least_of_each(robot, own, _rotors(robot, fields), stiffness)
     theta = implicitness(stiffness[..., dofs], least[..., dofs])
     return [_column(robot, "theta", dofs, theta)] if dofs.size else []
 
 
-def _least_of_each(robot: Tree, own: Numbers) -> np.ndarray:
-    """The least inertias (..., nv) that the joints of each rollout's robot move, see `lightest`."""
-    rows = own.values.reshape(-1, own.places.size)
-    least = np.empty((len(rows), robot.nv))
-    for first in range(0, len(rows), STATES):
-        part = slice(first, first + STATES)
-        physics = Numbers(own.places, rows[part])
-        least[part] = np.inf
+def _rotors(robot: Tree, fields: Mapping[str, Given]) -> np.ndarray:
+    return fields["armature"].over(robot.armature) if "armature" in fields else robot.armature
+
+
+def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """The least inertias (..., nv) that the joints of each rollout's robot move, see `lightest`. It is no less than
+    their rotors': where stiffness is at most twice that, theta is 1/2, and no mass matrix is looked at."""
+    batch = np.broadcast_shapes(own.values.shape[:-1], rotors.shape[:-1], stiffness.shape[:-1])
+    least = np.broadcast_to(rotors, (*batch, robot.nv)).reshape(-1, robot.nv).copy()
+    rows = np.broadcast_to(own.values, (*batch, own.places.size)).reshape(len(least), -1)
+    stiff = (np.broadcast_to(stiffness, (*batch, robot.nv)).reshape(least.shape) > 2 * least).any(axis=1)
+    wanted = np.flatnonzero(stiff)
+    for first in range(0, wanted.size, STATES):
+        part = wanted[first : first + STATES]
+        physics, found = Numbers(own.places, rows[part]), np.full((part.size, robot.nv), np.inf)
         for q in tried_configurations(robot):
-            least[part] = np.minimum(least[part], _free_inertias(mass_matrix(robot, q, parameters_of=physics)))
-    return np.maximum(least, 0).reshape(*own.values.shape[:-1], robot.nv)
+            found = np.minimum(found, _free_inertias(mass_matrix(robot, q, parameters_of=physics)))
+        least[part] = np.maximum(found, 0)
+    return least.reshape(*batch, robot.nv)
 
 
 def _free_inertias(M: np.ndarray) -> np.ndarray:
