@@ -51,7 +51,8 @@ class Given(NamedTuple):
         """Return all values (..., N, *shape), those that were not given as in `values` (N, *shape)."""
         batch = self.values.shape[: self.values.ndim - values.ndim]
         whole = np.broadcast_to(values, (*batch, *values.shape)).copy()
-        whole[(..., self.which, *(slice(None),) * (values.ndim - 1))] = self.values
+        place: Any = (..., self.which, *(slice(None),) * (values.ndim - 1))
+        whole[place] = self.values
         return whole
 
 
