@@ -298,22 +298,25 @@ def energy(
         >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
         6.113 J, -19.195 J
     """
-    out = _energy_and_momentum(checked_robot(robot), q, v, gravity, engine, parameters_of, "energy")
+    robot = checked_robot(robot)
+    if parameters_of is None:
+        out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
+    else:
+        out = _own_energy_and_momentum(robot, q, v, gravity, engine, parameters_of, "energy")
     return out[..., 0], out[..., 1]
 
 
-def _energy_and_momentum(
+def _own_energy_and_momentum(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
     gravity: ArrayLike | None,
     engine: Engine,
-    parameters_of: OwnPhysics | None,
+    parameters_of: OwnPhysics,
     what: str,
 ) -> np.ndarray:
+    """The same of states that have physics of their own."""
     constants, physics = constants_of(robot, gravity), physics_of(robot, parameters_of, what, gravity)
-    if physics is None:
-        return ENERGY_AND_MOMENTUM(robot, *constants, q, v, engine)
     given = {"q": q, "v": v}
     return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
 
@@ -334,4 +337,7 @@ def momentum(
         >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
         array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
-    return _energy_and_momentum(checked_robot(robot), q, v, None, engine, parameters_of, "momentum")[..., 2:]
+    robot = checked_robot(robot)
+    if parameters_of is None:
+        return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]
+    return _own_energy_and_momentum(robot, q, v, None, engine, parameters_of, "momentum")[..., 2:]

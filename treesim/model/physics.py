@@ -177,7 +177,7 @@ def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
 
 def _implausible(inertia: np.ndarray) -> np.ndarray:
     """Where inertias (..., 3, 3) are no rigid body's: those are of bodies whose second moments of mass
-    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018, eq. 12), that is A + B >= C."""
+    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018), that is A + B >= C."""
     trace = np.trace(inertia, axis1=-2, axis2=-1)
     shift = (0.5 + TRIANGLE) * trace
     xx, yy, zz = (shift - inertia[..., k, k] for k in range(3))
