@@ -12,8 +12,9 @@ import numpy as np
 from .contact.lanes import ContactLanes, begin_lanes
 from .engine.call.evaluate import lanes_for, run_states
 from .engine.call.specialized import BatchCode
-from .engine.call.steps import Arrays, Carried
+from .engine.call.steps import Arrays, Carried, Measured
 from .engine.graph.policies import Policy
+from .kernels.measured_step import ENDED
 from .kernels.status import FINE
 from .rollout_arguments import Method, Start
 
@@ -23,17 +24,23 @@ class ContactSteps:
 
     A rollout's bits depend on no other, and not on how many are carried at once."""
 
-    def __init__(self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray) -> None:
+    def __init__(
+        self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+        measured: Measured | None = None,
+    ) -> None:  # fmt: skip
         assert method.code is not None
         assert method.code.bound is not None
+        self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
         assert method.code.stage is not None
-        on_lanes = engine != "generic" and begin_lanes(method.code.stage)
+        self.wrenches = measured is not None and measured.reduction.contact  # which lanes do not tell
+        on_lanes = engine != "generic" and not self.wrenches and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
+        self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
 
     def _lane_code(self, engine: str) -> BatchCode | None:
         """The code of free steps on lanes, if there is any."""
@@ -46,7 +53,8 @@ class ContactSteps:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
         self._begin(rows, steps, len(states[0]))
         controls = partial(self._control, rows)
-        return self._walk(controls, self.residual[rows], steps, states, results, every)
+        own = self.measured and self.measured.of(rows)
+        return self._walk(controls, self.residual[rows], steps, states, results, every, own)
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         """Forget the impulses of other rollouts, and of an earlier run."""
@@ -56,21 +64,28 @@ class ContactSteps:
 
     def _walk(
         self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
-        results: Arrays, every: int,
+        results: Arrays, every: int, measured: Measured | None,
     ) -> Carried:  # fmt: skip
-        """Carry states step by step; worst: residuals so far."""
+        """Carry states step by step; worst: residuals so far; measured: of these rollouts."""
         now = [np.array(x, dtype=float, order="C") for x in states]
+        kept = [now.pop()] if measured else []
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
+            before, self.wrench = now, np.zeros(1)
+            told = np.zeros_like(worst)
             for _ in range(self.method.substeps):
-                now = self._substep(control, now, worst)
+                now = self._substep(control, now, told)
+            if measured:
+                told[kept[0][:, ENDED] != 0] = 0.0
+                now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
+            np.maximum(worst, told, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
-                for result, x in zip(results, now, strict=True):
+                for result, x in zip(results, now, strict=not kept):
                     result[:, (step - steps.start) // every] = x
-        return Carried(now, finite)
+        return Carried([*now, *kept], finite)
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
@@ -87,6 +102,8 @@ class ContactSteps:
         rows = self.code.row_results((len(q),), self.kept)
         self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
         self.kept = rows[-4]
+        if self.wrenches:
+            self.wrench = self.wrench + rows[-3].reshape(len(q), -1)
         np.maximum(worst, rows[-1][:, 1], out=worst)
         return [q_new, v_new, *(x + work for x in total)]
 

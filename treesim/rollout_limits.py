@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from .engine.call.evaluate import lanes_for
 from .engine.call.specialized import BatchCode
-from .engine.call.steps import Arrays, Carried, held_controls
+from .engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
 from .engine.graph.policies import Policy
 from .kernels.status import FINE
 from .kernels.watched_step import watched_step_entry
@@ -20,13 +19,14 @@ CROWDED = 0.5  # part of the rollouts at their limits, from which on all are car
 
 
 def under_contact(
-    method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray
-) -> ContactSteps:
+    method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+    measured: Measured | None = None,
+) -> ContactSteps:  # fmt: skip
     """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
     by how much each misses the laws of contact at most."""
     world = method.world
     watched = world.touching.only_limits and world.robot.coupling is None and not world.m and policy is None
-    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual)
+    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual, measured)
 
 
 @lru_cache(maxsize=64)
@@ -49,15 +49,21 @@ class WatchedSteps(ContactSteps):
         entry = watched_step_entry(code.rule, self.method.dynamics)
         constants = (*code.bound.constants, touching.layout, touching.geometry)
         sizes = [robot.nq, robot.nv, 1, robot.nv, 2]
-        return lanes_for(entry, constants, [*sizes, robot.nv], sizes, np.dtype(float), engine, carried=len(sizes))
+        held = self.method.substeps
+        return step_code(entry, constants, [*sizes, robot.nv], sizes, float, engine, self.measured, held)
 
     def _free(self, *arrays: np.ndarray) -> int:
         if self.lanes is None:
             return super()._free(*arrays)
         q, v, control, q_new, v_new, force, work = arrays
         slack = np.empty((len(q), 1))
-        begun = [q, v, *_begun(*v.shape)]
-        return self.lanes.run([*begun, control, q_new, v_new, slack, force, work], len(q))
+        begun, unread = [q, v, *_begun(*v.shape)], []
+        if self.measured:  # the same code: what it measures before contact is not looked at
+            reduction, p = self.measured
+            kept = np.broadcast_to(reduction.begin, (len(q), len(reduction.begin)))
+            begun += [kept, np.broadcast_to(np.zeros(1), (len(q), p.shape[1]))]
+            unread = [np.empty(kept.shape)]
+        return self.lanes.run([*begun, control, q_new, v_new, slack, force, work, *unread], len(q))
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -78,12 +84,13 @@ class WatchedSteps(ContactSteps):
         """Carry all as if there were no limits; returns where they end, and which have come near to one."""
         assert self.lanes is not None
         count, many, held = len(states[0]), steps.stop - steps.start, self.method.substeps
-        q, v, *total = states
+        (q, v, *total), kept = states[: len(self.method.sizes)], states[len(self.method.sizes) :]
+        own = self.measured and self.measured.of(rows)
         slack, force, work = _begun(*v.shape)
         last = [np.empty((count, 1, x.shape[1])) for x in (slack, force, work)]  # of all records the last stays
         unread = last if every == many else [np.broadcast_to(x, (count, many // every, x.shape[2])) for x in last]
-        begun = [q, v, slack, force, total[0] if total else work]
-        outputs = [*results[:2], *unread[:2], results[2] if total else unread[2]]
+        begun = carried_on_lanes([q, v, slack, force, total[0] if total else work, *kept], own, float)
+        outputs = [*results[:2], *unread[:2], results[2] if total else unread[2], *results[len(self.method.sizes) :]]
         controls = held_controls(self.start.u[rows, steps], held)
         status = self.lanes.run([*begun, controls, *outputs], count, many * held, every * held)
         ends = [np.array(x[:, -1]) for x in results]
@@ -100,13 +107,15 @@ class WatchedSteps(ContactSteps):
         """Carry those that came near to a limit again, step by step."""
         part = copy(self)
         part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
-        worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in results]
+        recorded = results[: len(self.method.sizes)]
+        worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in recorded]
         found = part._walk(
-            lambda step, now: self.start.u[rows, step][near], worst, steps, [x[near] for x in states], own, every
-        )
+            lambda step, now: self.start.u[rows, step][near], worst, steps, [x[near] for x in states], own, every,
+            self.measured and self.measured.of(rows).of(near),
+        )  # fmt: skip
         self.kept[near] = part.kept
         self.residual[rows.start + near] = worst
-        for result, x in zip(results, own, strict=True):
+        for result, x in zip(recorded, own, strict=True):
             result[near] = x
         for end, x in zip(ends, found.states, strict=True):
             end[near] = x

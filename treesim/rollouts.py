@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,23 @@ from .contact.base import ContactSolver
 from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import check_engine
-from .engine.call.steps import Piece, under_controls, under_policy
+from .engine.call.steps import Measured, Piece, under_controls, under_policy
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, keep_with
+from .errors import ArgumentError, keep_with, unknown_name
 from .kernels.step import policy_step_entry
+from .measures import Measure
 from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
 from .rollout_energy import balance, total_energy, warn_of_errors
 from .rollout_files import read_record
 from .rollout_limits import under_contact
+from .rollout_measures import Measuring, measuring_of
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
 from .step_settings import speed_hint
-from .types import Engine
+from .types import Engine, Keep
 from .world import World, as_world
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
@@ -57,6 +59,10 @@ class Rollouts(Shown):
     work (B, K, 2): that of the controls, and of damping and friction, from the start to each recorded state [J]; None
     if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None without work. robot: whose
     states these are, None if they were read from files.
+    measures: what was measured, (B,) or (B, bins) each, see `treesim.measures`. measured (B,): after how many steps;
+    all of them but where rollouts were ended by `treesim.measures.stop`, diverged, or were stopped; None without
+    measures. ended (B,): the number of the step that ended a rollout, whose state it keeps from then on; -1: none did.
+    Where no state is kept, `diverged` is 0 of rollouts that had one that was not finite.
     q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
 
     Example:
@@ -78,6 +84,13 @@ class Rollouts(Shown):
     robot: Tree | None = None
     energy_at_start: np.ndarray | None = None
     residual: np.ndarray | None = None
+    measures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    measured: np.ndarray | None = None
+    ended: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
+
+    def __post_init__(self) -> None:
+        if self.ended is None:
+            object.__setattr__(self, "ended", np.full(len(self.q), -1))
 
     @property
     def energy(self) -> np.ndarray:
@@ -102,8 +115,9 @@ class Rollouts(Shown):
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
         span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""
-        diverged = int((self.diverged >= 0).sum())
-        endings = [f"{diverged} diverged"] * bool(diverged) + [f"stopped: {self.stopped}"] * bool(self.stopped)
+        diverged, ended = (int((x >= 0).sum()) for x in (self.diverged, self.ended))
+        endings = [f"{n} {what}" for n, what in ((ended, "ended"), (diverged, "diverged")) if n]
+        endings += [f"stopped: {self.stopped}"] * bool(self.stopped)
         return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
@@ -111,7 +125,7 @@ class Rollouts(Shown):
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
         known = [name for name in ("work", "residual") if getattr(self, name) is not None]
-        return [*arrays(self, "t", "q", "v", *known), *endings]
+        return [*arrays(self, "t", "q", "v", *known), *endings, *self.measures.items()]
 
 
 def rollout(
@@ -134,6 +148,8 @@ def rollout(
     substeps: int | None = None,
     work: bool = False,
     contact_solver: str | ContactSolver = "pgs",
+    measure: Mapping[str, Measure] | None = None,
+    keep: Keep = "all",
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
@@ -162,13 +178,17 @@ def rollout(
     of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
     are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
     three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
+    measure: what to reduce of states while they are computed, by name: measures that `treesim.measures` makes of
+    functions of (t, q, v), (t, q, v, p) or (t, q, v, p, c), c being wrenches of contact; `Rollouts.measures`. keep:
+    "all" states, one after every `every` steps, the "last" one of each rollout, or "none", which is for measures alone.
+    Measures see all steps, also those that leave no record. See docs/measures.md.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
-    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
-    UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
-    be, and for a policy that branches.
+    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine,
+    keep), UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it
+    cannot be, and for a policy, or a function of a measure, that branches.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -184,39 +204,69 @@ def rollout(
     method = method_of(
         world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver
     )
-    start = start_of(method, q0, v0, controls, parameters, steps)
-    every = whole_number("every", every, 1, max(start.steps, 1))
-    count, records = len(start.q), start.steps // every
+    start = start_of(method, q0, v0, controls, parameters, steps, measures=bool(measure))
+    measuring = measuring_of(measure, method, start)
+    every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
+    count = len(start.q)
     residual = None if method.code is None else np.zeros(count)
-    piece = _piece(method, start, every, engine, residual)
+    piece = _piece(method, start, every, engine, residual, measuring)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
         out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
     )
     with use_threads(threads):
-        return _run(method, piece, start, results, progress, residual)
+        return _run(method, piece, start, results, progress, residual, measuring)
 
 
-def _piece(method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None) -> Piece | None:
-    """What carries rollouts through steps, and tells of contact in `residual`; None where nothing moves."""
+def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
+    """After how many steps a state is kept, and how many are; others: work and out."""
+    if keep not in ("all", "last", "none"):
+        raise unknown_name("keep", keep, ("all", "last", "none"))
+    every = whole_number("every", every, 1, max(steps, 1))
+    if keep == "all":
+        return every, steps // every
+    if every != 1:
+        raise ArgumentError(f"every says which states are kept, but keep is {keep!r}: leave one of them out")
+    if keep == "none" and (unmeasured or others[0] or others[1] is not None):
+        what = "no measure is given" if unmeasured else "work and out are for states"
+        raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')
+    return max(steps, 1), int(keep == "last" and steps > 0)
+
+
+def _piece(
+    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, measuring: Measuring | None
+) -> Piece | None:
+    """What carries rollouts through steps, measures them, and tells of contact in `residual`; None where nothing
+    moves."""
+    piece = _steps(method, start, every, engine, residual, measuring and measuring.measured)
+    return measuring.over(piece) if measuring and piece else piece
+
+
+def _steps(
+    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, measured: Measured | None
+) -> Piece | None:
+    """The same, whose last state is what measures keep, if there are any."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
-        refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
+        if measured is None:
+            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not taken
         if not moves:
             return None
         if residual is not None:
-            return under_contact(method, start, None, engine, residual).carry
-        return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
+            return under_contact(method, start, None, engine, residual, measured).carry
+        return under_controls(
+            method.entry, method.constants, method.sizes, u, number, engine, method.substeps, measured
+        )
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
     if residual is not None:
-        return under_contact(method, start, policy, engine, residual).carry
+        return under_contact(method, start, policy, engine, residual, measured).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
-        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps
+        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps, measured
     )
 
 
@@ -247,13 +297,14 @@ def _run(
     results: Results,
     progress: Callable[[int, int], None] | None,
     residual: np.ndarray | None,
+    measuring: Measuring | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
     t = _times(**results.facts, records=records)
     done, finite = Done(), True
     try:
-        for part in _slices(piece, start, results):
+        for part in _slices(piece, start, results, measuring is not None):
             if not part.finite:
                 finite = False
                 refuse_non_finite_controls(start.u[part.rows, part.steps], start.u)
@@ -264,31 +315,32 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped="interrupted")
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, measuring, stopped="interrupted")
         _warn_of_stop(outcome, done, count, ending)
         return outcome
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped=why)
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, measuring, stopped=why)
         keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, finite=finite)
+    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, measuring, finite=finite)
 
 
-def _slices(piece: Piece | None, start: Start, results: Results) -> Iterator[Slice]:
-    arrays = results.arrays
+def _slices(piece: Piece | None, start: Start, results: Results, measured: bool) -> Iterator[Slice]:
+    arrays, every = results.arrays, results.facts["every"]
     count, records = arrays[0].shape[:2]
-    if piece is None or not records:  # nothing that moves, or nothing to record
+    last = start.steps if measured else records * every
+    if piece is None or not last:  # nothing that moves, or nothing to record
         for done in arrays[2:]:
             done[...] = 0
         if count:
             yield Slice(slice(0, count), slice(0, 0), True, Done(count))
         return
-    most = max(1, CHUNK_BYTES // (records * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
+    most = max(1, CHUNK_BYTES // (max(1, records) * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
     none_done = [np.broadcast_to(np.zeros((1, x.shape[2]), x.dtype), (count, x.shape[2])) for x in arrays[2:]]
     states = [start.q, start.v, *none_done]
-    yield from slices(piece, states, arrays, results.facts["every"], most, Pace(start.v.shape[1]))
+    yield from slices(piece, states, arrays, every, most, Pace(start.v.shape[1]), last)
 
 
 def _times(dt: float, every: int, records: int) -> np.ndarray:
@@ -319,6 +371,7 @@ def _outcome(
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
     residual: np.ndarray | None,
+    measuring: Measuring | None,
     stopped: str | None = None,
     finite: bool = False,
 ) -> Rollouts:
@@ -326,15 +379,19 @@ def _outcome(
     that the work does not account for."""
     robot, (q, v, *work) = method.world.robot, arrays
     diverged = np.full(len(q), -1) if finite else _diverged(q, v, done)
+    if measuring is not None:
+        diverged = measuring.seen_to_diverge(diverged)
     if (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
-    residual = None if residual is None else residual[: len(q)]
+    told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)]}
+    if measuring is not None:
+        told |= measuring.told(len(q))
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **told)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, residual)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **told)
 
 
 def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:
@@ -345,7 +402,7 @@ def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> Non
 def _diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
     """First recorded time of each rollout that is not finite, of those that are done, -1 for none."""
     first = np.full(len(q), -1)
-    for start in range(0, len(q), BLOCK):  # memory for a few, not for all
+    for start in range(0, len(q) if q.shape[1] else 0, BLOCK):  # memory for a few, not for all
         part = slice(start, start + BLOCK)
         bad = ~(np.isfinite(q[part]).all(axis=-1) & np.isfinite(v[part]).all(axis=-1))
         bad &= np.arange(q.shape[1]) < done[part, None]
@@ -357,12 +414,12 @@ def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.nda
     wrong = np.flatnonzero(first >= 0)
     b = int(wrong[0])
     k = int(first[b])
-    before = np.abs(v[b, k - 1]) if k else np.zeros(robot.nv)
-    joint = robot.dof_name(int(np.argmax(before)))
+    where = f", from t = {t[k]:.6g} s on" if k < len(t) else ""
+    if k:
+        where += f", where joint {robot.dof_name(int(np.argmax(np.abs(v[b, k - 1]))))!r} moves fastest"
     warnings.warn(
-        f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}, from "
-        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces"
-        f"{speed_hint(robot)}",
+        f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}{where}: take "
+        f"a smaller dt, or smaller gains and forces{speed_hint(robot)}",
         DivergedWarning,
         stacklevel=5,
     )
