@@ -224,7 +224,7 @@ def test_robots_at_their_limits(monkeypatch, substeps, engine):
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 @pytest.mark.parametrize("solver", ["pgs", "admm"])
 def test_contact_and_its_wrenches(solver):
-    robot = treesim.Tree("ball", [treesim.free_body("ball", [treesim.CollisionShape("sphere", (0.1,))], mass=2.0)])
+    robot = treesim.free_body("ball", "sphere", (0.1,), 2.0)
     world = treesim.World(robot, ground=treesim.Ground())
     q0 = np.tile(robot.neutral(), (3, 1))
     q0[:, 2] = 0.1, 0.12, 1.0  # on the ground, above it, and far from it
