@@ -6,7 +6,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from . import starting as starting  # isort: skip  # before all that takes time
-from . import measures
+from . import measures as measures
 from .audits import Audit, audit
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
@@ -149,7 +149,6 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "mass_matrix_pattern",
-    "measures",
     "momentum",
     "operational_space",
     "repair",
