@@ -1,4 +1,4 @@
-"""Digests of what treesim computes, in one process: a program, whose lines `tests/test_reproducibility.py` compares.
+"""Digests of what treesim computes, in one process: a program, whose lines `test_reproducibility.py` compares.
 
 Arguments: names of digests, all if none are given. Every number that goes in is exact or comes from a generator of
 random numbers, so that what differs was made by treesim.
@@ -91,6 +91,14 @@ def contact() -> str:
     return digest(runs.q, runs.v)
 
 
+def golden(integrator: str) -> str:
+    """A thousand steps of one simulation by a rule."""
+    body = robot()
+    q, v = states(body, 1)
+    found = treesim.Simulation(body, integrator=integrator).run_from(1.0, q[0], 0.1 * v[0])
+    return digest(found.q[-1], found.v[-1])
+
+
 DIGESTS: dict[str, Callable[[], str]] = {
     "description": description,
     "batch": batch,
@@ -100,6 +108,8 @@ DIGESTS: dict[str, Callable[[], str]] = {
     "rollout, float32": lambda: rollout(np.float32),
     "single": single,
     "contact": contact,
+    "implicit_midpoint": lambda: golden("implicit_midpoint"),
+    "semi_implicit_euler": lambda: golden("semi_implicit_euler"),
 }
 
 if __name__ == "__main__":

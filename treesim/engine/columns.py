@@ -39,7 +39,7 @@ def cosine(x: Any) -> Any:
 def _turned(x: Any, quarters: int) -> Any:
     """The sine of x and so many quarter turns."""
     near = np.where(np.abs(x) <= LARGEST, x, 0.0)
-    turns = np.rint(near * TWO_OVER_PI)
+    turns = np.rint(near * TWO_OVER_PI)  # of numbers; NaN has been left to NumPy
     r = ((near - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
     s, c = sincos_near_zero(r)
     quadrant = turns.astype(np.int64) + quarters
@@ -73,5 +73,5 @@ def exponential(x: Any) -> Any:
     series: Any = 1 / math.factorial(13)
     for k in range(12, -1, -1):
         series = series * r + 1 / math.factorial(k)
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # of NaN, n is any number
         return np.ldexp(series, n.astype(np.int32))

@@ -100,10 +100,12 @@ PRIMITIVES = (
         "sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt", scalar="llvm.sqrt.f64"
     ),
     Primitive(
-        "sin", 1, numbers.sin, columns.sine, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig", scalar="llvm.sin.f64"
+        "sin", 1, numbers.sin, columns.sine, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig",
+        scalar="llvm.sin.f64",
     ),
     Primitive(
-        "cos", 1, numbers.cos, columns.cosine, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig", scalar="llvm.cos.f64"
+        "cos", 1, numbers.cos, columns.cosine, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig",
+        scalar="llvm.cos.f64",
     ),
     Primitive(
         "max", 2, numbers.maximum, np.maximum, lambda code, x, y: code.maximum(x, y),
@@ -114,7 +116,9 @@ PRIMITIVES = (
         lambda r, a, b: (1.0 - numbers.less(b, a), numbers.less(b, a)), "compare",
     ),
     Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
-    Primitive("exp", 1, numbers.exp, columns.exponential, _helper("exponential"), lambda r, a: (r,), "exp", scalar="exp"),
+    Primitive(
+        "exp", 1, numbers.exp, columns.exponential, _helper("exponential"), lambda r, a: (r,), "exp", scalar="exp"
+    ),
     Primitive(
         "select", 3, numbers.select, np.where, _select,
         lambda r, c, a, b: (0.0, numbers.select(c, 1.0, 0.0), numbers.select(c, 0.0, 1.0)), "compare",
@@ -124,7 +128,9 @@ PRIMITIVES = (
         lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig", scalar="atan2",
     ),
     # what graph.fusion makes of a product and a sum: one rounding (but two where Python or NumPy do it); counted before
-    Primitive("fma", 3, _fma, _fma, lambda code, a, b, c: code.multiply_add(a, b, c), lambda r, a, b, c: (b, a, 1.0), ""),
+    Primitive(
+        "fma", 3, _fma, _fma, lambda code, a, b, c: code.multiply_add(a, b, c), lambda r, a, b, c: (b, a, 1.0), ""
+    ),
     Primitive(
         "fms", 3, _fms, _fms, lambda code, a, b, c: code.multiply_add(a, b, code.fneg(c)),
         lambda r, a, b, c: (b, a, -1.0), "",
@@ -134,7 +140,26 @@ PRIMITIVES = (
         lambda r, a, b, c: (-b, -a, 1.0), "",
     ),
 )  # fmt: skip
-(INPUT, CONSTANT, TABLE, ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP, SELECT, ATAN2, FMA, FMS, FNMA) = (
-    range(len(PRIMITIVES))
-)
+(
+    INPUT,
+    CONSTANT,
+    TABLE,
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    NEG,
+    SQRT,
+    SIN,
+    COS,
+    MAX,
+    MIN,
+    LESS,
+    EXP,
+    SELECT,
+    ATAN2,
+    FMA,
+    FMS,
+    FNMA,
+) = range(len(PRIMITIVES))
 ARITY = [primitive.arity for primitive in PRIMITIVES]

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 
 REGISTER = re.compile(r"%[A-Za-z_0-9.]+")
 VALUE = r"([^ ,(]+|splat \([^)]*\))"
-OPERATION = re.compile(
-    rf"  (%\S+) = (fmul|fadd|fsub) ((?:[a-z]+ )*)(double|<\d+ x double>) {VALUE}, {VALUE}$"
-)
+OPERATION = re.compile(rf"  (%\S+) = (fmul|fadd|fsub) ((?:[a-z]+ )*)(double|<\d+ x double>) {VALUE}, {VALUE}$")
 
 
 def fused(lines: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from .source import loops_deep, tree_of
 from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without
-# these two. Products are fused with sums in the text (`fusion`): with "contract", each processor would have its own way.
+# these two. Products are fused with sums in the text (`fusion`): under "contract", each processor has its own way.
 HONEST = "nsz"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
@@ -85,7 +85,11 @@ FUNCTIONS = "\n".join(
 # of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
 ON_LANES = "\n".join(
     f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
-    for name, arity in [("llvm.fabs.f64", 1), ("llvm.fma.f64", 3), *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar)]
+    for name, arity in [
+        ("llvm.fabs.f64", 1),
+        ("llvm.fma.f64", 3),
+        *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar),
+    ]
 )
 METADATA = """
 !0 = !{}

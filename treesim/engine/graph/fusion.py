@@ -1,4 +1,4 @@
-"""Which products and sums of a trace share one rounding: decided by the trace alone, so that it is so on every processor.
+"""Which products and sums of a trace share one rounding: decided by the trace alone, for all processors alike.
 
 Compilers that may fuse do as the processor at hand, and the lengths of basic blocks, suggest; then so do the last bits.
 """

@@ -1,8 +1,8 @@
 """LLVM IR, written instruction by instruction: functions name their values, modules declare what is called.
 
 Types and instructions have LLVM's names. Plain numbers may stand where another operand, or what is called, tells their
-type. Every operation of floating-point numbers is IEEE 754's, without freedoms: what is rounded, and when, is
-written down. Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
+type. Operations of floating-point numbers are IEEE 754's, without freedoms: what is rounded, and when, is written down.
+Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
 operations, objects of llvmlite's `ir` take ten times as long to write, and LLVM three times as long to read.
 """
 
@@ -116,8 +116,8 @@ class Function:
     """A function while it is written: every instruction is appended behind the last one, and its value returned.
 
     parameters: types and names, as in "ptr noalias in, i64 count", which become `arguments`. lanes: of `vector` and
-    `number`, the types of what is loaded, and of addresses' steps, where none is told. aligned_stack: spilled vectors then stay within a cache line each. exported: found
-    by its name from outside.
+    `number`, the types of what is loaded, and of addresses' steps, where none is told. aligned_stack: spilled vectors
+    then stay within a cache line each. exported: found by its name from outside.
     """
 
     def __init__(
