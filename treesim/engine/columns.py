@@ -41,7 +41,7 @@ def _turned(x: Any, quarters: int) -> Any:
     near = np.where(np.abs(x) <= LARGEST, x, 0.0)
     turns = np.rint(near * TWO_OVER_PI)  # of numbers; NaN has been left to NumPy
     r = ((near - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
-    s, c = sincos_near_zero(r)
+    s, c = sincos_near_zero(r)  # type: ignore[no-untyped-call]
     quadrant = turns.astype(np.int64) + quarters
     one = np.where(quadrant & 1, c, s)
     return np.where(quadrant & 2, -one, one)

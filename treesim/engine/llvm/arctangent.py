@@ -19,7 +19,7 @@ def write_arctangent(module: Module, name: str, lanes: Lanes) -> None:
     """Write the function name(y, x) of a module."""
     graph = Graph()
     y, x = (Traced(graph, graph.node(INPUT, k)) for k in range(2))
-    result = arctangent(y, x).node
+    result = arctangent(y, x).node  # type: ignore[no-untyped-call]
     fuse(Trace(graph, [result], 2))
     parameters = f"{lanes.vector} y, {lanes.vector} x"
     f = module.function(name, parameters, lanes.vector, lanes=lanes, aligned_stack=True)

@@ -172,7 +172,7 @@ def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
     mantissa, bias, spare, most, least = (23, 127, 10, 89.0, -104.0) if single else (52, 1023, 13, 710.0, -746.0)
     known, ln_2 = (SINGLE, SINGLE_LN_2) if single else (DOUBLE, LN_2)
     f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, aligned_stack=True)
-    x = f.maximum(f.minimum(*f.arguments, most), least)
+    x = f.maximum(f.minimum(f.arguments[0], most), least)
     shifted = f.multiply_add(x, math.log2(math.e), known.round)  # its last bits are n
     r = _minus(f, x, f.fsub(shifted, known.round), ln_2)
     series = _polynomial(f, [1 / math.factorial(k) for k in range(8 if single else 14)], r)
