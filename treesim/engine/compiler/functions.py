@@ -210,7 +210,7 @@ class FunctionBody(Body):
             "entry:",
             *self.memory,
             *(["  %before = load ptr, ptr %arena"] if kept else []),
-            *fused(self.lines),
+            *(fused(self.lines) if self.module.fuses else self.lines),
             "}",
         ])  # fmt: skip
 

@@ -112,7 +112,8 @@ KINDS: dict[str, Type] = {
 class Module:
     """LLVM functions, one for each kernel and types of its arguments."""
 
-    def __init__(self, files: Iterable[str] = ()) -> None:
+    def __init__(self, files: Iterable[str] = (), fuses: bool = True) -> None:
+        self.fuses = fuses  # whether products are fused with sums
         self.files = set(files)  # whose functions are kernels, beside treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
