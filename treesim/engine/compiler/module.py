@@ -40,7 +40,6 @@ declare void @free(ptr)
 """
 DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
-declare double @llvm.fma.f64(double, double, double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
