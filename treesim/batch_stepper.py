@@ -30,7 +30,7 @@ class BatchStepper(Shown):
     robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
     backend, substeps, contact_solver, engine, threads: as in `treesim.rollout`, whose steps these are: the same states,
     bit for bit, under the same controls, however many calls they are divided into.
-    q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which of them are finite.
+    q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
     [m/s, rad/s]; None where there are none of these.
     Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does.

@@ -33,9 +33,7 @@ class Policy(TracedFunction):
                 )
             for k, x in enumerate(u):
                 if not is_number(x, zero.graph):
-                    raise ArgumentError(
-                        f"the policy {name_of(function)} writes {x!r} to u[{k}]: a number is needed"
-                    )
+                    raise ArgumentError(f"the policy {name_of(function)} writes {x!r} to u[{k}]: a number is needed")
             return u
 
         super().__init__((1, nq, nv, parameters), run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.kernels.numbers import less, maximum, minimum

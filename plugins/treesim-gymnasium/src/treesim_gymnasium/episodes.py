@@ -1,10 +1,11 @@
-"""Episodes of many environments of one task, stepped together: what environments and vector environments are made of."""
+"""Episodes of many environments of one task, stepped together: what all environments here are made of."""
 
 from __future__ import annotations
 
 import numpy as np
-import treesim
 from numpy.typing import ArrayLike
+
+import treesim
 from treesim.errors import ArgumentError
 from treesim.types import Engine
 

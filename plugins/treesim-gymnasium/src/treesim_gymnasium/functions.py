@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
 import treesim
 from treesim.errors import ArgumentError
 from treesim.types import Engine
@@ -49,15 +50,15 @@ class Compiled:
         robot = task.robot
         sizes = {"t": 1, "q": robot.nq, "v": robot.nv, "p": task.parameters, "a": len(task.driven)}
         parts = {"observe": task.observe, "terminated": task.terminated, "reward": task.reward}
-        self._look = self._batch(_seen_of(*parts.values()), sizes, "what is seen, by observe, reward and terminated,", engine)
+        self._look = self._batch(
+            _seen_of(*parts.values()), sizes, "what is seen, by observe, reward and terminated,", engine
+        )
         self._begin = self._batch(_start_of(task), {"x": task.random}, "the start, by reset,", engine)
         self._ends = np.cumsum([robot.nq, robot.nv])
         self.size = self._look.count - 2
 
     @staticmethod
-    def _batch(
-        function: Callable[..., Any], sizes: dict[str, int], what: str, engine: Engine
-    ) -> treesim.BatchFunction:
+    def _batch(function: Callable[..., Any], sizes: dict[str, int], what: str, engine: Engine) -> treesim.BatchFunction:
         return treesim.BatchFunction(function, tuple(sizes.values()), what, tuple(sizes), engine)
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:

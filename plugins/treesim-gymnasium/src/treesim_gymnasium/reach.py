@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 import treesim
 from treesim.kernels.numbers import maximum, minimum
 
@@ -26,7 +27,7 @@ def reach() -> Task:
     Example:
         >>> from treesim_gymnasium import reach
         >>> reach().robot
-        <Tree 'ur5': 6 bodies, nq 6, nv 6, 17.9007 kg>
+        <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
     """
     robot = treesim.load("ur5")
 

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import DTypeLike
+
 from treesim.types import Engine
 
 from .episodes import Episodes

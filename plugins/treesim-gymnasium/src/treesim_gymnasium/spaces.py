@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import DTypeLike
+
 from treesim.errors import ArgumentError
 
 from .task import Task

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import treesim
 from numpy.typing import ArrayLike
+
+import treesim
 from treesim.errors import ArgumentError, unknown_name
 
 
@@ -23,8 +24,8 @@ class Task:
     of an episode to q, v and p, which hold the neutral configuration and zeros before, from random numbers x, so many
     as `random`, uniform in [0, 1). parameters: k.
     compiled: whether these functions are traced and compiled, as those of `treesim.BatchFunction` are; they cannot
-    branch then. Otherwise they are NumPy functions of all environments at once: arrays have a leading axis (B,), also t.
-    A function that writes q[..., 0] for q[0] and joins along the last axis can be both.
+    branch then. Otherwise they are NumPy functions of all environments at once: arrays, also t, have a leading axis
+    (B,). A function that writes q[..., 0] for q[0] and joins along the last axis can be both.
     joints: names of those that actions drive, by default all, one degree of freedom each; an action from -1 to 1 is
     taken to low ... high, (n,) or one number: forces [N, N m], by default the effort limits, or, with gains kp and kd,
     (n,) or one number, targets [rad, m], by default the position limits, tracked within the effort limits.
@@ -122,4 +123,3 @@ class Task:
             raise ArgumentError(
                 f"{label} must be one number, or one for each of {len(self.driven)} joints, got {value!r}"
             ) from None
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import gymnasium
+
 from treesim.errors import ArgumentError, unknown_name
 
 from .balance import balance

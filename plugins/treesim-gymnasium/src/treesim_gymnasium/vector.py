@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike
+
 from treesim.errors import ArgumentError
 from treesim.types import Engine
 
@@ -103,9 +104,7 @@ class TreesimVectorEnv(VectorEnv):
                     self.episodes.seed(row, key_of(seed[row]), 0)
         self._seeded = True
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take actions (num_envs, n); return observations, rewards, terminations, truncations and infos. Cost: some
         30 us besides the steps and the functions."""
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
