@@ -15,11 +15,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import treesim
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from scipy.linalg import solve_discrete_are
 from treesim_gymnasium import Task, TreesimEnv, TreesimVectorEnv, balance
 from treesim_gymnasium.balance import FALLEN, FASTEST, NOISE, tip
+
+import treesim
 
 SECONDS, WARM_UP, LIMIT = 1.5, 20, 1000
 

@@ -206,7 +206,7 @@ def test_what_diverges_is_cut_off_and_told():
         (
             {"world": treesim.free_body("ball", "sphere", (0.1,), 1.0)},
             treesim.ArgumentError,
-            "has 6 degrees of freedom",
+            "has no joint of one degree",
         ),
         ({"low": [0.0, 1.0]}, treesim.ArgumentError, "low must be one number, or one for each of 6 joints"),
         ({"high": np.inf}, treesim.ArgumentError, "has no effort limit: give the actions' range"),

@@ -26,7 +26,7 @@ class Task:
     compiled: whether these functions are traced and compiled, as those of `treesim.BatchFunction` are; they cannot
     branch then. Otherwise they are NumPy functions of all environments at once: arrays, also t, have a leading axis
     (B,). A function that writes q[..., 0] for q[0] and joins along the last axis can be both.
-    joints: names of those that actions drive, by default all, one degree of freedom each; an action from -1 to 1 is
+    joints: names of those that actions drive, by default all that have one degree of freedom; an action from -1 to 1 is
     taken to low ... high, (n,) or one number: forces [N, N m], by default the effort limits, or, with gains kp and kd,
     (n,) or one number, targets [rad, m], by default the position limits, tracked within the effort limits.
     observation_low, observation_high: bounds of what is seen. An action is held for `steps` steps of dt [s].
@@ -72,9 +72,12 @@ class Task:
     @property
     def driven(self) -> np.ndarray:
         """The degrees of freedom (n,) that actions drive, as indices. Raises UnknownNameError, and ArgumentError for a
-        joint that has not one of its own."""
+        joint that has not one of its own, or where there is none."""
         robot = self.robot
-        names = tuple(robot.v_index) if self.joints is None else tuple(self.joints)
+        simple = [name for name, where in robot.v_index.items() if where.stop - where.start == 1]
+        names = simple if self.joints is None else tuple(self.joints)
+        if not names:
+            raise ArgumentError(f"{robot.name!r} has no joint of one degree of freedom, and no other can be driven")
         found = []
         for name in names:
             if name not in robot.v_index:
@@ -83,7 +86,7 @@ class Task:
             if where.stop - where.start != 1:
                 raise ArgumentError(
                     f"joint {name!r} of {robot.name!r} has {where.stop - where.start} degrees of freedom, but actions "
-                    f"drive joints of one: name those that are driven, with joints="
+                    f"drive joints of one"
                 )
             found.append(where.start)
         return np.array(found, int)
