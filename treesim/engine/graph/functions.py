@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class TracedFunction:
     """Operations that lead from arrays of numbers to results. Functions that do the same are equal, and print alike in
     every process."""
 
-    def __init__(self, sizes: Sequence[int], run: Callable[[list[np.ndarray], Traced], Sequence[Any]]) -> None:
+    def __init__(self, sizes: Sequence[int], run: Callable[[list[np.ndarray], Traced], Iterable[Any]]) -> None:
         """Write down what `run` does, which returns the results, given arrays of numbers of these sizes, and a zero."""
         self.graph = Graph()
         self.sizes = tuple(sizes)
