@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike
 from .display import Shown
 from .engine.call.arguments import Argument, coerce
 from .engine.call.evaluate import check_engine, lanes_for
-from .engine.graph.functions import TracedFunction, apply_states, is_number, name_of, traced_call
+from .engine.graph.expressions import HELP, Expression, is_number, name_of
 from .engine.graph.graph import Graph
-from .errors import ArgumentError
+from .errors import ArgumentError, UnsupportedError
+from .kernels.applied import applied_states
 from .model.given import whole_number
 from .types import Engine
 
@@ -54,22 +56,32 @@ class BatchFunction(Shown):
         self.function = function
         self.sizes = tuple(whole_number("a size", size) for size in sizes)
         self._names = tuple(named) if named is not None else tuple(f"x{k}" for k in range(len(self.sizes)))
-        self._traced = TracedFunction(self.sizes, lambda inputs, zero: self._results(what, inputs, zero.graph))
+        self._traced = Expression(self.sizes, lambda *inputs: self._results(what, inputs))
         self.count = len(self._traced.results)
         self._code = None
         if engine != "generic":
             sizes, results = [*self.sizes], [self.count]
-            self._code = lanes_for(apply_states, (self._traced,), sizes, results, np.dtype(float), engine)
+            self._code = lanes_for(applied_states, (self._traced,), sizes, results, np.dtype(float), engine)
 
-    def _results(self, what: str, inputs: list[np.ndarray], graph: Graph) -> np.ndarray:
-        instead = "compute it with NumPy, on arrays of all rows"
-        returned = traced_call(what, self.function, inputs, ", ".join(self._names), instead)
+    def _results(self, what: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """What the function returns on numbers of a trace."""
+        called = f"{what} {name_of(self.function)}"
+        try:
+            inspect.signature(self.function).bind(*inputs)
+        except TypeError as error:
+            raise ArgumentError(f"{called} must take ({', '.join(self._names)}): {error}") from None
+        try:
+            returned = self.function(*inputs)
+        except UnsupportedError as error:
+            told = f"{called} cannot be compiled: {error}; {HELP}, or compute it with NumPy, on arrays of all rows"
+            raise UnsupportedError(told) from error
         try:
             results = np.array([x[()] if isinstance(x, np.ndarray) else x for x in returned], dtype=object)
         except (TypeError, ValueError):  # no sequence, or of arrays
             results = np.empty(0, object)
+        graph = next((x.graph for array in inputs for x in array), Graph())
         if results.ndim != 1 or not results.size or not all(is_number(x, graph) for x in results):
-            raise ArgumentError(f"{what} {name_of(self.function)} must return a list of numbers, got {returned!r}")
+            raise ArgumentError(f"{called} must return a list of numbers, got {returned!r}")
         return results
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 
 
 
 class Method(NamedTuple):
-    """How rollouts are stepped: work: whether it is counted."""
+    """How rollouts are stepped: work: whether it is counted. rule: of one substep."""
 
     world: World
     dt: float
@@ -46,6 +46,7 @@ class Method(NamedTuple):
     entry: Any
     constants: tuple[Any, ...]
     work: bool
+    rule: str
     dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact, which lanes take without it
 
@@ -106,7 +107,7 @@ def _method(
     if touching:
         code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)
     entry = step_entry(rule, dynamics.entry_for(robot))
-    return Method(world, dt, integrator, substeps, entry, constants, work, dynamics.entry_for(robot), code)
+    return Method(world, dt, integrator, substeps, entry, constants, work, rule, dynamics.entry_for(robot), code)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made again and again
@@ -136,8 +137,11 @@ def start_of(
     controls: ArrayLike | Callable[..., None] | None,
     parameters: ArrayLike | None,
     steps: int | None,
+    counts: Iterable[int] = (),
 ) -> Start:
-    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort."""
+    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort.
+
+    counts: other numbers of rollouts that are asked for."""
     world = method.world
     law = controls if callable(controls) else None
     if law is not None:
@@ -149,7 +153,7 @@ def start_of(
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
-    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number)
+    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number, counts)
     return Start(number, world.start(q), v, u, p, law)
 
 
@@ -161,8 +165,11 @@ def state_arrays(
     parameters: ArrayLike | None,
     steps: Any,
     number: type[np.floating],
+    counts: Iterable[int] = (),
 ) -> list[np.ndarray]:
-    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated."""
+    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated.
+
+    counts: numbers of rollouts that parameters_of is for."""
     if steps is not None:
         steps = whole_number("steps", steps)
     if controls is None:
@@ -173,27 +180,38 @@ def state_arrays(
         Argument("q0", q0, (robot.nq,)),
         Argument("v0", v0, (robot.nv,)),
         Argument("controls", controls, (robot.nv,)),
-        Argument("parameters", np.empty((1, 0), number) if parameters is None else parameters, ()),
     ]
-    q, v, u, p = (coerce(argument, number) for argument in given)
+    q, v, u = (coerce(argument, number) for argument in given)
     if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
         raise ArgumentError(
             f"q0, v0 and controls have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
             "or parts of them are needed"
         )
-    if p.ndim not in (1, 2):
-        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
-    refuse_non_finite((given[0], given[1], given[3]), (q, v, p))  # controls are looked at as they are used
-    q = unit_quaternions(robot, "q0", q)
-    axes = ((q, 1), (v, 1), (u, 2), (p, 1))  # of one rollout
-    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}
+    refuse_non_finite(given[:2], (q, v))  # controls are looked at as they are used
+    axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
+    if parameters is not None:
+        axes.append((_policy_parameters(parameters, number), 1))
+    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
-        raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
+        also = ", parameters_of" if counts else ""
+        raise ArgumentError(
+            f"q0, v0, controls{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
+        )
     count = sizes.pop() if sizes else 1
-    q, v, u = (_repeated(x, count, own) for x, own in axes[:3])
-    return [q, v, u, np.empty((count, 0), number) if parameters is None else _repeated(p, count, 1)]
+    arrays = [_repeated(x, count, own) for x, own in axes]
+    return arrays if parameters is not None else [*arrays, np.empty((count, 0), number)]
+
+
+def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
+    """A policy's parameters (k,) or (B, k), finite."""
+    argument = Argument("parameters", value, ())
+    p = coerce(argument, number)
+    if p.ndim not in (1, 2):
+        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
+    refuse_non_finite((argument,), (p,))
+    return p
 
 
 def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..kernels.tied_entry import serves_followers, tied_entry
 from ..model.given import refuse_lent_rotors
+from ..model.physics import Numbers
 from ..model.pivots import first_massless_dof
 from ..model.states import on_states
 from ..model.tree import Tree
@@ -128,6 +129,23 @@ class CompiledBackend(Backend):
                 return qdd
         return self._on_states(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
 
+    def of_own_physics(
+        self,
+        physics: Numbers | None,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        gravity: ArrayLike | None,
+        armature: ArrayLike | None,
+        engine: Engine,
+        out: np.ndarray | None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv) of states that have physics of their own, see `on_states`, by a backend that is one
+        kernel."""
+        return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
+
     def _on_states(
         self,
         robot: Tree,
@@ -140,6 +158,7 @@ class CompiledBackend(Backend):
         runner: Runner | None,
         engine: Engine,
         out: np.ndarray | None,
+        physics: Numbers | None = None,
     ) -> np.ndarray:
         return on_states(
             type(self).entry,
@@ -147,6 +166,7 @@ class CompiledBackend(Backend):
             self.constants(robot, gravity, armature),
             {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
             lambda named: self.explained(robot, named, gravity, armature),
+            physics,
             runner=runner,
             engine=engine,
             out=out,

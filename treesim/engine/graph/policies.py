@@ -1,47 +1,48 @@
-"""Policies: control laws as plain functions of numbers, written down once and run in the compiled code of rollouts."""
+"""Policies: control laws as plain functions of numbers, run in the compiled code of rollouts (see `expressions`)."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
-from .functions import TracedFunction, is_number, name_of, traced_call
-from .trace import Traced
+from ...errors import ArgumentError, UnsupportedError
+from .expressions import HELP, Expression, is_number, name_of
 
 
-class Policy(TracedFunction):
+class Policy(Expression):
     """What a function `policy(t, q, v, p, u)` does: operations that lead from time [s], q (nq), v (nv) and parameters p
-    to u (nv). Policies that do the same are equal, and print alike in every process."""
+    to u (nv)."""
 
     def __init__(self, function: Callable[..., Any], nq: int, nv: int, parameters: int) -> None:
         """Write down what `function` does.
 
         Raises UnsupportedError where its course depends on the numbers, ArgumentError where it writes no number to u.
         """
+        super().__init__((1, nq, nv, parameters), lambda *groups: _forces(function, nv, *groups))
 
-        def run(inputs: list[np.ndarray], zero: Traced) -> np.ndarray:
-            (t,), *others = inputs
-            u = np.full(nv, zero, dtype=object)
-            given = (t, *others, u)
-            returned = traced_call("the policy", function, given, "t, q, v, p, u", "give the controls as an array")
-            if returned is not None:
-                raise ArgumentError(
-                    f"the policy {name_of(function)} must write to u and return nothing, got {returned!r}"
-                )
-            for k, x in enumerate(u):
-                if not is_number(x, zero.graph):
-                    raise ArgumentError(f"the policy {name_of(function)} writes {x!r} to u[{k}]: a number is needed")
-            return u
-
-        super().__init__((1, nq, nv, parameters), run)
-
-    def __call__(self, t: Any, q: Any, v: Any, p: Any) -> list[Any]:
+    def __call__(self, t: Any, *groups: Any) -> list[Any]:  # type: ignore[override]
         """Return u of one state, on numbers of any type."""
-        return super().__call__([t], q, v, p)
+        return super().__call__([t], *groups)
 
-    def columns(self, t: float, *rows: np.ndarray) -> np.ndarray:  # type: ignore[override]
-        """Return u (count, nv) of many states at the same time; rows: q, v and p (count, n)."""
-        return self._columns(len(rows[0]), [t, *(column for x in rows for column in x.T)])
+
+def _forces(function: Callable[..., Any], nv: int, t: np.ndarray, *groups: np.ndarray) -> np.ndarray:
+    """What a policy writes to u."""
+    u = np.full(nv, t[0].constant(0.0), dtype=object)
+    try:
+        inspect.signature(function).bind(t, *groups, u)
+    except TypeError as error:
+        raise ArgumentError(f"the policy {name_of(function)} must take (t, q, v, p, u): {error}") from None
+    try:
+        returned = function(t[0], *groups, u)
+    except UnsupportedError as error:
+        told = f"the policy {name_of(function)} cannot be compiled: {error}; {HELP}, or give the controls as an array"
+        raise UnsupportedError(told) from error
+    if returned is not None:
+        raise ArgumentError(f"the policy {name_of(function)} must write to u and return nothing, got {returned!r}")
+    for k, x in enumerate(u):
+        if not is_number(x, t[0].graph):
+            raise ArgumentError(f"the policy {name_of(function)} writes {x!r} to u[{k}]: a number is needed")
+    return u

@@ -324,27 +324,6 @@ def trace(
     return Trace(graph, nodes, start)
 
 
-def on_traced(
-    entry: Callable[..., int], constants: Sequence[Any], arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
-) -> list[np.ndarray]:
-    """Return what `entry` computes for one state that holds numbers of a trace: arrays of these shapes, of numbers of
-    the same trace. Raises ArgumentError for arrays of other objects, UnsupportedError as `trace` does."""
-    numbers = [x for array in arrays if array.dtype == object for x in array.flat]
-    graph = next((x.graph for x in numbers if isinstance(x, Traced)), None)
-    if graph is None or not all(isinstance(x, (Traced, int, float)) for x in numbers):
-        raise ArgumentError("an array of objects holds what is no number")
-    given = [_objects([_in_trace(graph, x) for x in array.flat]) for array in arrays]
-    zero = Traced(graph, graph.constant(0.0), 0.0)
-    outputs = [_objects([zero] * math.prod(shape)) for shape in shapes]
-    if entry(*(_constants(graph, x) for x in constants), *given, *outputs) != FINE:
-        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
-    return [output.reshape(shape) for output, shape in zip(outputs, shapes, strict=True)]
-
-
-def _in_trace(graph: Graph, x: Any) -> Traced:
-    return x if isinstance(x, Traced) else Traced(graph, graph.constant(float(x)), float(x))
-
-
 def _constants(graph: Graph, value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
@@ -355,3 +334,25 @@ def _objects(items: Sequence[Any]) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def on_traced(
+    entry: Callable[..., int], constants: Sequence[Any], arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
+) -> list[np.ndarray]:
+    """Return what `entry` computes for one state that holds numbers of a trace: arrays of these shapes, of numbers of
+    the same trace. Raises ArgumentError for arrays of other objects, UnsupportedError as `trace` does."""
+    numbers = [x for array in arrays if array.dtype == object for x in array.flat]
+    graph = next((x.graph for x in numbers if isinstance(x, Traced)), None)
+    if graph is None or not all(isinstance(x, (Traced, int, float)) for x in numbers):
+        raise ArgumentError("an array of objects holds what is no number")
+    fixed = [_constants(graph, x) for x in constants]
+    given = [_objects([_in_trace(graph, x) for x in array.flat]) for array in arrays]
+    zero = Traced(graph, graph.constant(0.0), 0.0)
+    outputs = [_objects([zero] * math.prod(shape)) for shape in shapes]
+    if entry(*fixed, *given, *outputs) != FINE:
+        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
+    return [output.reshape(shape) for output, shape in zip(outputs, shapes, strict=True)]
+
+
+def _in_trace(graph: Graph, x: Any) -> Traced:
+    return x if isinstance(x, Traced) else Traced(graph, graph.constant(float(x)), float(x))
