@@ -76,6 +76,24 @@ def test_targets_are_tracked(ur5):
     assert np.array_equal(stepper.q[1], run.q[0, 0])
 
 
+@pytest.mark.parametrize("limits", [False, True])
+def test_states_with_physics_of_their_own_are_those_of_rollouts(ur5, limits):
+    rng = np.random.default_rng(2)
+    world = treesim.World(ur5, limits=limits, friction=False)
+    own = {"mass": rng.uniform(0.5, 4.0, (COUNT, 6)), "damping": rng.uniform(0, 1, (COUNT, 6))}
+    q, v = np.zeros((COUNT, 6)), rng.standard_normal((COUNT, 6))
+    if limits:
+        q[::2, 2] = ur5.upper[2] - 1e-3
+    run = treesim.rollout(world, q, v, steps=4 * STEPS, every=STEPS, parameters_of=own)
+    stepper = treesim.BatchStepper(world, COUNT, steps=STEPS, parameters_of=own)
+    stepper.put(slice(None), q, v)
+    for k in range(4):
+        stepper.step()
+        assert np.array_equal(stepper.q, run.q[:, k]) and np.array_equal(stepper.v, run.v[:, k])
+    with pytest.raises(treesim.ArgumentError, match=r"parameters_of is for \[20\] states, but there are 7"):
+        treesim.BatchStepper(world, 7, parameters_of=own)
+
+
 def test_states_that_are_not_finite_are_told_until_others_are_put(ur5):
     stepper = treesim.BatchStepper(treesim.World(ur5, limits=False), 4, steps=2)
     control = np.zeros((4, 6))

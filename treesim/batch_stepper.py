@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
 from .display import Shown, arrays
-from .dynamics.base import DynamicsBackend
+from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from .dynamics.physics import Parameters
 from .engine.call.arguments import Argument, coerce, refuse_non_finite
 from .engine.call.evaluate import check_engine
 from .engine.call.steps import Piece, under_controls
@@ -18,8 +19,10 @@ from .errors import ArgumentError
 from .model.given import positive_number, whole_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
-from .rollout_arguments import Start, method_of
+from .rollout_arguments import Method, Start, method_of
 from .rollout_limits import under_contact
+from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
+from .rollouts import varied_of
 from .types import Engine
 from .world import World, as_world
 
@@ -28,8 +31,8 @@ class BatchStepper(Shown):
     """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
 
     robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
-    backend, substeps, contact_solver, engine, threads: as in `treesim.rollout`, whose steps these are: the same states,
-    bit for bit, under the same controls, however many calls they are divided into.
+    backend, substeps, contact_solver, engine, threads, parameters_of: as in `treesim.rollout`, whose steps these are:
+    the same states, bit for bit, under the same controls, however many calls they are divided into.
     q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
     [m/s, rad/s]; None where there are none of these.
@@ -58,13 +61,18 @@ class BatchStepper(Shown):
         contact_solver: str | ContactSolver = "pgs",
         engine: Engine = "auto",
         threads: int | None = None,
+        parameters_of: Parameters | None = None,
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
-        self.world, self.robot = world, world.robot
+        fields = given_fields(world, parameters_of, integrator)
+        self.world = world = world_with_rows(world, fields)
+        self.robot = world.robot
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
         self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
         method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, engine, contact_solver)
+        physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
+        self._check_physics(physics, backend)
         nq, nv = self.robot.nq, self.robot.nv
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
@@ -72,15 +80,24 @@ class BatchStepper(Shown):
         self.residual = None if method.code is None else np.zeros(self.count)
         self.finite = np.ones(self.count, bool)
         self._kept: Any = None
-        self._piece = self._piece_of(method, engine) if nv else None
+        self._piece = self._piece_of(method, engine, physics) if nv else None
 
-    def _piece_of(self, method: Any, engine: Engine) -> Piece:
+    def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
+        if physics is None:
+            return
+        if physics.counts - {self.count}:
+            raise ArgumentError(f"parameters_of is for {sorted(physics.counts)} states, but there are {self.count}")
+        if physics.needs_armature:
+            check_supported(chosen_backend(backend), self.robot, 1.0)
+
+    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> Piece:
         """What carries the states; its controls are those of `_control`, whatever the step."""
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
-        if self.residual is None:
-            return under_controls(method.entry, method.constants, method.sizes, held, float, engine, method.substeps)
         start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
-        self._kept = under_contact(method, start, None, engine, self.residual)
+        if self.residual is None:
+            how = method.substeps, varied_of(method, start, physics)
+            return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
+        self._kept = under_contact(method, start, None, engine, self.residual, physics)
         return self._kept.carry
 
     def __repr__(self) -> str:

@@ -176,6 +176,16 @@ def test_numpy_functions_see_what_compiled_ones_see(task):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-12)  # rounding of the first states, through 0.5 s at most
 
 
+def test_environments_may_have_physics_of_their_own(actions):
+    """Those of the robot's own are as without; heavier poles fall in other steps."""
+    masses = np.tile([body.inertia.mass for body in balance().robot.bodies], (COUNT, 1))
+    masses[1::2, 1:] *= 3.0
+    own = walk(TreesimVectorEnv("balance", COUNT, parameters_of={"mass": masses}), actions[:6], seed=0)
+    plain = walk(TreesimVectorEnv("balance", COUNT), actions[:6], seed=0)
+    np.testing.assert_allclose(own[0][:, ::2], plain[0][:, ::2], atol=1e-5)  # of float32
+    assert (np.abs(own[0][3:, 1::2] - plain[0][3:, 1::2]).max(axis=(0, 2)) > 1e-3).all()
+
+
 def simple(**changes) -> Task:
     kept = {
         "world": treesim.load("ur5"), "observe": lambda t, q, v, p: q, "reward": lambda t, q, v, p, a: 1.0,

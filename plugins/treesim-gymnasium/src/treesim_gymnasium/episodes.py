@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -22,13 +25,20 @@ class Episodes:
     whether the state is.
     """
 
-    def __init__(self, task: Task, count: int, engine: Engine, threads: int | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        count: int,
+        engine: Engine,
+        threads: int | None,
+        parameters_of: Mapping[str, Any] | None = None,
+    ) -> None:
         self.task, self.count = task, count
         self.functions = functions_of(task, engine)
         kp, kd = task.gains
         self.stepper = treesim.BatchStepper(
             task.world, count, task.dt, task.steps, kp, kd, task.integrator, task.backend, task.substeps,
-            task.contact_solver, engine, threads,
+            task.contact_solver, engine, threads, parameters_of,
         )  # fmt: skip
         self._driven, (low, high) = task.driven, task.range
         self._middle, self._half = (low + high) / 2, (high - low) / 2
