@@ -138,16 +138,19 @@ def start_of(
     parameters: ArrayLike | None,
     steps: int | None,
     counts: Iterable[int] = (),
+    measures: bool = False,
 ) -> Start:
     """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort.
 
-    counts: other numbers of rollouts that are asked for."""
+    counts: other numbers of rollouts that are asked for. measures: whether there are any, which may take parameters."""
     world = method.world
     law = controls if callable(controls) else None
     if law is not None:
         controls = None
-    elif parameters is not None:
-        raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
+    elif parameters is not None and not measures:
+        raise ArgumentError(
+            "parameters are those of a policy, or of measures: give a function as controls, or no parameters"
+        )
     if controls is not None or law is not None:
         warn_of_limits(world.robot, stacklevel=4)
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
