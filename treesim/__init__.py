@@ -8,6 +8,8 @@ from __future__ import annotations
 from . import starting as starting  # isort: skip  # before all that takes time
 from . import measures as measures
 from .audits import Audit, audit
+from .batch_function import BatchFunction
+from .batch_stepper import BatchStepper
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration
 from .constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
@@ -71,6 +73,8 @@ __all__ = [
     "AccuracyError",
     "ArgumentError",
     "Audit",
+    "BatchFunction",
+    "BatchStepper",
     "Body",
     "CenterOfMassTask",
     "CollisionShape",

@@ -14,6 +14,8 @@ from ..engine.admission import CONFIGURATIONS
 from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
 from ..engine.call.varied import Varied
+from ..engine.graph.trace import on_traced
+from ..errors import ArgumentError
 from ..kernels.entry import SYMBOLS, Signature, made_function
 from ..kernels.status import FINE
 from ..kernels.tied_entry import is_tied, serves_followers, tied_entry
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 NOTHING = np.empty(0)
+OBJECT = np.dtype(object)
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]
 
@@ -44,6 +47,8 @@ def on_states(
     values: its arrays by their declared names, which messages use. physics: numbers of the robot's real table that
     states have of their own, whose leading axes broadcast with the values'. options: as in `evaluate`.
     """
+    if OBJECT in [getattr(value, "dtype", None) for value in values.values()]:
+        return _on_traced_numbers(entry, robot, constants, values)
     if robot.coupling is not None:
         entry, constants = for_followers(entry, robot, constants)
         found = _one_state(entry, robot, constants, values, **options) if physics is None else None
@@ -57,6 +62,23 @@ def on_states(
     entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
     arguments.append(Argument("parameters_of", own, physics.places.shape))
     return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
+
+
+def _on_traced_numbers(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, Any]
+) -> list[np.ndarray]:
+    """The results of one state whose numbers are not known yet, as functions that are compiled have them: written down
+    by the entry's own text. Raises ArgumentError for other objects, and shapes that do not fit."""
+    entry, constants = serving(entry, robot, constants)
+    arguments, results = declared(entry, robot, constants, values)
+    arrays = [NOTHING if a.value is None else np.asarray(a.value) for a in arguments]
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not NOTHING and array.shape != argument.shape:
+            raise ArgumentError(
+                f"{argument.label} has shape {array.shape}, but {argument.shape} is needed: one state, where numbers "
+                f"are not known yet"
+            )
+    return on_traced(entry, constants, arrays, results)
 
 
 def _one_state(

@@ -6,8 +6,8 @@ import pytest
 import treesim
 from tests import trees
 from treesim.engine.graph.derivatives import forward, reverse
+from treesim.engine.graph.expressions import ON_NUMBERS
 from treesim.engine.graph.graph import Graph
-from treesim.engine.graph.policies import ON_NUMBERS
 from treesim.engine.graph.trace import Trace, Traced, trace
 from treesim.engine.primitives import CONSTANT, INPUT
 from treesim.kernels import numbers

@@ -7,7 +7,7 @@ out in the compiled code of a loop over steps, on lanes, or on columns of NumPy'
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Expression:
     """What a function of groups of numbers does: operations that lead from its inputs to its results. Expressions that
     do the same are equal, and print alike in every process."""
 
-    def __init__(self, sizes: Sequence[int], function: Callable[..., Sequence[Any]]) -> None:
+    def __init__(self, sizes: Sequence[int], function: Callable[..., Iterable[Any]]) -> None:
         """Write down what function(*groups) does, for groups of so many numbers; it returns numbers, traced or known.
 
         Raises UnsupportedError where its course depends on the numbers.

@@ -23,7 +23,7 @@ class Policy(Expression):
         """
         super().__init__((1, nq, nv, parameters), lambda *groups: _forces(function, nv, *groups))
 
-    def __call__(self, t: Any, *groups: Any) -> list[Any]:
+    def __call__(self, t: Any, *groups: Any) -> list[Any]:  # type: ignore[override]
         """Return u of one state, on numbers of any type."""
         return super().__call__([t], *groups)
 

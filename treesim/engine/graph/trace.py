@@ -7,13 +7,14 @@ subexpressions are shared, and what no result needs is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import UnsupportedError
+from ...errors import ArgumentError, UnsupportedError
 from ...kernels.status import FINE
 from ..primitives import (
     ADD,
@@ -377,3 +378,21 @@ def _objects(items: Sequence[Any]) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def on_traced(
+    entry: Callable[..., int], constants: Sequence[Any], arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
+) -> list[np.ndarray]:
+    """Return what `entry` computes for one state that holds numbers of a trace: arrays of these shapes, of numbers of
+    the same trace. Raises ArgumentError for arrays of other objects, UnsupportedError as `trace` does."""
+    numbers = [x for array in arrays if array.dtype == object for x in array.flat]
+    graph = next((x.graph for x in numbers if isinstance(x, Traced)), None)
+    if graph is None or not all(isinstance(x, (Traced, int, float)) for x in numbers):
+        raise ArgumentError("an array of objects holds what is no number")
+    given = [_objects([_in_trace(graph, x) for x in array.flat]) for array in arrays]
+    outputs = written_down(graph, entry, constants, given, [math.prod(shape) for shape in shapes])
+    return [output.reshape(shape) for output, shape in zip(outputs, shapes, strict=True)]
+
+
+def _in_trace(graph: Graph, x: Any) -> Traced:
+    return x if isinstance(x, Traced) else Traced(graph, graph.constant(float(x)), float(x))

@@ -1,0 +1,12 @@
+"""Environments of Gymnasium on treesim's compiled steps; importing this registers "treesim/Balance-v0" and others."""
+
+from .balance import balance
+from .reach import reach
+from .single import TreesimEnv
+from .task import Task
+from .tasks import register
+from .vector import TreesimVectorEnv
+
+__all__ = ["Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach"]
+
+register()

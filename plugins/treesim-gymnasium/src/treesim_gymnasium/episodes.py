@@ -1,0 +1,87 @@
+"""Episodes of many environments of one task, stepped together: what all environments here are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import treesim
+from treesim.errors import ArgumentError
+from treesim.types import Engine
+
+from .functions import Seen, functions_of
+from .philox import uniform
+from .task import Task
+
+
+class Episodes:
+    """B environments: their states, the time since their episodes began, and the random numbers of the next ones.
+
+    An episode depends on the task, its key (seed, stream), its number, and the actions, on nothing else: not on how
+    many environments there are, nor on the others' actions. elapsed (B,): steps taken in the episode. finite (B,):
+    whether the state is.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        count: int,
+        engine: Engine,
+        threads: int | None,
+        parameters_of: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task, self.count = task, count
+        self.functions = functions_of(task, engine)
+        kp, kd = task.gains
+        self.stepper = treesim.BatchStepper(
+            task.world, count, task.dt, task.steps, kp, kd, task.integrator, task.backend, task.substeps,
+            task.contact_solver, engine, threads, parameters_of,
+        )  # fmt: skip
+        self._driven, (low, high) = task.driven, task.range
+        self._middle, self._half = (low + high) / 2, (high - low) / 2
+        self._control = np.zeros((count, task.robot.nv))
+        self._p = np.zeros((count, task.parameters))
+        self._a = np.zeros((count, len(self._driven)))
+        self.elapsed = np.zeros(count, int)
+        self._seeds, self._streams, self._episodes = np.zeros((3, count), np.uint64)
+
+    @property
+    def finite(self) -> np.ndarray:
+        """Whether the states (B,) are finite."""
+        return self.stepper.finite
+
+    def seed(self, rows: np.ndarray, seeds: ArrayLike, streams: ArrayLike) -> None:
+        """Give environments, by their indices, the keys of their random numbers; their next episode is number 0."""
+        self._seeds[rows], self._streams[rows], self._episodes[rows] = seeds, streams, 0
+
+    def begin(self, rows: np.ndarray) -> None:
+        """Begin the next episode of environments, by their indices."""
+        x = uniform(self._seeds[rows], self._streams[rows], self._episodes[rows], self.task.random)
+        q, v, self._p[rows] = self.functions.begin(x)
+        self.stepper.put(rows, q, v)
+        self._episodes[rows] += np.uint64(1)
+        self.elapsed[rows], self._a[rows] = 0, 0.0
+
+    def step(self, actions: np.ndarray) -> None:
+        """Carry all environments through one step, under actions (B, n), which are cut off at -1 and 1. Raises
+        ArgumentError for another shape and for what is not finite."""
+        if actions.shape != self._a.shape or not np.isfinite(actions).all():
+            raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_told(actions)}")
+        np.clip(actions, -1.0, 1.0, out=self._a)
+        self._control[:, self._driven] = self._middle + self._half * self._a
+        self.stepper.step(self._control)
+        self.elapsed += 1
+
+    def look(self, rows: slice | np.ndarray = slice(None)) -> Seen:
+        """Return what is seen of environments."""
+        t = self.task.dt * self.task.steps * self.elapsed[rows]
+        return self.functions.look(t, self.stepper.q[rows], self.stepper.v[rows], self._p[rows], self._a[rows])
+
+
+def _told(actions: np.ndarray) -> str:
+    wrong = np.argwhere(~np.isfinite(actions))
+    place = f", with {actions[tuple(wrong[0])]} at {tuple(map(int, wrong[0]))}" if len(wrong) else ""
+    return f"shape {actions.shape}{place}"

@@ -1,0 +1,36 @@
+"""The spaces of a task's observations and actions, of one environment."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import DTypeLike
+
+from treesim.errors import ArgumentError
+
+from .task import Task
+
+
+def number_of(dtype: DTypeLike) -> type[np.floating]:
+    """Return np.float32 or np.float64; raises ArgumentError for any other."""
+    for number in (np.float32, np.float64):
+        if np.dtype(dtype) == number:
+            return number
+    raise ArgumentError(f"dtype must be float32 or float64, got {dtype!r}")
+
+
+def action_space(task: Task) -> Box:
+    """Return the space of actions, [-1, 1] for each driven joint."""
+    return Box(-1.0, 1.0, (len(task.driven),), np.float32)
+
+
+def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
+    """Return the space of so many observed numbers, within the task's bounds; raises ArgumentError where these are not
+    as many."""
+    bounds = []
+    for label in ("observation_low", "observation_high"):
+        given = np.asarray(getattr(task, label), number)
+        if given.shape not in ((), (size,)):
+            raise ArgumentError(f"{label} has shape {given.shape}, but {size} numbers are observed")
+        bounds.append(np.broadcast_to(given, (size,)))
+    return Box(*bounds, (size,), number)

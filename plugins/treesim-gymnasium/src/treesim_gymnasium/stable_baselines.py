@@ -1,0 +1,80 @@
+"""Vector environments for stable-baselines3, which has an interface of its own for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+
+from treesim.errors import ArgumentError
+
+from .vector import TreesimVectorEnv
+
+
+class StableBaselinesEnv(VecEnv):
+    """A TreesimVectorEnv of the autoreset mode SAME_STEP, as stable-baselines3 takes environments. Raises ArgumentError
+    for another mode.
+
+    Example:
+        >>> from treesim_gymnasium import TreesimVectorEnv
+        >>> from treesim_gymnasium.stable_baselines import StableBaselinesEnv
+        >>> env = StableBaselinesEnv(TreesimVectorEnv("reach", 64, 100, "SameStep"))
+        >>> env.reset().shape
+        (64, 15)
+    """
+
+    def __init__(self, environments: TreesimVectorEnv) -> None:
+        if environments.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ArgumentError(f'autoreset_mode must be "SameStep", got {environments.autoreset_mode.value!r}')
+        self.environments = environments
+        self.render_mode = None
+        spaces = environments.single_observation_space, environments.single_action_space
+        super().__init__(environments.num_envs, *spaces)
+        self._actions = np.zeros(environments.action_space.shape or ())
+
+    def reset(self) -> np.ndarray:
+        """Begin new episodes of all environments, with the seeds that were given since; return what is seen."""
+        given = any(seed is not None for seed in self._seeds)
+        observations, _ = self.environments.reset(seed=self._seeds if given else None)
+        self._reset_seeds()
+        return observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take note of the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Return observations, rewards, which episodes have ended, and what is known of each."""
+        observations, rewards, terminated, truncated, told = self.environments.step(self._actions)
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
+        ended = terminated | truncated
+        for k in np.flatnonzero(ended):
+            cut_off = bool(truncated[k] and not terminated[k])
+            infos[k] = {"terminal_observation": told["final_obs"][k], "TimeLimit.truncated": cut_off}
+        return observations, rewards, ended, infos
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.environments.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute that all environments share, once for each."""
+        return [getattr(self.environments, attr_name)] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of all environments."""
+        setattr(self.environments, attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call a method of all environments at once; return its result once for each."""
+        return [getattr(self.environments, method_name)(*args, **kwargs)] * self._count(indices)
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """Return that no environment has a wrapper."""
+        return [False] * self._count(indices)
+
+    def _count(self, indices: int | Sequence[int] | None) -> int:
+        return len(list(self._get_indices(indices)))

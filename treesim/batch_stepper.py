@@ -1,0 +1,174 @@
+"""Many states, each carried through the same number of steps at every call: what vector environments call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .contact.base import ContactSolver
+from .display import Shown, arrays
+from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from .dynamics.physics import Parameters
+from .engine.call.arguments import Argument, coerce, refuse_non_finite
+from .engine.call.evaluate import check_engine
+from .engine.call.steps import Piece, under_controls
+from .engine.threads import checked_threads, use_threads
+from .errors import ArgumentError
+from .model.given import positive_number, whole_number
+from .model.quaternions import unit_quaternions
+from .model.tree import Tree
+from .rollout_arguments import Method, Start, method_of
+from .rollout_limits import under_contact
+from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
+from .rollouts import varied_of
+from .types import Engine
+from .world import World, as_world
+
+
+class BatchStepper(Shown):
+    """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
+
+    robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
+    backend, substeps, contact_solver, engine, threads, parameters_of: as in `treesim.rollout`, whose steps these are:
+    the same states, bit for bit, under the same controls, however many calls they are divided into.
+    q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
+    residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
+    [m/s, rad/s]; None where there are none of these.
+    Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.BatchStepper(robot, 100, dt=1e-3, steps=10, kp=50.0, kd=5.0)
+        >>> stepper.put(slice(0, 50), robot.random(0), np.zeros(6))
+        >>> stepper.step(np.full((100, 6), 0.1))
+        >>> stepper.q.shape, bool(stepper.finite.all())
+        ((100, 6), True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        count: int,
+        dt: float = 1e-3,
+        steps: int = 1,
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+        engine: Engine = "auto",
+        threads: int | None = None,
+        parameters_of: Parameters | None = None,
+    ) -> None:
+        world = as_world(robot)
+        check_engine(engine)
+        fields = given_fields(world, parameters_of, integrator)
+        self.world = world = world_with_rows(world, fields)
+        self.robot = world.robot
+        self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
+        self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
+        method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, engine, contact_solver)
+        physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
+        self._check_physics(physics, backend)
+        nq, nv = self.robot.nq, self.robot.nv
+        self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
+        self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
+        self._control = np.zeros((self.count, nv))
+        self.residual = None if method.code is None else np.zeros(self.count)
+        self.finite = np.ones(self.count, bool)
+        self._kept: Any = None
+        self._piece = self._piece_of(method, engine, physics) if nv else None
+
+    def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
+        if physics is None:
+            return
+        if physics.counts - {self.count}:
+            raise ArgumentError(f"parameters_of is for {sorted(physics.counts)} states, but there are {self.count}")
+        if physics.needs_armature:
+            check_supported(chosen_backend(backend), self.robot, 1.0)
+
+    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> Piece:
+        """What carries the states; its controls are those of `_control`, whatever the step."""
+        held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
+        start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
+        if self.residual is None:
+            how = method.substeps, varied_of(method, start, physics)
+            return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
+        self._kept = under_contact(method, start, None, engine, self.residual, physics)
+        return self._kept.carry
+
+    def __repr__(self) -> str:
+        return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "q", "v", "finite")]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations (B, nq), read-only; overwritten by the second call of `step` from now."""
+        return _read_only(self._q)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities (B, nv), as q."""
+        return _read_only(self._v)
+
+    def put(self, rows: Any, q: ArrayLike, v: ArrayLike) -> None:
+        """Let the states of `rows`, a slice, indices or a mask, be q (..., nq) and v (..., nv), without impulses of a
+        step before. In a world, gaps below 1e-6 are closed. Raises ArgumentError, also for larger gaps and for starts
+        deep inside the ground, NonFiniteError."""
+        given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
+        q, v = (coerce(argument) for argument in given)
+        refuse_non_finite(given, (q, v))
+        count = len(self.finite[rows])
+        try:
+            q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))
+            v = np.broadcast_to(v, (count, self.robot.nv))
+        except ValueError:
+            raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
+        if not count:
+            return
+        self._q[rows], self._v[rows] = self.world.start(np.ascontiguousarray(q)), v
+        self.finite[rows] = True
+        if self.residual is not None:
+            self.residual[rows] = 0.0
+        if self._kept is not None and self._kept.first == 0:
+            self._kept.kept[rows] = 0.0
+
+    def step(self, control: ArrayLike | None = None) -> None:
+        """Carry all states through the steps under a control (nv,) or (B, nv), held meanwhile; None is no force, or,
+        with gains, the target 0. States that are not finite stay as they are found, and `finite` tells them. Raises
+        ArgumentError for shapes that do not fit, NonFiniteError for a control. Cost: 20 us besides the steps."""
+        self._control[...] = 0.0 if control is None else self._given(control)
+        if self._piece is None:
+            return
+        with use_threads(self.threads):
+            # not the first steps: with those, impulses of the steps before would be forgotten
+            steps = slice(self.steps, 2 * self.steps)
+            _, finite = self._piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
+        before = self._q[:, None], self._v[:, None]
+        self._q, self._v = (x[:, 0] for x in self._next)
+        self._next = before
+        if finite:
+            self.finite[...] = True
+        else:
+            self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    def _given(self, control: ArrayLike) -> np.ndarray:
+        argument = Argument("control", control, (self.robot.nv,))
+        given = coerce(argument)
+        if given.shape not in (self._control.shape, self._control.shape[1:]):
+            raise ArgumentError(
+                f"control has shape {given.shape}, but {self._control.shape} or {self._control.shape[1:]} is needed"
+            )
+        refuse_non_finite([argument], [given])
+        return given
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
