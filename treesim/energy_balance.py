@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dynamics.functions import energy, momentum
+from .dynamics.physics import Parameters
 from .engine.call.evaluate import specialized_first
 from .errors import NonFiniteError
 from .model.tree import Tree
@@ -59,15 +60,22 @@ def in_play(
     potential: np.ndarray,
     gravity: np.ndarray | None = None,
     rounding: float = ROUNDING,
+    mass: np.ndarray | None = None,
+    parameters_of: Parameters | None = None,
 ) -> np.ndarray:
     """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
-    rounding: of kinetic energy."""
+    rounding: of kinetic energy; gravity: (..., 3), or of each run its size (..., 1); mass (...): of each run's robot,
+    with other numbers of its own."""
     most = kinetic.max(axis=-1)
-    weight = robot.mass * float(np.linalg.norm(robot.gravity if gravity is None else gravity))
-    floor = np.maximum(max(LEAST_HEIGHT * weight, np.finfo(float).tiny), rounding * most)
-    if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and robot.mass > 0:
-        carried = specialized_first(momentum, robot, q, v)[..., :3]
-        inner = kinetic - (carried * carried).sum(axis=-1) / (2 * robot.mass)
+    total = robot.mass if mass is None else mass
+    weight = total * np.linalg.norm(robot.gravity if gravity is None else gravity, axis=-1)
+    floor = np.maximum(np.maximum(LEAST_HEIGHT * weight, np.finfo(float).tiny), rounding * most)
+    if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and np.all(total > 0):
+        if parameters_of is None:
+            carried = specialized_first(momentum, robot, q, v)[..., :3]
+        else:
+            carried = momentum(robot, q, v, parameters_of=parameters_of)[..., :3]
+        inner = kinetic - (carried * carried).sum(axis=-1) / (2 * np.asarray(total)[..., None])
         return np.maximum(inner.max(axis=-1), floor)
     return np.maximum(most + np.ptp(potential, axis=-1), floor)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 
 
 
 class Method(NamedTuple):
-    """How rollouts are stepped: work: whether it is counted."""
+    """How rollouts are stepped: work: whether it is counted. rule: of one substep."""
 
     world: World
     dt: float
@@ -46,6 +46,7 @@ class Method(NamedTuple):
     entry: Any
     constants: tuple[Any, ...]
     work: bool
+    rule: str
     dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact, which lanes take without it
 
@@ -106,7 +107,7 @@ def _method(
     if touching:
         code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)
     entry = step_entry(rule, dynamics.entry_for(robot))
-    return Method(world, dt, integrator, substeps, entry, constants, work, dynamics.entry_for(robot), code)
+    return Method(world, dt, integrator, substeps, entry, constants, work, rule, dynamics.entry_for(robot), code)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made again and again
@@ -136,8 +137,11 @@ def start_of(
     controls: ArrayLike | Callable[..., None] | None,
     parameters: ArrayLike | None,
     steps: int | None,
+    counts: Iterable[int] = (),
 ) -> Start:
-    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort."""
+    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort.
+
+    counts: other numbers of rollouts that are asked for."""
     world = method.world
     law = controls if callable(controls) else None
     if law is not None:
@@ -149,7 +153,7 @@ def start_of(
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
-    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number)
+    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number, counts)
     return Start(number, world.start(q), v, u, p, law)
 
 
@@ -161,8 +165,11 @@ def state_arrays(
     parameters: ArrayLike | None,
     steps: Any,
     number: type[np.floating],
+    counts: Iterable[int] = (),
 ) -> list[np.ndarray]:
-    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated."""
+    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated.
+
+    counts: numbers of rollouts that parameters_of is for."""
     if steps is not None:
         steps = whole_number("steps", steps)
     if controls is None:
@@ -188,9 +195,12 @@ def state_arrays(
     refuse_non_finite((given[0], given[1], given[3]), (q, v, p))  # controls are looked at as they are used
     q = unit_quaternions(robot, "q0", q)
     axes = ((q, 1), (v, 1), (u, 2), (p, 1))  # of one rollout
-    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}
+    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
-        raise ArgumentError(f"q0, v0, controls and parameters are for different numbers of rollouts: {sorted(sizes)}")
+        also = ", parameters_of" if counts else ""
+        raise ArgumentError(
+            f"q0, v0, controls{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
+        )
     count = sizes.pop() if sizes else 1
     q, v, u = (_repeated(x, count, own) for x, own in axes[:3])
     return [q, v, u, np.empty((count, 0), number) if parameters is None else _repeated(p, count, 1)]

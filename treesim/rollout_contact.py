@@ -13,9 +13,11 @@ from .contact.lanes import ContactLanes, begin_lanes
 from .engine.call.evaluate import lanes_for, run_states
 from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried
+from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
 from .kernels.status import FINE
 from .rollout_arguments import Method, Start
+from .rollout_parameters import Physics
 
 
 class ContactSteps:
@@ -23,24 +25,53 @@ class ContactSteps:
 
     A rollout's bits depend on no other, and not on how many are carried at once."""
 
-    def __init__(self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray) -> None:
+    def __init__(
+        self,
+        method: Method,
+        start: Start,
+        policy: Policy | None,
+        engine: str,
+        residual: np.ndarray,
+        physics: Physics | None = None,
+    ) -> None:
         assert method.code is not None
         assert method.code.bound is not None
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
         assert method.code.stage is not None
-        on_lanes = engine != "generic" and begin_lanes(method.code.stage)
+        self.free, self.touching = self._varied(physics)
+        # numbers of the rollouts at work, as inputs of free steps, and in the constants of the stage of contact
+        self.own: list[np.ndarray] = []
+        self.own_touching: Varied | None = None
+        on_lanes = engine != "generic" and self.touching is None and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
 
-    def _lane_code(self, engine: str) -> BatchCode | None:
-        """The code of free steps on lanes, if there is any."""
+    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+        """Numbers of every rollout's own in the constants of free steps, and of the stage of contact."""
+        if physics is None:
+            return None, None
+        bound, stage, count = self.code.bound, self.code.stage, len(self.start.q)
+        assert bound is not None
+        assert stage is not None
+        free = physics.within(bound.entry, "reals", "settings", count=count)
+        return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
+
+    def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+        """The entry of free steps, its constants, and the sizes of what it takes and gives."""
         bound = self.code.bound
         assert bound is not None
         sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
-        return lanes_for(bound.entry, bound.constants, sizes, results, np.dtype(float), engine)
+        if self.free is None:
+            return bound.entry, bound.constants, sizes, results
+        taken = self.free.taken_by(bound.entry, bound.constants, len(sizes) + len(results), len(sizes))
+        return *taken, [*sizes, self.free.numbers.shape[1]], results
+
+    def _lane_code(self, engine: str) -> BatchCode | None:
+        """The code of free steps on lanes, if there is any."""
+        return lanes_for(*self._free_code(), np.dtype(float), engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -49,7 +80,9 @@ class ContactSteps:
         return self._walk(controls, self.residual[rows], steps, states, results, every)
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
-        """Forget the impulses of other rollouts, and of an earlier run."""
+        """Forget the impulses of other rollouts, and of an earlier run; take the rollouts' own physics."""
+        self.own = [] if self.free is None else [self.free.numbers[rows]]
+        self.own_touching = None if self.touching is None else self.touching.of(rows)
         if steps.start == 0 or rows.start != self.first:
             self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
             self.next = np.empty_like(self.kept)
@@ -85,7 +118,8 @@ class ContactSteps:
             np.maximum(worst, told, out=worst)
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
-        self.code.with_contact(self._free, q, v, control, q_new, v_new, force, work, *rows)
+        arrays = q, v, control, q_new, v_new, force, work, *rows
+        self.code.with_contact(self._free, *arrays, varied=self.own_touching)
         self.kept = rows[-4]
         np.maximum(worst, rows[-1][:, 1], out=worst)
         return [q_new, v_new, *(x + work for x in total)]
@@ -111,9 +145,9 @@ class ContactSteps:
 
     def _free(self, *arrays: Any) -> int:
         """The free step of a batch, by the same code for any number of states."""
-        bound, count = self.code.bound, len(arrays[0])
-        assert bound is not None
-        flat = [x.reshape(count, -1) for x in arrays]
+        count = len(arrays[0])
+        flat = [x.reshape(count, -1) for x in (*arrays[:3], *self.own, *arrays[3:])]
         if self.lanes is not None:
             return self.lanes.run(flat, count)
-        return run_states(bound.entry, bound.constants, flat[:3], flat[3:], "generic")
+        entry, constants, sizes, _ = self._free_code()
+        return run_states(entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")

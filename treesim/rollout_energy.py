@@ -11,6 +11,7 @@ import numpy as np
 from .dynamics.functions import energy
 from .energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
 from .engine.call.evaluate import specialized_first
+from .model.physics import Numbers
 from .model.quaternions import of_unit_length
 from .model.tree import Tree
 
@@ -31,10 +32,24 @@ class Balance(NamedTuple):
     in_play: np.ndarray
 
 
+class OwnRobots(NamedTuple):
+    """Of B rollouts: numbers of the robot's table, mass [kg] and size of gravity [m/s^2] of each."""
+
+    numbers: Numbers
+    mass: np.ndarray
+    gravity: np.ndarray
+
+    def of(self, rows: slice | np.ndarray) -> OwnRobots:
+        """Return those of some rollouts."""
+        return OwnRobots(Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows])
+
+
 NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
 
 
-def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
+def total_energy(
+    robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray, own: OwnRobots | None = None
+) -> np.ndarray:
     """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), of which so many (B,) of each rollout are done, in
     double precision [J]; NaN of those that are not done, not finite, or too large for a number. Cost O(N) each."""
     total = np.full(q.shape[:2], np.nan)
@@ -42,15 +57,22 @@ def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray) ->
     for rows in _parts(q.shape[0], STATES // records):
         for columns in _parts(q.shape[1], records):
             known = np.arange(q.shape[1])[columns] < done[rows, None]
-            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known).sum(axis=0)
+            physics = None if own is None else own.of(rows).numbers
+            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known, physics).sum(axis=0)
     return total
 
 
 def balance(
-    robot: Tree, starts: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray, work: np.ndarray, steps: int
+    robot: Tree,
+    starts: tuple[np.ndarray, np.ndarray],
+    q: np.ndarray,
+    v: np.ndarray,
+    work: np.ndarray,
+    steps: int,
+    own: OwnRobots | None = None,
 ) -> Balance:
     """Return how the energy of rollouts of so many steps compares with their work (B, K, 2), at a few of K records;
-    starts: q0 (B, nq), v0 (B, nv). Cost O(N) for each of these."""
+    starts: q0 (B, nq), v0 (B, nv); own: the physics of each. Cost O(N) for each of these."""
     records = q.shape[1]
     wanted = min(records, RECORDS, 1 + steps // STEPS)
     picked = np.unique(np.linspace(records - 1, 0, wanted).round().astype(int))
@@ -61,24 +83,51 @@ def balance(
             np.concatenate([x0[rows, None], x[rows][:, picked]], axis=1) for x0, x in zip(starts, (q, v), strict=True)
         )
         some_work = work[rows][:, picked].sum(axis=-1, dtype=float)
-        found.append(_balance(robot, some_q, some_v, some_work, picked, rounding))
+        part = None if own is None else own.of(rows)
+        found.append(_balance(robot, some_q, some_v, some_work, picked, rounding, part))
     start, error, worst, most = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Balance(start, error, worst, most)
 
 
 def _balance(
-    robot: Tree, q: np.ndarray, v: np.ndarray, work: np.ndarray, picked: np.ndarray, rounding: float
+    robot: Tree,
+    q: np.ndarray,
+    v: np.ndarray,
+    work: np.ndarray,
+    picked: np.ndarray,
+    rounding: float,
+    own: OwnRobots | None,
 ) -> Balance:
     """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
     (B, K)."""
-    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool))
+    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool), None if own is None else own.numbers)
     total = kinetic + potential
     errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
     good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
     error, most = np.where(good, errors[np.arange(len(q)), worst], np.nan), np.full(len(q), np.nan)
     if good.any():
-        most[good] = in_play(robot, q[good], v[good], kinetic[good], potential[good], rounding=rounding)
+        most[good] = _in_play(robot, q[good], v[good], kinetic[good], potential[good], rounding, own, good)
     return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
+
+
+def _in_play(
+    robot: Tree,
+    q: np.ndarray,
+    v: np.ndarray,
+    kinetic: np.ndarray,
+    potential: np.ndarray,
+    rounding: float,
+    own: OwnRobots | None,
+    good: np.ndarray,
+) -> np.ndarray:
+    """The energy in play of the rollouts that are good."""
+    if own is None:
+        return in_play(robot, q, v, kinetic, potential, rounding=rounding)
+    part = own.of(good)
+    physics = Numbers(part.numbers.places, part.numbers.values[:, None])
+    return in_play(
+        robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, parameters_of=physics
+    )
 
 
 def warn_of_errors(
@@ -102,18 +151,26 @@ def warn_of_errors(
     )
 
 
-def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Kinetic and potential energies (2, ...) of the states that are known (...), NaN of those that have none."""
+def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: Numbers | None = None) -> np.ndarray:
+    """Kinetic and potential energies (2, B, K) of the states that are known (B, K), NaN of those that have none; own:
+    numbers of the robot's table of each of B."""
     q, v = (x.astype(float, copy=False) for x in (q, v))
     good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
+    physics = None if own is None else np.broadcast_to(own.values[:, None], (*good.shape, own.places.size))
     if not good.all():
-        q, v = q[good], v[good]
+        q, v, physics = q[good], v[good], None if physics is None else physics[good]
+
+    def of(q: np.ndarray, v: np.ndarray, physics: np.ndarray | None) -> np.ndarray:
+        if own is None or physics is None:
+            return np.array(specialized_first(energy, robot, q, v))
+        return np.array(energy(robot, q, v, parameters_of=Numbers(own.places, physics)))
+
     found, some = np.full((2, *good.shape), np.nan), of_unit_length(robot, q)
     if some.all() and good.all():
-        return np.array(specialized_first(energy, robot, q, v))
+        return of(q, v, physics)
     good[good] = some.reshape(-1)
     if good.any():
-        found[:, good] = specialized_first(energy, robot, q[some], v[some])
+        found[:, good] = of(q[some], v[some], None if physics is None else physics[some])
     return found
 
 

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from copy import copy
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from .engine.call.evaluate import lanes_for
 from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried, held_controls
+from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
 from .kernels.status import FINE
 from .kernels.watched_step import watched_step_entry
 from .rollout_arguments import Method, Start
 from .rollout_contact import ContactSteps
+from .rollout_parameters import Physics
 
 CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
 
 
 def under_contact(
-    method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray
+    method: Method,
+    start: Start,
+    policy: Policy | None,
+    engine: str,
+    residual: np.ndarray,
+    physics: Physics | None = None,
 ) -> ContactSteps:
     """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
-    by how much each misses the laws of contact at most."""
+    by how much each misses the laws of contact at most; physics: that of each."""
     world = method.world
     watched = world.touching.only_limits and world.robot.coupling is None and not world.m and policy is None
-    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual)
+    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual, physics)
 
 
 @lru_cache(maxsize=64)
@@ -46,10 +54,27 @@ class WatchedSteps(ContactSteps):
         """The code of free steps that watch the limits."""
         robot, code, touching = self.method.world.robot, self.code, self.method.world.touching
         assert code.bound is not None
-        entry = watched_step_entry(code.rule, self.method.dynamics)
-        constants = (*code.bound.constants, touching.layout, touching.geometry)
+        entry: Any = watched_step_entry(code.rule, self.method.dynamics)
+        constants: tuple[Any, ...] = (*code.bound.constants, touching.layout, touching.geometry)
         sizes = [robot.nq, robot.nv, 1, robot.nv, 2]
-        return lanes_for(entry, constants, [*sizes, robot.nv], sizes, np.dtype(float), engine, carried=len(sizes))
+        own = self.watched
+        if own is not None:
+            entry, constants = own.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+        inputs = [*sizes, *([] if own is None else [own.numbers.shape[1]]), robot.nv]
+        steps = {"carried": len(sizes), "invariant": int(own is not None)}
+        return lanes_for(entry, constants, inputs, sizes, np.dtype(float), engine, **steps)
+
+    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+        """Limits are watched by the free steps' code."""
+        entry = watched_step_entry(self.code.rule, self.method.dynamics)
+        tables, count = ("reals", "settings", "geometry"), len(self.start.q)
+        self.watched = None if physics is None else physics.within(entry, *tables, count=count)
+        self.own_watched: list[np.ndarray] = []
+        return super()._varied(physics)
+
+    def _begin(self, rows: slice, steps: slice, count: int) -> None:
+        super()._begin(rows, steps, count)
+        self.own_watched = [] if self.watched is None else [self.watched.numbers[rows]]
 
     def _free(self, *arrays: np.ndarray) -> int:
         if self.lanes is None:
@@ -57,7 +82,7 @@ class WatchedSteps(ContactSteps):
         q, v, control, q_new, v_new, force, work = arrays
         slack = np.empty((len(q), 1))
         begun = [q, v, *_begun(*v.shape)]
-        return self.lanes.run([*begun, control, q_new, v_new, slack, force, work], len(q))
+        return self.lanes.run([*begun, *self.own_watched, control, q_new, v_new, slack, force, work], len(q))
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
@@ -85,7 +110,8 @@ class WatchedSteps(ContactSteps):
         begun = [q, v, slack, force, total[0] if total else work]
         outputs = [*results[:2], *unread[:2], results[2] if total else unread[2]]
         controls = held_controls(self.start.u[rows, steps], held)
-        status = self.lanes.run([*begun, controls, *outputs], count, many * held, every * held)
+        arrays = [*begun, *self.own_watched, controls, *outputs]
+        status = self.lanes.run(arrays, count, many * held, every * held)
         ends = [np.array(x[:, -1]) for x in results]
         near = ~(last[0][:, 0, 0] >= 0)
         if status != FINE:
@@ -99,6 +125,8 @@ class WatchedSteps(ContactSteps):
     ) -> Carried:  # fmt: skip
         """Carry those that came near to a limit again, step by step."""
         part = copy(self)
+        part.own, part.own_watched = ([x[near] for x in group] for group in (self.own, self.own_watched))
+        part.own_touching = None if self.own_touching is None else self.own_touching.of(near)
         part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
         worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in results]
         found = part._walk(

@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
 from .display import Shown, arrays
-from .dynamics.base import DynamicsBackend
+from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from .dynamics.physics import Parameters
 from .engine.call.evaluate import check_engine
 from .engine.call.steps import Piece, under_controls, under_policy
+from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with
@@ -23,9 +25,10 @@ from .kernels.step import policy_step_entry
 from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
-from .rollout_energy import balance, total_energy, warn_of_errors
+from .rollout_energy import OwnRobots, balance, total_energy, warn_of_errors
 from .rollout_files import read_record
 from .rollout_limits import under_contact
+from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
 from .step_settings import speed_hint
@@ -56,7 +59,8 @@ class Rollouts(Shown):
     None where there are none of these. Solvers stop near 1e-9; above 1e-5 a step is not solved.
     work (B, K, 2): that of the controls, and of damping and friction, from the start to each recorded state [J]; None
     if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None without work. robot: whose
-    states these are, None if they were read from files.
+    states these are, None if they were read from files. own: what their robots have of their own, where
+    `parameters_of` tells, else None.
     q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
 
     Example:
@@ -78,6 +82,7 @@ class Rollouts(Shown):
     robot: Tree | None = None
     energy_at_start: np.ndarray | None = None
     residual: np.ndarray | None = None
+    own: OwnRobots | None = None
 
     @property
     def energy(self) -> np.ndarray:
@@ -86,7 +91,7 @@ class Rollouts(Shown):
         for."""
         if self.robot is None:
             raise ArgumentError("energies need the robot: give it to read_unfinished")
-        return total_energy(self.robot, self.q, self.v, self.done)
+        return total_energy(self.robot, self.q, self.v, self.done, self.own)
 
     @property
     def energy_error(self) -> np.ndarray:
@@ -134,6 +139,7 @@ def rollout(
     substeps: int | None = None,
     work: bool = False,
     contact_solver: str | ContactSolver = "pgs",
+    parameters_of: Parameters | None = None,
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
@@ -162,6 +168,10 @@ def rollout(
     of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
     are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
     three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
+    parameters_of: physics that every rollout has of its own, or all of them share: a mapping of mass (B, n_bodies),
+    center_of_mass (B, n_bodies, 3), inertia (B, n_bodies, 3, 3) about it in the body's axes, armature, damping,
+    friction, lower, upper, effort, kp, kd (B, nv), gravity (B, 3), ground_friction (B,), each with or without B, or, of
+    single bodies and joints, {name: array}; see docs/parameters.md.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
@@ -181,23 +191,31 @@ def rollout(
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
+    fields = given_fields(world, parameters_of, integrator)
+    world = world_with_rows(world, fields)
     method = method_of(
         world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver
     )
-    start = start_of(method, q0, v0, controls, parameters, steps)
+    physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
+    if physics is not None and physics.needs_armature:
+        check_supported(chosen_backend(backend), world.robot, 1.0)
+    start = start_of(method, q0, v0, controls, parameters, steps, () if physics is None else physics.counts)
     every = whole_number("every", every, 1, max(start.steps, 1))
     count, records = len(start.q), start.steps // every
     residual = None if method.code is None else np.zeros(count)
-    piece = _piece(method, start, every, engine, residual)
+    piece = _piece(method, start, every, engine, residual, physics)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
         out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
     )
     with use_threads(threads):
-        return _run(method, piece, start, results, progress, residual)
+        own = None if physics is None else physics.of_robots(world.robot, count)
+        return _run(method, piece, start, results, progress, residual, own)
 
 
-def _piece(method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None) -> Piece | None:
+def _piece(
+    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None
+) -> Piece | None:
     """What carries rollouts through steps, and tells of contact in `residual`; None where nothing moves."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
@@ -206,18 +224,27 @@ def _piece(method: Method, start: Start, every: int, engine: str, residual: np.n
         if not moves:
             return None
         if residual is not None:
-            return under_contact(method, start, None, engine, residual).carry
-        return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps)
+            return under_contact(method, start, None, engine, residual, physics).carry
+        own = varied_of(method, start, physics)
+        return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps, own)
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
     if residual is not None:
-        return under_contact(method, start, policy, engine, residual).carry
+        return under_contact(method, start, policy, engine, residual, physics).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
-        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps
-    )
+        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps,
+        varied_of(method, start, physics),
+    )  # fmt: skip
+
+
+def varied_of(method: Method, start: Start, physics: Physics | None) -> Varied | None:
+    """What rollouts have of their own in the constants of free steps, in their numbers."""
+    if physics is None:
+        return None
+    return physics.within(method.entry, "reals", "settings", count=len(start.q), number=start.number)
 
 
 def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> Rollouts:
@@ -247,6 +274,7 @@ def _run(
     results: Results,
     progress: Callable[[int, int], None] | None,
     residual: np.ndarray | None,
+    own: OwnRobots | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
@@ -264,16 +292,16 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped="interrupted")
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, own, stopped="interrupted")
         _warn_of_stop(outcome, done, count, ending)
         return outcome
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, stopped=why)
+        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, own, stopped=why)
         keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, finite=finite)
+    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, own, finite=finite)
 
 
 def _slices(piece: Piece | None, start: Start, results: Results) -> Iterator[Slice]:
@@ -319,6 +347,7 @@ def _outcome(
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
     residual: np.ndarray | None,
+    own: OwnRobots | None,
     stopped: str | None = None,
     finite: bool = False,
 ) -> Rollouts:
@@ -329,12 +358,13 @@ def _outcome(
     if (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
     residual = None if residual is None else residual[: len(q)]
+    own = None if own is None else own.of(slice(len(q)))
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual)
-    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual, own=own)
+    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, residual)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, residual, own)
 
 
 def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:

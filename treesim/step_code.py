@@ -17,6 +17,7 @@ from .dynamics.functions import held_backend
 from .dynamics.tables import constants_of, on_leaders
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.evaluate import run_states
+from .engine.call.varied import Varied
 from .engine.fastcall import BAD_LAYOUT
 from .errors import NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
@@ -76,10 +77,11 @@ class StepCode:
         """One state: the free step, then what contact makes of it."""
         return self.with_contact(self._free, *arrays)
 
-    def with_contact(self, free: Callable[..., int], *arrays: Any) -> int:
+    def with_contact(self, free: Callable[..., int], *arrays: Any, varied: Varied | None = None) -> int:
         """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
-        are not finite, or reach no limit where there are only these, stay as they are. Returns the worst status, or
-        BAD_LAYOUT, having done nothing."""
+        are not finite, or reach no limit where there are only these, stay as they are. varied: numbers of a batch's
+        states in the constants of the stage of contact. Returns the worst status, or BAD_LAYOUT, having done
+        nothing."""
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-5], rows[-5:]
@@ -87,34 +89,42 @@ class StepCode:
         status = free(q, v, control, q_free, v_free, force, work, *held)
         if status == BAD_LAYOUT:
             return status
-        good = self._to_touch(status, q, q_free, v_free)
+        good = self._to_touch(status, q, q_free, v_free, varied)
         found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
         inputs, results = (q, v, q_free, v_free, force, before, found), (q_new, v_new, *given, change)
         if good is None or good.all():
-            status = max(status, self.stage.run(*inputs, *results))
+            status = max(status, self._touch(varied, *inputs, *results))
         else:
             q_new[...], v_new[...] = q_free, v_free
             for x in given:
                 x[...] = 0.0
-            self._touch_some(good, inputs, results)
+            self._touch_some(good, inputs, results, varied)
         work += change
         return status
 
-    def _to_touch(self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray) -> np.ndarray | None:
+    def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:
+        """What contact makes of states."""
+        assert self.stage is not None
+        return self.stage.run(*arrays) if varied is None else self.stage.run_varied(varied, *arrays)
+
+    def _to_touch(
+        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, varied: Varied | None
+    ) -> np.ndarray | None:
         """Which states (...) the stage of contact has to see; None for all."""
         assert self.stage is not None
-        near = self.stage.near(q, q_free)
+        near = self.stage.near(q, q_free, varied)
         if status == FINE:
             return near
         finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
         return finite if near is None else finite & near
 
-    def _touch_some(self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...]) -> None:
+    def _touch_some(
+        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], varied: Varied | None
+    ) -> None:
         """What contact makes of those states that are `good`."""
-        assert self.stage is not None
         if np.any(good):
             part = [x[good] for x in results]
-            self.stage.run(*(x[good] for x in inputs), *part)
+            self._touch(None if varied is None else varied.of(good), *(x[good] for x in inputs), *part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
 

@@ -51,7 +51,7 @@ class StepSettings(NamedTuple):
     @staticmethod
     def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
-            [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+            gains_of(robot, kp, kd)
             if driven
             else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
         )
@@ -142,14 +142,23 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
     """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
     are stiff; else in the middle, which is exact to second order. Explicit rules do not ask."""
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
-    resisting = np.maximum(robot.damping, 0) + gains[1]
     if rule != "implicit_midpoint":
         return end
-    if not (resisting.any() or gains[0].any()):
-        return middle
-    stiffness = h * resisting + h * h * gains[0]
+    stiffness = step_stiffness(h, robot.damping, *gains)
+    return implicitness(stiffness, lightest(robot)) if stiffness.any() else middle
+
+
+def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
+    """Return the inertia (..., nv) that damping and gains are worth in a step of h [s], h (d + kd) + h^2 kp."""
+    stiffness: np.ndarray = h * (np.maximum(damping, 0) + kd) + h * h * kp
+    return stiffness
+
+
+def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return theta (..., nv) of `implicit_midpoint` for joints that move this inertia at least, see
+    `kernels.step`."""
     with np.errstate(all="ignore"):
-        theta = np.clip(1 - lightest(robot) / stiffness, 0.5, 1.0)
+        theta: np.ndarray = np.clip(1 - least / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
     return theta
 
@@ -158,12 +167,12 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
 def lightest(robot: Tree) -> np.ndarray:
     """Return the least inertia (nv,) that each degree of freedom moves when the others are free, over a few
     configurations: 1 / (M^-1)_kk; 0 where M cannot be inverted."""
-    rng, entry = np.random.default_rng(0), mass_matrix_full_states
+    entry = mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.coupling is not None:
         entry, tables = for_followers(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
-    for q in (robot.neutral(), *(robot.random(rng) for _ in range(4))):
+    for q in tried_configurations(robot):
         entry(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code
         try:
             least = np.minimum(least, 1 / np.diag(np.linalg.inv(M)))
@@ -172,10 +181,27 @@ def lightest(robot: Tree) -> np.ndarray:
     return np.maximum(least, 0)
 
 
+def simple_joints(robot: Tree) -> np.ndarray:
+    """Return 1 for degrees of freedom (nv,) of joints that have no other, else 0."""
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    return np.concatenate([np.full(joint.nv, joint.nv == 1) for joint in joints] or [np.empty(0)])
+
+
+def tried_configurations(robot: Tree) -> list[np.ndarray]:
+    """Return the few configurations (nq,) in which a robot's least inertias are looked for."""
+    rng = np.random.default_rng(0)
+    return [robot.neutral(), *(robot.random(rng) for _ in range(4))]
+
+
+def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
+    """Return gains (nv,) each; of numbers those of joints with one degree of freedom. Raises ArgumentError, and
+    UnsupportedError for those given to joints of several."""
+    return [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+
+
 def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
     gain = checked_gain(label, value, robot.nv)
-    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
-    simple = np.concatenate([np.full(joint.nv, joint.nv == 1) for joint in joints] or [np.empty(0)])
+    simple = simple_joints(robot)
     if np.ndim(value) and (gain * (1 - simple)).any():
         name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
         raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")

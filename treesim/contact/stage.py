@@ -6,12 +6,15 @@ import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import run_states
+from ..engine.call.evaluate import STATES_PER_TASK, run_states
+from ..engine.call.varied import Varied
 from ..engine.fastcall import BAD_LAYOUT
-from ..engine.generic import compiled_soon
+from ..engine.generic import compiled, compiled_soon
+from ..engine.threads import over_threads
 from ..kernels.contact_limits import near_limits_states
 from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
 from ..kernels.contact_tables import FOUND
+from ..kernels.status import FINE
 from ..model.states import tied_constants
 from ..model.tree import Tree
 from .base import ContactSolver, chosen_solver
@@ -73,16 +76,36 @@ class ContactStage:
         if self.quick is None:
             compiled_soon(self.entry)
 
-    def near(self, q: np.ndarray, q_free: np.ndarray) -> np.ndarray | None:
+    def near(self, q: np.ndarray, q_free: np.ndarray, varied: Varied | None = None) -> np.ndarray | None:
         """Return which states (...) of a free step from q to q_free need the stage, where joint limits are all there
-        is, and the stage is then not even compiled before; None if all of them do."""
-        if self.quick is None:
+        is, and the stage is then not even compiled before; None if all of them do, or may, since limits vary."""
+        if self.quick is None or (varied is not None and self.geometry_at in varied.tables):
             return None
         flags = np.empty((*q.shape[:-1], 1))
         if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
             given = [np.ascontiguousarray(np.atleast_2d(x)) for x in (q, q_free)]
             run_states(self.quick.entry, self.quick.constants, given, [flags.reshape(-1, 1)], "generic")
         return flags[..., 0] != 0
+
+    @property
+    def geometry_at(self) -> int:
+        """The place of the table of what may touch among the constants."""
+        return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
+
+    def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
+        """The same as `run` of a batch (count, ...) whose states have numbers of their own in the constants."""
+        count, code = len(arrays[0]), compiled(self.entry)
+        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:7]]
+        flat += [x.reshape(count, -1) for x in arrays[7:]]
+
+        def part(first: int, last: int) -> int:
+            constants, status = varied.copies(self.constants), FINE
+            for state in range(first, last):
+                varied.put(state, constants)
+                status = max(status, int(code(*constants, *(x[state] for x in flat))))
+            return status
+
+        return over_threads(part, count, STATES_PER_TASK)
 
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before,

@@ -18,6 +18,7 @@ from ..kernels.pivots import pivots_states
 from ..kernels.status import FINE, NOT_FINITE
 from ..kernels.tied_entry import serves_followers, tied_entry
 from ..model.given import refuse_lent_rotors
+from ..model.physics import Numbers
 from ..model.pivots import first_massless_dof
 from ..model.states import on_states
 from ..model.tree import Tree
@@ -114,8 +115,12 @@ class CompiledBackend(Backend):
         armature: ArrayLike | None = None,
         engine: Engine = "auto",
         out: np.ndarray | None = None,
+        physics: Numbers | None = None,
     ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        """Return qdd (..., nv); see `treesim.forward_dynamics`. physics: see `on_states`; for backends that are one
+        kernel."""
+        if physics is not None:
+            return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
         if self.planned and robot.coupling is not None:
             return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
@@ -140,6 +145,7 @@ class CompiledBackend(Backend):
         runner: Runner | None,
         engine: Engine,
         out: np.ndarray | None,
+        physics: Numbers | None = None,
     ) -> np.ndarray:
         return on_states(
             type(self).entry,
@@ -147,6 +153,7 @@ class CompiledBackend(Backend):
             self.constants(robot, gravity, armature),
             {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
             lambda named: self.explained(robot, named, gravity, armature),
+            physics,
             runner=runner,
             engine=engine,
             out=out,

@@ -29,6 +29,7 @@ from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
 from .followers import HeldFollowers, takes_followers
 from .packed_mass_matrix import mass_matrix_pattern
+from .physics import Parameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -58,6 +59,7 @@ def forward_dynamics(
     refinements: int = 0,
     engine: Engine = "auto",
     out: np.ndarray | None = None,
+    parameters_of: Parameters | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -70,7 +72,10 @@ def forward_dynamics(
     without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
     engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
     "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
-    its shape and number type in any order of memory; it may be one of the arguments.
+    its shape and number type in any order of memory; it may be one of the arguments. parameters_of: physics that each
+    state has of its own, with leading axes that broadcast with the others': mass (..., n_bodies), center_of_mass
+    (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about it in the body's axes, armature (..., nv), gravity (..., 3),
+    or, of single bodies and joints, {name: array}; see docs/parameters.md.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
     order of memory, and what all states of a batch share is not copied.
     Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
@@ -94,6 +99,10 @@ def forward_dynamics(
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if robot.coupling is not None:
         solver = held_backend(solver, robot)
+    if parameters_of is not None:
+        return _of_own_physics(
+            solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine, out, parameters_of
+        )
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
@@ -105,6 +114,30 @@ def forward_dynamics(
         qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return _copied(qdd, out)
+
+
+def _of_own_physics(
+    solver: Any,
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    armature: ArrayLike | None,
+    refinements: int,
+    engine: Engine,
+    out: np.ndarray | None,
+    parameters_of: Parameters,
+) -> np.ndarray:
+    """Forward dynamics of states that have physics of their own."""
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    check_physics_of_backend(solver, robot, parameters_of)
+    if refinements:
+        raise UnsupportedError("refinements take no parameters_of: leave out one of them")
+    physics = physics_of(robot, parameters_of, "forward_dynamics", gravity, armature)
+    found: np.ndarray = solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, engine, out, physics)
+    return found
 
 
 def held_backend(solver: Any, robot: Tree) -> Any:
@@ -143,6 +176,7 @@ def inverse_dynamics(
     method: InverseDynamicsMethod = "rnea",
     engine: Engine = "auto",
     out: np.ndarray | None = None,
+    parameters_of: Parameters | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
@@ -162,16 +196,26 @@ def inverse_dynamics(
     fast = INVERSE_DYNAMICS.get(method)
     if fast is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
-    if f_ext is None and gravity is None and armature is None and engine == "auto" and out is None:
+    physics = physics_of(robot, parameters_of, "inverse_dynamics", gravity, armature)
+    plain = f_ext is None and gravity is None and armature is None and physics is None
+    if plain and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
         if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
-    given = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}
-    return on_states(fast.entry, robot, constants_of(robot, gravity, armature), given, engine=engine, out=out)[0]
+    given, constants = (
+        {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
+        constants_of(robot, gravity, armature),
+    )
+    return on_states(fast.entry, robot, constants, given, physics=physics, engine=engine, out=out)[0]
 
 
 def bias_forces(
-    robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, gravity: ArrayLike | None = None
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    parameters_of: Parameters | None = None,
 ) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
@@ -183,7 +227,7 @@ def bias_forces(
         array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity)
+    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity, parameters_of=parameters_of)
 
 
 def mass_matrix(
@@ -194,6 +238,7 @@ def mass_matrix(
     engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
+    parameters_of: Parameters | None = None,
 ) -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
 
@@ -203,6 +248,7 @@ def mass_matrix(
     as in `forward_dynamics`; large batches are limited by memory bandwidth, and `out` saves the allocation.
     packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
+    parameters_of: as in `forward_dynamics`.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
 
     Example:
@@ -217,12 +263,15 @@ def mass_matrix(
     if fast is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.coupling is not None:
-        return _copied(mass_matrix(robot, q, armature, engine=engine)[..., *mass_matrix_pattern(robot)], out)
-    if armature is None and engine == "auto" and out is None:
+        M = mass_matrix(robot, q, armature, engine=engine, parameters_of=parameters_of)
+        return _copied(M[..., *mass_matrix_pattern(robot)], out)
+    physics = physics_of(robot, parameters_of, "mass_matrix", armature=armature)
+    if armature is None and physics is None and engine == "auto" and out is None:
         M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         if fast.call(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
-    return on_states(fast.entry, robot, constants_of(robot, None, armature), {"q": q}, engine=engine, out=out)[0]
+    constants = constants_of(robot, None, armature)
+    return on_states(fast.entry, robot, constants, {"q": q}, physics=physics, engine=engine, out=out)[0]
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
@@ -232,7 +281,12 @@ def _no_such_mass_matrix(method: str) -> Exception:
 
 
 def energy(
-    robot: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None = None, engine: Engine = "auto"
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    gravity: ArrayLike | None = None,
+    engine: Engine = "auto",
+    parameters_of: Parameters | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
@@ -244,12 +298,33 @@ def energy(
         >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
         6.113 J, -19.195 J
     """
-    robot = checked_robot(robot)
-    out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
+    out = _energy_and_momentum(checked_robot(robot), q, v, gravity, engine, parameters_of, "energy")
     return out[..., 0], out[..., 1]
 
 
-def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -> np.ndarray:
+def _energy_and_momentum(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    gravity: ArrayLike | None,
+    engine: Engine,
+    parameters_of: Parameters | None,
+    what: str,
+) -> np.ndarray:
+    constants, physics = constants_of(robot, gravity), physics_of(robot, parameters_of, what, gravity)
+    if physics is None:
+        return ENERGY_AND_MOMENTUM(robot, *constants, q, v, engine)
+    given = {"q": q, "v": v}
+    return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
+
+
+def momentum(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    engine: Engine = "auto",
+    parameters_of: Parameters | None = None,
+) -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
     World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
@@ -259,5 +334,4 @@ def momentum(robot: Tree, q: ArrayLike, v: ArrayLike, engine: Engine = "auto") -
         >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
         array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
-    robot = checked_robot(robot)
-    return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]
+    return _energy_and_momentum(checked_robot(robot), q, v, None, engine, parameters_of, "momentum")[..., 2:]

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.admission import CONFIGURATIONS
-from ..engine.call.evaluate import Argument, evaluate
+from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
+from ..engine.call.varied import Varied
 from ..kernels.entry import SYMBOLS, Signature, made_function
 from ..kernels.status import FINE
 from ..kernels.tied_entry import is_tied, serves_followers, tied_entry
@@ -20,6 +21,7 @@ from .mimic import no_followers
 from .quaternions import configuration
 
 if TYPE_CHECKING:
+    from .physics import Numbers
     from .tree import Tree
 
 NOTHING = np.empty(0)
@@ -33,20 +35,28 @@ def on_states(
     constants: Sequence[Any],
     values: Mapping[str, ArrayLike | None],
     explain: Explain | None = None,
+    physics: Numbers | None = None,
     **options: Any,
 ) -> list[np.ndarray]:
     """Return an entry's results on all states, with leading axes as the values' broadcast; `evaluate` has the details.
 
     constants: what the entry takes before the arrays of states: the robot's two tables, and those that it declares.
-    values: its arrays by their declared names, which messages use. options: as in `evaluate`.
+    values: its arrays by their declared names, which messages use. physics: numbers of the robot's real table that
+    states have of their own, whose leading axes broadcast with the values'. options: as in `evaluate`.
     """
     if robot.coupling is not None:
         entry, constants = for_followers(entry, robot, constants)
-        found = _one_state(entry, robot, constants, values, **options)
+        found = _one_state(entry, robot, constants, values, **options) if physics is None else None
         if found is not None:
             return found
     arguments, results = declared(entry, robot, constants, values)
-    return evaluate(entry, constants, arguments, results, explain, **options)
+    if physics is None:
+        return evaluate(entry, constants, arguments, results, explain, **options)
+    own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
+    varied = Varied((1,), (physics.places,), own)
+    entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
+    arguments.append(Argument("parameters_of", own, physics.places.shape))
+    return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
 
 
 def _one_state(

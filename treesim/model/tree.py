@@ -303,9 +303,14 @@ class Tree(Immutable):
 
     def dof_name(self, k: int) -> str:
         """Return the joint that owns degree of freedom k (from 0), with its place in the joint if it has several."""
+        joint = self.dof_joint(k)
+        return _dof_name(joint, self.v_index[joint], k)
+
+    def dof_joint(self, k: int) -> str:
+        """Return the joint that owns degree of freedom k (from 0)."""
         for joint, where in self.v_index.items():
             if where.start <= k < where.stop:
-                return _dof_name(joint, where, k)
+                return joint
         raise unknown_name("degree of freedom", k, [f"0 ... {self.nv - 1}"])
 
     @property

@@ -38,6 +38,7 @@ __all__ = [
     "refuse_overflow",
     "run_states",
     "specialized_first",
+    "specialized_or_generic",
 ]
 
 ENGINES = ("auto", "generic", "specialized")
@@ -110,6 +111,17 @@ def specialized_first(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments, engine="specialized")
     except UnsupportedError:
         return function(*arguments)
+
+
+def specialized_or_generic(function: Callable[..., Any], *arguments: Any, engine: str = "auto", **options: Any) -> Any:
+    """Return function(*arguments, engine=engine, **options); on engine "auto" by code made for the robot, for any
+    number of states, or, where there is none, by that for any robot."""
+    if engine != "auto":
+        return function(*arguments, engine=engine, **options)
+    try:
+        return function(*arguments, engine="specialized", **options)
+    except UnsupportedError:
+        return function(*arguments, engine="generic", **options)
 
 
 def run_states(

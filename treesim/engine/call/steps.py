@@ -17,6 +17,7 @@ from ..graph.policies import Policy
 from ..threads import over_threads
 from .evaluate import STATES_PER_TASK, lanes_for
 from .specialized import BatchCode
+from .varied import Varied
 
 Step = Callable[..., int]
 Arrays = Sequence[np.ndarray]
@@ -44,25 +45,30 @@ def under_controls(
     number: Any,
     engine: str = "auto",
     held: int = 1,
+    varied: Varied | None = None,
 ) -> Piece:
     """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
     (count, steps, m), whose strides may be 0, each of them held for so many substeps.
 
-    entry(*constants, *states, control, *next states) does one substep. Raises UnsupportedError where the engine
-    "specialized" cannot be.
+    entry(*constants, *states, control, *next states) does one substep. varied: numbers in the constants that every
+    state has of its own. Raises UnsupportedError where the engine "specialized" cannot be.
     """
-    code = _code(entry, constants, [*sizes, controls.shape[2]], sizes, number, engine, carried=len(sizes))
+    own = [] if varied is None else [varied.numbers]
+    if varied is not None:
+        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+    inputs = [*sizes, *(x.shape[1] for x in own), controls.shape[2]]
+    code = _code(entry, constants, inputs, sizes, number, engine, carried=len(sizes), invariant=len(own))
 
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        given = controls[rows, steps]
+        given, fixed = controls[rows, steps], [x[rows] for x in own]
         if code is not None:
             each = held_controls(given, held)
-            return _on_lanes(code, [*states, each], results, each.shape[1], every * held)
+            return _on_lanes(code, [*states, *fixed, each], results, each.shape[1], every * held)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return given[first:last, step]
 
-        ends, finite = _one_by_one(entry, constants, states, taken, results, given.shape[1], every, held)
+        ends, finite = _one_by_one(entry, constants, states, fixed, taken, results, given.shape[1], every, held)
         return Carried(ends, finite and all_finite(given))
 
     return piece
@@ -78,9 +84,10 @@ def under_policy(
     number: Any,
     engine: str = "auto",
     held: int = 1,
+    varied: Varied | None = None,
 ) -> Piece:
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
-    (count, k), and holds for so many substeps.
+    (count, k), and holds for so many substeps; varied: as in `under_controls`.
 
     entries: as in `under_controls`, whose first states are q and v, and (*constants, policy, held, number of the step,
     number of the substep, control, *states, parameters, then the next of all but the parameters), the same with the
@@ -88,24 +95,28 @@ def under_policy(
     """
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
-    inputs = [*counted, parameters.shape[1]]
-    known = (*constants, policy, held)
-    code = _code(traced, known, inputs, counted, number, engine, carried=len(counted), invariant=1)
+    known: tuple[Any, ...] = (*constants, policy, held)
+    own = [] if varied is None else [varied.numbers]
+    if varied is not None:
+        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+        traced, known = varied.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
+    inputs = [*counted, *(x.shape[1] for x in own), parameters.shape[1]]
+    code = _code(traced, known, inputs, counted, number, engine, carried=len(counted), invariant=1 + len(own))
 
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        p, count, many = parameters[rows], len(states[0]), steps.stop - steps.start
+        p, count, many, fixed = parameters[rows], len(states[0]), steps.stop - steps.start, [x[rows] for x in own]
         if code is not None:
             begun = [np.broadcast_to(np.full((1, 1), x, number), (count, 1)) for x in (steps.start, 0)]
             begun.append(np.broadcast_to(np.zeros((1, 1), number), (count, sizes[1])))
             unread = [np.broadcast_to(np.empty((count, 1, n), number), (count, many // every, n)) for n in counted[:3]]
-            ends = _on_lanes(code, [*begun, *states, p], [*unread, *results], many * held, every * held)
+            ends = _on_lanes(code, [*begun, *states, *fixed, p], [*unread, *results], many * held, every * held)
             return Carried(ends.states[3:], ends.finite)
         exact = p.astype(float)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return policy.columns(dt * (steps.start + step), *now[:2], exact[first:last])
 
-        return _one_by_one(entry, constants, states, taken, results, many, every, held)
+        return _one_by_one(entry, constants, states, fixed, taken, results, many, every, held)
 
     return piece
 
@@ -145,24 +156,26 @@ def _one_by_one(
     entry: Step,
     constants: Sequence[Any],
     states: Arrays,
+    fixed: Arrays,
     controls: Controls,
     results: Arrays,
     steps: int,
     every: int,
     held: int,
 ) -> Carried:
-    """Without lanes: each thread takes its states through all steps, in double precision."""
+    """Without lanes: each thread takes its states through all steps, in double precision; fixed: what stays."""
     machine_code = compiled(entry)
     ends = [np.empty(x.shape) for x in states]
 
     def part(first: int, last: int) -> int:
         now = [np.array(x[first:last], dtype=float, order="C") for x in states]
         new = [np.empty_like(x) for x in now]
+        own = [np.array(x[first:last], dtype=float, order="C") for x in fixed]
         status = 0
         for step in range(steps):
             control = np.array(controls(first, last, step, now), dtype=float, order="C")
             for _ in range(held):
-                status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, control, *new))))
+                status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, *own, control, *new))))
                 now, new = new, now
             if (step + 1) % every == 0:
                 for result, x in zip(results, now, strict=True):
