@@ -1,4 +1,4 @@
-"""A chunk of samples: drawn, rolled out, summed up, and written as whole shards. What workers do."""
+"""A chunk of samples: drawn, rolled out, summed up, and written. What workers do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKED_AT_BYTES = 1 << 26  # of states of samples that failed, at a time
 
 class Task(NamedTuple):
     """Samples from start up to stop; left_out: those of them that are not computed. writes: whether the results go to
-    the store, whose shards they then fill; else it is only tried whether they can be computed."""
+    the store, of which they then are a whole chunk; else it is only tried whether they can be computed."""
 
     start: int
     stop: int
@@ -95,7 +95,8 @@ def rolled(
     plan: Plan, inputs: Inputs, keep: str | None = None, every: int | None = None, threads: int | None = None
 ) -> Rollouts:
     """Return the rollouts of inputs; keep, every: in the place of the plan's."""
-    keep = {"summary": "none"}.get(plan.keep, plan.keep) if keep is None else keep
+    if keep is None:  # without measures, the last state tells whether a rollout left the numbers
+        keep = plan.keep if plan.keep != "summary" else "none" if plan.measure else "last"
     return rollout(
         plan.world,
         inputs.q0,

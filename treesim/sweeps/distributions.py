@@ -207,8 +207,14 @@ def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
 
 
 def as_distribution(name: str, given: Any) -> Distribution:
-    """Return a distribution as it is, a list as a Choice; raises ArgumentError naming what else is given."""
+    """Return a distribution as it is, a list as a Choice; raises ArgumentError naming what else is given, and a
+    distribution whose values have another shape than it says."""
     if isinstance(given, Distribution):
+        middle = np.shape(given.values(np.full((1, given.needs), 0.5)))
+        if middle != (1, *given.shape):
+            raise ArgumentError(
+                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but says {given.shape}"
+            )
         return given
     if isinstance(given, list | tuple | np.ndarray):
         return Choice(given)

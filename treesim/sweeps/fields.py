@@ -47,16 +47,10 @@ class Variation:
     center: tuple[float, ...] | None = None  # of `around`
 
     def drawn(self, seed: int, samples: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape) for samples (B,); raises ArgumentError where a distribution of the user's
-        own returns something else."""
+        """Return what is drawn (B, *shape) for samples (B,)."""
         each = self.shape[0] if self.place == EACH else 1
         u = uniforms(seed, samples, self.name, each * self.distribution.needs)
         values = np.asarray(self.distribution.values(u.reshape(-1, self.distribution.needs)), float)
-        if values.shape != (each * len(samples), *self.distribution.shape):
-            raise ArgumentError(
-                f"vary[{self.name!r}]: {self.distribution} draws values of shape {values.shape[1:]}, "
-                f"but says {self.distribution.shape}"
-            )
         return values.reshape(len(samples), *self.shape)
 
     def put(self, values: np.ndarray, into: np.ndarray) -> None:
@@ -130,7 +124,7 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
     """What the brackets of a name in `vary` choose."""
     if inside is None:
         return None
-    if not field.places:
+    if not field.nominal.ndim:
         raise ArgumentError(f"vary[{name!r}]: there is one number of it: leave out [{inside}]")
     if inside == EACH:
         return EACH

@@ -1,4 +1,4 @@
-"""Which chunks of a sweep are finished: one line each, with a checksum, written when its shards are.
+"""Which chunks of a sweep are finished: one line each, with a checksum, written when its columns are.
 
 The process that asked for the sweep alone writes it, so it is the same after a worker that was killed, a scheduler or
 a machine that was lost, and Ctrl-C: what is not in it is computed by the next call.

@@ -11,6 +11,9 @@ from .manifest import Manifest
 from .workers import Done, Failed, Pool
 
 
+MOST_LEFT_OUT = 1000  # samples that one search finds
+
+
 def finish(
     pool: Pool, folder: Path, digest: str, chunks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
 ) -> None:
@@ -18,7 +21,7 @@ def finish(
 
     A task that raises an error, or kills its worker, is halved until the samples are found that do so; they are
     written down, and the task is done again without them. Raises SweepError where all halves can be computed and the
-    whole cannot, and where most of a chunk cannot be.
+    whole cannot, and where more than MOST_LEFT_OUT samples cannot.
     """
     failed = _written(pool, folder, digest, [_without(task, manifest) for task in chunks], manifest, tell)
     if not failed:
@@ -65,8 +68,15 @@ def culprits(pool: Pool, folder: Path, digest: str, tasks: Sequence[Task]) -> di
     while suspects:
         failed = [(task, one) for task, one in pool.map(folder, digest, suspects) if isinstance(one, Failed)]
         found |= {task.start: one.reason for task, one in failed if task.stop - task.start == 1}
+        if len(found) > MOST_LEFT_OUT:
+            raise SweepError(f"more than {MOST_LEFT_OUT} samples cannot be computed, such as {_told(found)}")
         suspects = [half for task, _ in failed if task.stop - task.start > 1 for half in _halves(task)]
     return found
+
+
+def _told(found: dict[int, str]) -> str:
+    sample, reason = min(found.items())
+    return f"sample {sample}: {reason}"
 
 
 def _halves(task: Task) -> list[Task]:

@@ -1,7 +1,7 @@
-"""Where results go: a Zarr store of columns over samples, each chunk of samples in shards of its own.
+"""Where results go: a Zarr store of columns over samples, in which a task writes whole chunks of its own.
 
     run.zarr/                a Zarr v3 group, its metadata consolidated, which xarray opens
-        mass[torso]/ ...     a column: samples on the first axis, padded to whole shards
+        mass[torso]/ ...     a column: samples on the first axis, padded to whole chunks
         treesim/plan.pickle  what is computed, as workers load it
         treesim/plan.json    the same for people, and for telling one sweep from another
         treesim/manifest     finished chunks, one a line (see `manifest`)
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 ASIDE = "treesim"  # the folder beside the columns
 PLAN, TEXT = f"{ASIDE}/plan.pickle", f"{ASIDE}/plan.json"
 SAMPLE = "sample"  # the axis
-INNER = 4096  # samples that are compressed together, where they divide a shard
 UNFINISHED = ".unfinished"  # a store that is being made
 NEEDED = ("zarr", "xarray", "cloudpickle")
 
@@ -95,7 +94,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 class Store:
     """The columns of a sweep in a folder.
 
-    samples: how many; shard: how many of them a chunk has; columns: shape and type of number of one sample, by name.
+    samples: how many; chunk: how many of them are written together; columns: shape and type of number of one sample, by name.
     """
 
     def __init__(self, folder: str | Path, mode: str = "r+") -> None:
@@ -106,7 +105,7 @@ class Store:
         try:
             self.group: Any = zarr.open_group(os.fspath(folder), mode=mode)  # type: ignore[arg-type]
             told: Any = self.group.attrs["treesim"]
-            self.samples, self.shard = int(told["samples"]), int(told["shard"])
+            self.samples, self.chunk = int(told["samples"]), int(told["chunk"])
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise ArgumentError(f"{folder} holds no sweep of treesim's: {error}") from None
         self.columns = {name: (one.shape[1:], one.dtype) for name, one in self._arrays().items()}
@@ -117,35 +116,34 @@ class Store:
     @property
     def starts(self) -> range:
         """The first sample of each chunk."""
-        return range(0, self.samples, self.shard)
+        return range(0, self.samples, self.chunk)
 
     def blank(self) -> dict[str, np.ndarray]:
         """Return the columns of a chunk in which nothing is computed."""
         return {
-            name: np.full((self.shard, *shape), fill_value(name, number), number)
+            name: np.full((self.chunk, *shape), fill_value(name, number), number)
             for name, (shape, number) in self.columns.items()
         }
 
     def write(self, start: int, columns: Mapping[str, np.ndarray]) -> None:
-        """Write the columns of a chunk, whole shards; raises ArgumentError where there is no room."""
+        """Write the columns of a chunk, all of it; raises ArgumentError where there is no room."""
         with _told_of_room(self.folder):
             for name, column in columns.items():
-                self.group[_key(name)][start : start + self.shard] = column
+                self.group[_key(name)][start : start + self.chunk] = column
 
     def read(self, start: int, stop: int | None = None) -> dict[str, np.ndarray]:
         """Return the columns of a chunk, or of the samples up to `stop`; raises what Zarr raises where they are
         damaged."""
-        stop = start + self.shard if stop is None else stop
+        stop = start + self.chunk if stop is None else stop
         return {name: np.asarray(self.group[_key(name)][start:stop]) for name in self.columns}
 
 
-def create(folder: Path, plan: Plan, shard: int, columns: Mapping[str, np.ndarray]) -> None:
+def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarray]) -> None:
     """Make the empty columns of a sweep; columns: of any samples, for their shapes and types of number."""
     import zarr
 
-    padded = -(-plan.samples // shard) * shard
-    inner = INNER if shard % INNER == 0 else shard
-    told = {"samples": plan.samples, "shard": shard, "steps": plan.steps, "dt": plan.dt, "seed": plan.seed}
+    padded = -(-plan.samples // chunk) * chunk
+    told = {"samples": plan.samples, "chunk": chunk, "steps": plan.steps, "dt": plan.dt, "seed": plan.seed}
     robot = plan.world.robot
     names = {"robot": robot.name, "dofs": list(robot.dof_names)}
     group = zarr.create_group(os.fspath(folder), attributes={"treesim": {**told, **names}})
@@ -153,7 +151,7 @@ def create(folder: Path, plan: Plan, shard: int, columns: Mapping[str, np.ndarra
         own = column.shape[1:]
         axes = (SAMPLE, *_axes(name, len(own)))
         group.create_array(
-            _key(name), shape=(padded, *own), shards=(shard, *own), chunks=(inner, *own), dtype=column.dtype,
+            _key(name), shape=(padded, *own), chunks=(chunk, *own), dtype=column.dtype,
             fill_value=fill_value(name, column.dtype), dimension_names=axes,
         )  # fmt: skip
     with warnings.catch_warnings():

@@ -60,7 +60,7 @@ class Study(Shown):
     @property
     def done(self) -> int:
         """How many samples are finished."""
-        return sum(min(start + self._store.shard, self.samples) - start for start in self._manifest.finished)
+        return sum(min(start + self._store.chunk, self.samples) - start for start in self._manifest.finished)
 
     def __repr__(self) -> str:
         told = self._told
@@ -99,7 +99,7 @@ class Study(Shown):
         """Which samples are finished (samples,)."""
         found = np.zeros(self.samples, bool)
         for start in self._manifest.finished:
-            found[start : start + self._store.shard] = True
+            found[start : start + self._store.chunk] = True
         return found
 
     @property
@@ -179,7 +179,7 @@ class Study(Shown):
         schema = arrow.schema([(SAMPLE, arrow.int64()), *self._arrow_fields(arrow)])
         with parquet.ParquetWriter(target, schema) as writer:
             for start in sorted(self._manifest.finished):
-                columns = self._store.read(start, min(start + self._store.shard, self.samples))
+                columns = self._store.read(start, min(start + self._store.chunk, self.samples))
                 count = len(columns["failed_reason"])
                 rows = [arrow.array(np.arange(start, start + count))]
                 rows += [arrow.array(x if x.ndim == 1 else list(x.reshape(count, -1))) for x in columns.values()]

@@ -101,6 +101,7 @@ def sweep(
     plan = plan_of(
         robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings
     )
+    chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
     folder = Path(store)
     pool = _pool(client, workers, threads)
     try:
@@ -138,32 +139,29 @@ def _begin(
         seconds = 0.0
         if chunk is None or announce is not None:
             seconds = sample_seconds(pool, beside, digest, plan)
-        shard = chunk_size(seconds, size, plan.samples, pool.workers) if chunk is None else _checked_chunk(chunk)
+        if chunk is None:
+            chunk = chunk_size(seconds, size, plan.samples, pool.workers)
         check_disk(folder, size * plan.samples)
         if announce is not None:
-            announce(_estimate(plan.samples, plan, shard, seconds, size, pool))
-        create(beside, plan, shard, columns)
+            announce(_estimate(plan.samples, plan, chunk, seconds, size, pool))
+        create(beside, plan, chunk, columns)
 
 
-def _checked_chunk(chunk: int) -> int:
-    return whole_number("chunk", chunk, 1, MOST_CHUNK)
-
-
-def _estimate(samples: int, plan: Plan, shard: int, seconds: float, size: int, pool: Pool) -> Estimate:
+def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, pool: Pool) -> Estimate:
     """seconds, size: of one sample."""
-    tasks = -(-samples // shard)
+    tasks = -(-samples // chunk)
     together = min(pool.workers, max(tasks, 1))
-    return Estimate(samples, plan.samples, shard, seconds * samples / together, size * samples, pool.workers)
+    return Estimate(samples, plan.samples, chunk, seconds * samples / together, size * samples, pool.workers)
 
 
 def refuse_other(folder: Path, plan: Plan, chunk: int | None) -> None:
     """Raise ArgumentError naming what differs if a store holds another sweep than this one."""
     kept, asked = read_description(folder), plan.description()
     names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
-    shard = Store(folder, "r").shard
+    kept_chunk = Store(folder, "r").chunk
     told = [f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names]
-    if chunk is not None and chunk != shard:
-        told.append(f"chunk is {shard} in it, {chunk} here")
+    if chunk is not None and chunk != kept_chunk:
+        told.append(f"chunk is {kept_chunk} in it, {chunk} here")
     if told:
         raise ArgumentError(f"{folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it")
 
@@ -186,9 +184,9 @@ def _go_on(
         manifest, store = Manifest(folder), Store(folder)
         missing = _missing(store, manifest)
         if announce is not None:
-            each = [record["seconds"] / store.shard for record in manifest.finished.values()]
+            each = [record["seconds"] / store.chunk for record in manifest.finished.values()]
             count = plan.samples - missing.done
-            announce(_estimate(count, plan, store.shard, float(np.mean(each or [0.0])), size, pool))
+            announce(_estimate(count, plan, store.chunk, float(np.mean(each or [0.0])), size, pool))
         done = missing.done
 
         def tell(samples: int) -> None:
@@ -212,7 +210,7 @@ def _missing(store: Store, manifest: Manifest) -> _Missing:
     """The chunks that are not finished, or whose columns are damaged."""
     tasks, done = [], 0
     for start in store.starts:
-        stop = start + store.shard
+        stop = start + store.chunk
         if _is_sound(store, manifest, start):
             done += min(stop, store.samples) - start
         else:

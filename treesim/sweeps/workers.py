@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import IO, Any, NamedTuple, Protocol
 
 from ..cores import usable_cores
@@ -69,6 +69,7 @@ class LocalPool:
         self.shares = _shares(workers)
         self.workers, self.threads = len(self.shares), threads
         self._processes: list[WorkerProcess] = []
+        self._threads: list[Thread] = []
 
     def map(self, folder: Path, digest: str, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Yield each task and what came of it, as they end."""
@@ -79,7 +80,9 @@ class LocalPool:
         while len(self._processes) < min(self.workers, len(tasks)):
             self._processes.append(WorkerProcess(self.shares[len(self._processes)], self.threads))
         for process in self._processes:
-            Thread(target=_serve, args=(process, folder, digest, waiting, ended), daemon=True).start()
+            thread = Thread(target=_serve, args=(process, folder, digest, waiting, ended), daemon=True)
+            thread.start()
+            self._threads.append(thread)
         for _ in tasks:
             task, outcome = ended.get()
             if isinstance(outcome, BaseException):
@@ -90,7 +93,11 @@ class LocalPool:
         """End the workers, at once."""
         for process in self._processes:
             process.end()
-        self._processes = []
+        for thread in self._threads:
+            thread.join()
+        for process in self._processes:
+            process.forget()
+        self._processes, self._threads = [], []
 
     def __enter__(self) -> LocalPool:
         return self
@@ -119,27 +126,36 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._errors: IO[str] | None = None
-        self._ended = False
+        self._ended, self._lock = False, Lock()
 
     def do(self, task: tuple[Any, ...]) -> Outcome:
-        """Return what came of a task (the arguments of `run_task`); one that kills its worker is tried again."""
-        for _ in range(DEATHS):
+        """Return what came of a task (the arguments of `run_task`); one that kills its worker is tried again, unless
+        it is a search for who does."""
+        reason = "the worker was ended"
+        for _ in range(DEATHS if task[2].writes else 1):
             try:
-                if self._process is None:
-                    self._start()
-                assert self._connection is not None
-                self._connection.send(task)
-                return self._connection.recv()  # type: ignore[no-any-return]
+                connection = self._connected()
+                if connection is None:
+                    break
+                connection.send(task)
+                return connection.recv()  # type: ignore[no-any-return]
             except (EOFError, OSError):
                 if self._ended:
                     break
                 reason = self._cause()
-                self._forget()
-        return Failed("the worker was ended" if self._ended else reason, kills=True)
+                self.forget()
+        return Failed(reason, kills=True)
+
+    def _connected(self) -> Connection | None:
+        """The socket to the process, which is started if need be; None where it is to be no more."""
+        with self._lock:
+            if self._process is None and not self._ended:
+                self._start()
+            return None if self._ended else self._connection
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `_forget`
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `forget`
         command = [sys.executable, "-m", "treesim.sweeps.worker", str(theirs.fileno()), ",".join(map(str, self.cores))]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(
@@ -159,7 +175,8 @@ class WorkerProcess:
         last = (self._errors.read().strip().splitlines() or ["no message"])[-1]
         return f"ended its worker with status {status} ({last})"
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Close what belongs to the process, which is over."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -170,10 +187,10 @@ class WorkerProcess:
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        self._ended = True
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        with self._lock:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
 
 
 def _shares(workers: int | None) -> list[list[int]]:
