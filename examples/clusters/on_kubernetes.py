@@ -6,8 +6,8 @@ IMAGE has treesim, distributed and zarr. The claim "treesim-data" is a volume th
 
 import sys
 
-from dask_kubernetes.operator import KubeCluster, make_cluster_spec
 from arm import run
+from dask_kubernetes.operator import KubeCluster, make_cluster_spec
 
 CORES = 16
 

@@ -6,8 +6,8 @@ threads. The store lies on a disk that all nodes share.
 
 import sys
 
-from dask_jobqueue import SLURMCluster
 from arm import run
+from dask_jobqueue import SLURMCluster
 
 CORES = 64
 

@@ -1,4 +1,7 @@
-"""A sweep on a Dask cluster of this machine: python on_this_machine.py run.zarr. Without a client treesim does as well here."""
+"""A sweep on a Dask cluster of this machine: python on_this_machine.py run.zarr.
+
+Without a client, treesim starts such processes itself.
+"""
 
 import sys
 

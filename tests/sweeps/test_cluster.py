@@ -81,6 +81,9 @@ def test_a_sample_that_kills_its_workers_is_found(whole, tmp_path, client):
 def test_clients_without_workers_are_refused(tmp_path):
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=0, dashboard_address=None) as cluster, cluster.get_client() as client:
-        with pytest.raises(ArgumentError, match="has no workers yet"):
-            on_cluster(tmp_path / "run.zarr", client)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        cluster.get_client() as client,
+        pytest.raises(ArgumentError, match="has no workers yet"),
+    ):
+        on_cluster(tmp_path / "run.zarr", client)

@@ -12,7 +12,10 @@ UNIT = 2.0**-53
 def relative_errors(function, exact, points):
     found = function(np.array(points))
     with mpmath.workdps(30):
-        return [float(abs(mpmath.mpf(float(y)) / exact(mpmath.mpf(float(x))) - 1)) for x, y in zip(points, found)]
+        return [
+            float(abs(mpmath.mpf(float(y)) / exact(mpmath.mpf(float(x))) - 1))
+            for x, y in zip(points, found, strict=True)
+        ]
 
 
 def test_logarithms_are_right_to_a_rounding_or_two():

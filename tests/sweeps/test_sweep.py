@@ -13,9 +13,8 @@ from treesim import ArgumentError, SweepError, measures, sweeps
 from treesim.model import generators
 from treesim.rollouts import DivergedWarning, StoppedWarning
 from treesim.sweeps import Distribution, Uniform, around, scale
-from treesim.sweeps.manifest import held
+from treesim.sweeps.manifest import MANIFEST, held
 from treesim.sweeps.samples import uniforms
-from treesim.sweeps.manifest import MANIFEST
 from treesim.sweeps.store import require_zarr
 
 ROBOT = generators.chain(2)

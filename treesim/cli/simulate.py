@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
 
-
 @dataclass(frozen=True)
 class Outputs:
     """The files that were asked for, checked before the run; None where none was."""

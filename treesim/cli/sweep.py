@@ -186,8 +186,6 @@ def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
     """Return what came of a sweep, in plain values; memory: the most that one worker of this machine had [bytes]."""
     import resource
 
-    import numpy as np
-
     data = study.summary
     reasons = data["failed_reason"].values
     sound = study.finished & (reasons == 0)
@@ -199,7 +197,7 @@ def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
         "seconds": seconds, "estimate": vars(estimate),
         "bytes": sum(path.stat().st_size for path in study.path.rglob("*") if path.is_file()),
         "worker_memory": 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
-        "columns": {name: one for name, one in columns.items() if not name.startswith("failed_") and np.size(one)},
+        "columns": {name: one for name, one in columns.items() if one and not name.startswith("failed_")},
     }  # fmt: skip
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
 
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
-VARY = "NAME=DISTRIBUTION: normal(mean,sd), uniform(a,b), loguniform(a,b), a,b,c or, for q0, around(sd); scale(...) around it"
+VARY = (
+    "NAME=DISTRIBUTION: normal(mean,sd), uniform(a,b), loguniform(a,b), a,b,c or, for q0, around(sd); scale(...) makes "
+    "factors"
+)
 KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "stop")
 KNOWN_NODES = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.Name, ast.Load, ast.Constant,

@@ -46,9 +46,7 @@ class DaskPool:
         from distributed import as_completed
 
         path = os.fspath(folder.absolute())
-        futures = {
-            self.client.submit(run_task, path, digest, task, self.threads, pure=False): task for task in tasks
-        }
+        futures = {self.client.submit(run_task, path, digest, task, self.threads, pure=False): task for task in tasks}
         try:
             for future in as_completed(futures):
                 yield futures[future], _outcome(future)
@@ -80,8 +78,8 @@ def _outcome(future: Any) -> Outcome:
 
 
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
-    """Return a Client of workers on this machine as sweeps want them: one process for each NUMA node, with treesim's own
-    threads on its cores, where Dask would start one process for each core.
+    """Return a Client of workers on this machine as sweeps want them: one process for each NUMA node, with threads of
+    treesim's own on its cores, where Dask would start one process for each core.
 
     workers: how many, by default one for each NUMA node. options: other arguments of `dask.distributed.LocalCluster`.
     Closing the client closes the cluster. Raises ArgumentError where dask.distributed is not installed.

@@ -46,7 +46,7 @@ def sample_seconds(pool: Pool, folder: Path, digest: str, plan: Plan) -> float:
     compiled in the first. Samples that cannot be computed are found later, and count as a second each."""
     tried = Task(0, min(TRIED, plan.samples), writes=False)
     for _ in range(2):
-        (_, outcome), = pool.map(folder, digest, [tried])
+        ((_, outcome),) = pool.map(folder, digest, [tried])
     return outcome.record["seconds"] / tried.stop if isinstance(outcome, Done) else 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class Variation:
 
     def put(self, values: np.ndarray, into: np.ndarray) -> None:
         """Write what was drawn (B, *shape) into its place among a field's values (B, ...)."""
-        part = into if self.place in (None, EACH) else into[:, self.place]
+        part = into[:, self.place] if isinstance(self.place, int | slice) else into
         spread = values.reshape(*values.shape, *[1] * (part.ndim - values.ndim))
         part[...] = part * spread if self.scales else spread
 
@@ -65,9 +65,9 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
     robot = world.robot
     moving = [body.joint for body in robot.bodies if body.joint.mimic is None]
     names = [joint.name for joint in moving], [joint.type for joint in moving]
-    links = {name: i for i, name in enumerate(robot.body_names)}
-    q = {**_indices(configuration_names(*names)), **robot.q_index}
-    v = {**_indices(velocity_names(*names)), **robot.v_index}
+    links = _indices(robot.body_names)
+    q: dict[str, int | slice] = {**_indices(configuration_names(*names)), **robot.q_index}
+    v: dict[str, int | slice] = {**_indices(velocity_names(*names)), **robot.v_index}
     inertias = [body.inertia for body in robot.bodies]
     found = {
         "mass": Field(np.array([one.mass for one in inertias]), "link", links),
@@ -92,7 +92,7 @@ def _ground_friction(surfaces: Sequence[Surface]) -> float:
     return coefficients.pop() if len(coefficients) == 1 else float("nan")
 
 
-def _indices(names: Any) -> dict[str, int]:
+def _indices(names: Iterable[str]) -> dict[str, int | slice]:
     return {name: k for k, name in enumerate(names)}
 
 

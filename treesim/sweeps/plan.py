@@ -73,14 +73,15 @@ class Plan:
                 values[one.field] = self._nominal(one.field, len(samples))
             one.put(found, values[one.field])
         physics = {name: value for name, value in values.items() if name not in STARTS}
-        return Inputs(*(values[name] for name in STARTS), physics, drawn)
+        return Inputs(values["q0"], values["v0"], values["p"], physics, drawn)
 
     def nominal(self) -> Inputs:
         """Return what one rollout starts from in which nothing is drawn; its physics are those that are varied."""
         names = {one.field for one in self.variations} - set(STARTS)
         physics = {name: self._nominal(name, 1) for name in sorted(names)}
         drawn = {one.name: np.zeros((1, *one.shape)) for one in self.variations}
-        return Inputs(*(self._nominal(name, 1) for name in STARTS), physics, drawn)
+        q0, v0, p = (self._nominal(name, 1) for name in STARTS)
+        return Inputs(q0, v0, p, physics, drawn)
 
     def _nominal(self, name: str, count: int) -> np.ndarray:
         nominal = self.fields[name].nominal
@@ -153,7 +154,9 @@ def plan_of(
         "v0": np.zeros(nv) if v0 is None else _array("v0", v0, (nv,)),
         "p": np.zeros(0) if parameters is None else _array("parameters", parameters, (np.size(parameters),)),
     }
-    kp, kd = (np.broadcast_to(_array(name, x, (nv,), one=True), nv) for name, x in zip(("kp", "kd"), gains))
+    kp, kd = (
+        np.broadcast_to(_array(name, x, (nv,), one=True), nv) for name, x in zip(("kp", "kd"), gains, strict=True)
+    )
     if keep not in KEEPS:
         raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {told(keep)}")
     if not isinstance(vary, Mapping):

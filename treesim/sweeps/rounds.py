@@ -10,7 +10,6 @@ from .chunk import Task
 from .manifest import Manifest
 from .workers import Done, Failed, Pool
 
-
 MOST_LEFT_OUT = 1000  # samples that one search finds
 
 

@@ -29,7 +29,7 @@ def uniforms(seed: int, samples: np.ndarray, stream: str, count: int) -> np.ndar
     counter = np.zeros((WORDS, len(samples), blocks), np.uint64)
     counter[0] = np.arange(1, blocks + 1)
     counter[2] = stream_number(stream)
-    words = philox(counter, np.uint64(seed), np.asarray(samples, np.uint64)[:, None])
+    words = philox(counter, np.asarray(seed, np.uint64), np.asarray(samples, np.uint64)[:, None])
     numbers = np.moveaxis(words, 0, -1).reshape(len(samples), -1)[:, :count]
     return ((numbers >> np.uint64(12)).astype(float) + 0.5) * UNIT
 

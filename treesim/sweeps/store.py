@@ -1,10 +1,10 @@
 """Where results go: a Zarr store of columns over samples, in which a task writes whole chunks of its own.
 
-    run.zarr/                a Zarr v3 group, its metadata consolidated, which xarray opens
-        mass[torso]/ ...     a column: samples on the first axis, padded to whole chunks
-        treesim/plan.pickle  what is computed, as workers load it
-        treesim/plan.json    the same for people, and for telling one sweep from another
-        treesim/manifest     finished chunks, one a line (see `manifest`)
+run.zarr/                a Zarr v3 group, its metadata consolidated, which xarray opens
+    mass[torso]/ ...     a column: samples on the first axis, padded to whole chunks
+    treesim/plan.pickle  what is computed, as workers load it
+    treesim/plan.json    the same for people, and for telling one sweep from another
+    treesim/manifest     finished chunks, one a line (see `manifest`)
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 class Store:
     """The columns of a sweep in a folder.
 
-    samples: how many; chunk: how many of them are written together; columns: shape and type of number of one sample, by name.
+    samples: how many; chunk: how many of them are written together; columns: shape and type of number of one sample,
+    by name.
     """
 
     def __init__(self, folder: str | Path, mode: str = "r+") -> None:

@@ -98,9 +98,7 @@ def sweep(
     require_zarr()
     checked_progress(progress)
     counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
-    plan = plan_of(
-        robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings
-    )
+    plan = plan_of(robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
     folder = Path(store)
     pool = _pool(client, workers, threads)
