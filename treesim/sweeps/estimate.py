@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,12 @@ TRIED = 256  # samples that are timed
 class Estimate:
     """samples: how many are to be computed, of `total`; chunk: how many of them are one task. seconds: how long it
     will take with all workers; size [bytes]: of the results, before they are compressed; workers: how many tasks run
-    at a time."""
+    at a time.
+
+    Example:
+        >>> treesim.sweeps.Estimate(1000, 1000, 64, seconds=2.0, size=80_000, workers=2).size
+        80000
+    """
 
     samples: int
     total: int
@@ -68,8 +72,3 @@ def check_disk(folder: Path, size: int) -> None:
             f"the results take {size:,} bytes before they are compressed, and {free:,} are free at {folder}: keep "
             f'less (keep="summary", a larger every=), or take another disk'
         )
-
-
-def told_of(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as plain values."""
-    return dict(vars(estimate))

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 class Failure(NamedTuple):
     """A sample that failed. step: the first after which its state is not finite, t [s] its time, joint: the degree of
     freedom that was fastest before; step is -1, and joint "", for samples that are left out, since they raise an error
-    or kill the process that computes them. reason: in words."""
+    or kill the process that computes them. reason: in words.
+
+    Example:
+        >>> treesim.sweeps.Failure(17, 3, 0.003, "elbow_joint", "the state is not finite").joint
+        'elbow_joint'
+    """
 
     sample: int
     step: int
@@ -193,5 +198,12 @@ class Study(Shown):
 
 
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Return the sweep that a store holds, finished or not. Raises ArgumentError where there is none."""
+    """Return the sweep that a store holds, finished or not. Raises ArgumentError where there is none.
+
+    Example:
+        >>> treesim.sweeps.open_study("no_such_run.zarr")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ArgumentError: no_such_run.zarr holds no sweep of treesim's: ...
+    """
     return Study(path)
