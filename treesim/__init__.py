@@ -6,6 +6,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from . import starting as starting  # isort: skip  # before all that takes time
+from . import measures as measures
 from .audits import Audit, audit
 from .bound import Dynamics
 from .constrained.base import ConstrainedAcceleration

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dynamics.functions import energy, momentum
-from .dynamics.physics import Parameters
+from .dynamics.physics import OwnPhysics
 from .engine.call.evaluate import specialized_first
 from .errors import NonFiniteError
 from .model.tree import Tree
@@ -61,7 +61,7 @@ def in_play(
     gravity: np.ndarray | None = None,
     rounding: float = ROUNDING,
     mass: np.ndarray | None = None,
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
     rounding: of kinetic energy; gravity: (..., 3), or of each run its size (..., 1); mass (...): of each run's robot,

@@ -138,16 +138,19 @@ def start_of(
     parameters: ArrayLike | None,
     steps: int | None,
     counts: Iterable[int] = (),
+    measures: bool = False,
 ) -> Start:
     """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort.
 
-    counts: other numbers of rollouts that are asked for."""
+    counts: other numbers of rollouts that are asked for. measures: whether there are any, which may take parameters."""
     world = method.world
     law = controls if callable(controls) else None
     if law is not None:
         controls = None
-    elif parameters is not None:
-        raise ArgumentError("parameters are those of a policy: give a function as controls, or no parameters")
+    elif parameters is not None and not measures:
+        raise ArgumentError(
+            "parameters are those of a policy, or of measures: give a function as controls, or no parameters"
+        )
     if controls is not None or law is not None:
         warn_of_limits(world.robot, stacklevel=4)
     number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
@@ -180,21 +183,19 @@ def state_arrays(
         Argument("q0", q0, (robot.nq,)),
         Argument("v0", v0, (robot.nv,)),
         Argument("controls", controls, (robot.nv,)),
-        Argument("parameters", np.empty((1, 0), number) if parameters is None else parameters, ()),
     ]
-    q, v, u, p = (coerce(argument, number) for argument in given)
+    q, v, u = (coerce(argument, number) for argument in given)
     if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
         raise ArgumentError(
             f"q0, v0 and controls have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
             "or parts of them are needed"
         )
-    if p.ndim not in (1, 2):
-        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
-    refuse_non_finite((given[0], given[1], given[3]), (q, v, p))  # controls are looked at as they are used
-    q = unit_quaternions(robot, "q0", q)
-    axes = ((q, 1), (v, 1), (u, 2), (p, 1))  # of one rollout
+    refuse_non_finite(given[:2], (q, v))  # controls are looked at as they are used
+    axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
+    if parameters is not None:
+        axes.append((_policy_parameters(parameters, number), 1))
     sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
         also = ", parameters_of" if counts else ""
@@ -202,8 +203,18 @@ def state_arrays(
             f"q0, v0, controls{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
         )
     count = sizes.pop() if sizes else 1
-    q, v, u = (_repeated(x, count, own) for x, own in axes[:3])
-    return [q, v, u, np.empty((count, 0), number) if parameters is None else _repeated(p, count, 1)]
+    arrays = [_repeated(x, count, own) for x, own in axes]
+    return arrays if parameters is not None else [*arrays, np.empty((count, 0), number)]
+
+
+def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
+    """A policy's parameters (k,) or (B, k), finite."""
+    argument = Argument("parameters", value, ())
+    p = coerce(argument, number)
+    if p.ndim not in (1, 2):
+        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
+    refuse_non_finite((argument,), (p,))
+    return p
 
 
 def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,28 @@ import numpy as np
 from .contact.lanes import ContactLanes, begin_lanes
 from .engine.call.evaluate import lanes_for, run_states
 from .engine.call.specialized import BatchCode
-from .engine.call.steps import Arrays, Carried
+from .engine.call.steps import Arrays, Carried, Measured
 from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
+from .kernels.measured_step import ENDED
 from .kernels.status import FINE
 from .rollout_arguments import Method, Start
 from .rollout_parameters import Physics
+from .step_code import StepCode
+
+
+def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+    """The entry of steps that know no contact, its constants, and the sizes of what it takes and gives."""
+    bound = code.bound
+    assert bound is not None
+    sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+    return bound.entry, bound.constants, sizes, results
+
+
+@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+def free_code(code: StepCode, engine: str) -> BatchCode | None:
+    """Return the code on lanes of steps that know no contact, if there is any."""
+    return lanes_for(*_free_step(code), np.dtype(float), engine)
 
 
 class ContactSteps:
@@ -26,16 +42,12 @@ class ContactSteps:
     A rollout's bits depend on no other, and not on how many are carried at once."""
 
     def __init__(
-        self,
-        method: Method,
-        start: Start,
-        policy: Policy | None,
-        engine: str,
-        residual: np.ndarray,
-        physics: Physics | None = None,
-    ) -> None:
+        self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+        physics: Physics | None = None, measured: Measured | None = None,
+    ) -> None:  # fmt: skip
         assert method.code is not None
         assert method.code.bound is not None
+        self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
         assert method.code.stage is not None
@@ -43,11 +55,14 @@ class ContactSteps:
         # numbers of the rollouts at work, as inputs of free steps, and in the constants of the stage of contact
         self.own: list[np.ndarray] = []
         self.own_touching: Varied | None = None
-        on_lanes = engine != "generic" and self.touching is None and begin_lanes(method.code.stage)
+        self.wrenches = measured is not None and measured.reduction.contact  # which lanes do not tell
+        told_by_lanes = self.touching is None and not self.wrenches
+        on_lanes = engine != "generic" and told_by_lanes and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
+        self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
 
     def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
         """Numbers of every rollout's own in the constants of free steps, and of the stage of contact."""
@@ -61,23 +76,24 @@ class ContactSteps:
 
     def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
         """The entry of free steps, its constants, and the sizes of what it takes and gives."""
-        bound = self.code.bound
-        assert bound is not None
-        sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+        entry, constants, sizes, results = _free_step(self.code)
         if self.free is None:
-            return bound.entry, bound.constants, sizes, results
-        taken = self.free.taken_by(bound.entry, bound.constants, len(sizes) + len(results), len(sizes))
+            return entry, constants, sizes, results
+        taken = self.free.taken_by(entry, constants, len(sizes) + len(results), len(sizes))
         return *taken, [*sizes, self.free.numbers.shape[1]], results
 
     def _lane_code(self, engine: str) -> BatchCode | None:
         """The code of free steps on lanes, if there is any."""
+        if self.free is None:
+            return free_code(self.code, engine)
         return lanes_for(*self._free_code(), np.dtype(float), engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
         self._begin(rows, steps, len(states[0]))
         controls = partial(self._control, rows)
-        return self._walk(controls, self.residual[rows], steps, states, results, every)
+        own = self.measured and self.measured.of(rows)
+        return self._walk(controls, self.residual[rows], steps, states, results, every, own)
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         """Forget the impulses of other rollouts, and of an earlier run; take the rollouts' own physics."""
@@ -89,21 +105,28 @@ class ContactSteps:
 
     def _walk(
         self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
-        results: Arrays, every: int,
+        results: Arrays, every: int, measured: Measured | None,
     ) -> Carried:  # fmt: skip
-        """Carry states step by step; worst: residuals so far."""
+        """Carry states step by step; worst: residuals so far; measured: of these rollouts."""
         now = [np.array(x, dtype=float, order="C") for x in states]
+        kept = [now.pop()] if measured else []
         finite = True
         for step in range(steps.start, steps.stop):
             control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
+            before, self.wrench = now, np.zeros(1)
+            told = np.zeros_like(worst)
             for _ in range(self.method.substeps):
-                now = self._substep(control, now, worst)
+                now = self._substep(control, now, told)
+            if measured:
+                told[kept[0][:, ENDED] != 0] = 0.0
+                now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
+            np.maximum(worst, told, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
-                for result, x in zip(results, now, strict=True):
+                for result, x in zip(results, now, strict=not kept):
                     result[:, (step - steps.start) // every] = x
-        return Carried(now, finite)
+        return Carried([*now, *kept], finite)
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
@@ -121,6 +144,8 @@ class ContactSteps:
         arrays = q, v, control, q_new, v_new, force, work, *rows
         self.code.with_contact(self._free, *arrays, varied=self.own_touching)
         self.kept = rows[-4]
+        if self.wrenches:
+            self.wrench = self.wrench + rows[-3].reshape(len(q), -1)
         np.maximum(worst, rows[-1][:, 1], out=worst)
         return [q_new, v_new, *(x + work for x in total)]
 

@@ -63,28 +63,27 @@ class Pace:
         """Where to stop, counted in steps, coming from `step`: after whole records, or within one that is long."""
         steps = max(1, self.work // rows)
         if step % every == 0 and steps >= every:
-            return min(last, step + steps // every * every)
-        return min(step + steps, step - step % every + every)
+            return min(step + steps // every * every, max(last // every * every, step + every), last)
+        return min(step + steps, step - step % every + every, last)
 
 
 def slices(
-    piece: Piece, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace
+    piece: Piece, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
-    """Carry states (count, n) through the steps that results (count, records, n) are for, one record after every
-    `every` of them, slice by slice. most: rollouts of a slice."""
-    count, records = results[0].shape[:2]
-    first = 0
+    """Carry states (count, n) through `last` steps, whose results (count, records, n) hold one record after every
+    `every` of them, for as many as there are, slice by slice. most: rollouts of a slice."""
+    count, first = len(results[0]), 0
     while first < count:
-        rows = slice(first, first + pace.rows(count - first, records * every, most))
-        yield from _carried(piece, rows, [x[rows] for x in states], results, every, pace)
+        rows = slice(first, first + pace.rows(count - first, last, most))
+        yield from _carried(piece, rows, [x[rows] for x in states], results, every, pace, last)
         first = rows.stop
 
 
 def _carried(
-    piece: Piece, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace
+    piece: Piece, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
-    """Some rollouts, from the first step to the last recorded."""
-    step, number, last = 0, rows.stop - rows.start, results[0].shape[1] * every
+    """Some rollouts, from the first step to the last."""
+    step, number = 0, rows.stop - rows.start
     while step < last:
         steps = slice(step, pace.end(step, last, number, every))
         began = time.perf_counter()
@@ -98,11 +97,11 @@ def _carried(
 
 def _places(rows: slice, steps: slice, results: Sequence[np.ndarray], every: int) -> tuple[list[np.ndarray], int]:
     """Where the records of a slice go, one after every so many of its steps: to the results, or, for a slice that ends
-    within a record, to memory of its own."""
-    length = steps.stop - steps.start
-    if steps.start % every == 0 and length % every == 0:
-        return [x[rows, steps.start // every : steps.stop // every] for x in results], every
-    if steps.stop % every == 0:
-        record = steps.stop // every
+    within a record, or behind the last, to memory of its own."""
+    length, record = steps.stop - steps.start, steps.stop // every
+    recorded = record <= results[0].shape[1] and steps.stop % every == 0
+    if recorded and steps.start % every == 0:
+        return [x[rows, steps.start // every : record] for x in results], every
+    if recorded:
         return [x[rows, record - 1 : record] for x in results], length
     return [np.empty((rows.stop - rows.start, 1, x.shape[2]), x.dtype) for x in results], length

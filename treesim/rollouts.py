@@ -4,119 +4,44 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
-from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .dynamics.physics import Parameters
 from .engine.call.evaluate import check_engine
-from .engine.call.steps import Piece, under_controls, under_policy
+from .engine.call.steps import Measured, Piece, under_controls, under_policy
 from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, keep_with
+from .errors import ArgumentError, keep_with, unknown_name
 from .kernels.step import policy_step_entry
+from .measures import Measure
 from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
-from .rollout_energy import OwnRobots, balance, total_energy, warn_of_errors
+from .rollout_energy import OwnRobots
 from .rollout_files import read_record
 from .rollout_limits import under_contact
+from .rollout_measures import Measuring, measuring_of
+from .rollout_outcome import DivergedWarning as DivergedWarning  # offered here
+from .rollout_outcome import Rollouts as Rollouts
+from .rollout_outcome import begun, first_diverged, outcome, times
 from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
-from .step_settings import speed_hint
-from .types import Engine
+from .types import Engine, Keep
 from .world import World, as_world
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
-BLOCK = 256  # rollouts looked through at a time for states that are not finite
-
-
-class DivergedWarning(UserWarning):
-    """Some rollouts reached states that are not finite."""
 
 
 class StoppedWarning(UserWarning):
     """Ctrl-C ended rollouts early: what was computed is returned."""
-
-
-@dataclass(frozen=True, repr=False)
-class Rollouts(Shown):
-    """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
-
-    diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
-    done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
-    early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
-    the last of them lack is NaN.
-    residual (B,): by how much contacts, limits and joint friction miss their laws at most, in any step [m/s, rad/s];
-    None where there are none of these. Solvers stop near 1e-9; above 1e-5 a step is not solved.
-    work (B, K, 2): that of the controls, and of damping and friction, from the start to each recorded state [J]; None
-    if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None without work. robot: whose
-    states these are, None if they were read from files. own: what their robots have of their own, where
-    `parameters_of` tells, else None.
-    q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
-
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), np.full((20, 6), 5.0), every=5, work=True)
-        >>> runs.q.shape, runs.t
-        ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
-        >>> bool(abs(runs.energy_error).max() < 1e-4 * runs.work[..., 0].max())
-        True
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    diverged: np.ndarray
-    done: np.ndarray
-    stopped: str | None = None
-    work: np.ndarray | None = None
-    robot: Tree | None = None
-    energy_at_start: np.ndarray | None = None
-    residual: np.ndarray | None = None
-    own: OwnRobots | None = None
-
-    @property
-    def energy(self) -> np.ndarray:
-        """Kinetic and potential energy (B, K) of the recorded states, in double precision [J]; NaN where there is no
-        finite state. Raises ArgumentError for rollouts read from files without the robot. Cost O(N) each, when asked
-        for."""
-        if self.robot is None:
-            raise ArgumentError("energies need the robot: give it to read_unfinished")
-        return total_energy(self.robot, self.q, self.v, self.done, self.own)
-
-    @property
-    def energy_error(self) -> np.ndarray:
-        """The integrator's error (B, K): the change of energy since the start less the work that was done [J]; NaN
-        where there is no finite state. Raises ArgumentError where the work, or the energy at the start, is not known.
-        Cost O(N) each, when asked for."""
-        if self.work is None:
-            raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
-        if self.energy_at_start is None:
-            raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
-        return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
-
-    def __repr__(self) -> str:
-        count, records, _ = self.q.shape
-        span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""
-        diverged = int((self.diverged >= 0).sum())
-        endings = [f"{diverged} diverged"] * bool(diverged) + [f"stopped: {self.stopped}"] * bool(self.stopped)
-        return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
-
-    def _facts(self) -> list[tuple[str, Any]]:
-        diverged = np.flatnonzero(self.diverged >= 0)
-        complete = int((self.done == len(self.t)).sum())
-        endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
-        known = [name for name in ("work", "residual") if getattr(self, name) is not None]
-        return [*arrays(self, "t", "q", "v", *known), *endings]
 
 
 def rollout(
@@ -140,6 +65,8 @@ def rollout(
     work: bool = False,
     contact_solver: str | ContactSolver = "pgs",
     parameters_of: Parameters | None = None,
+    measure: Mapping[str, Measure] | None = None,
+    keep: Keep = "all",
 ) -> Rollouts:
     """Return the states that B simulations pass through, after every `every` steps.
 
@@ -172,13 +99,17 @@ def rollout(
     center_of_mass (B, n_bodies, 3), inertia (B, n_bodies, 3, 3) about it in the body's axes, armature, damping,
     friction, lower, upper, effort, kp, kd (B, nv), gravity (B, 3), ground_friction (B,), each with or without B, or, of
     single bodies and joints, {name: array}; see docs/parameters.md.
+    measure: what to reduce of states while they are computed, by name: measures that `treesim.measures` makes of
+    functions of (t, q, v), (t, q, v, p) or (t, q, v, p, c), c being wrenches of contact; `Rollouts.measures`. keep:
+    "all" states, one after every `every` steps, the "last" one of each rollout, or "none", which is for measures alone.
+    Measures see all steps, also those that leave no record. See docs/measures.md.
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
     Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
-    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine),
-    UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it cannot
-    be, and for a policy that branches.
+    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine,
+    keep), UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it
+    cannot be, and for a policy, or a function of a measure, that branches.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -199,44 +130,77 @@ def rollout(
     physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)
-    start = start_of(method, q0, v0, controls, parameters, steps, () if physics is None else physics.counts)
-    every = whole_number("every", every, 1, max(start.steps, 1))
-    count, records = len(start.q), start.steps // every
+    counts = () if physics is None else physics.counts
+    start = start_of(method, q0, v0, controls, parameters, steps, counts, measures=bool(measure))
+    measuring = measuring_of(measure, method, start)
+    every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
+    count = len(start.q)
     residual = None if method.code is None else np.zeros(count)
-    piece = _piece(method, start, every, engine, residual, physics)
+    piece = _piece(method, start, every, engine, residual, physics, measuring)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
         out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
     )
     with use_threads(threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
-        return _run(method, piece, start, results, progress, residual, own)
+        return _run(method, piece, start, results, progress, residual, own, measuring)
+
+
+def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
+    """After how many steps a state is kept, and how many are; others: work and out."""
+    if keep not in ("all", "last", "none"):
+        raise unknown_name("keep", keep, ("all", "last", "none"))
+    every = whole_number("every", every, 1, max(steps, 1))
+    if keep == "all":
+        return every, steps // every
+    if every != 1:
+        raise ArgumentError(f"every says which states are kept, but keep is {keep!r}: leave one of them out")
+    if keep == "none" and (unmeasured or others[0] or others[1] is not None):
+        what = "no measure is given" if unmeasured else "work and out are for states"
+        raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')
+    return max(steps, 1), int(keep == "last" and steps > 0)
 
 
 def _piece(
-    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None
-) -> Piece | None:
-    """What carries rollouts through steps, and tells of contact in `residual`; None where nothing moves."""
+    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
+    measuring: Measuring | None,
+) -> Piece | None:  # fmt: skip
+    """What carries rollouts through steps, measures them, and tells of contact in `residual`; None where nothing
+    moves."""
+    if measuring is None:
+        return _steps(method, start, every, engine, residual, physics, None)
+    piece = _steps(method, start, every, engine, residual, physics, measuring.measured)
+    return None if piece is None else measuring.over(piece)
+
+
+def _steps(
+    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
+    measured: Measured | None,
+) -> Piece | None:  # fmt: skip
+    """The same, whose last state is what measures keep, if there are any."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
-        refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # the last steps leave no record
+        if measured is None and start.steps % every:
+            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not taken
         if not moves:
             return None
         if residual is not None:
-            return under_contact(method, start, None, engine, residual, physics).carry
-        own = varied_of(method, start, physics)
-        return under_controls(method.entry, method.constants, method.sizes, u, number, engine, method.substeps, own)
+            return under_contact(method, start, None, engine, residual, physics, measured).carry
+        return under_controls(
+            method.entry, method.constants, method.sizes, u, number, engine, method.substeps,
+            varied_of(method, start, physics), measured,
+        )  # fmt: skip
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
     if not moves:
         return None
     if residual is not None:
-        return under_contact(method, start, policy, engine, residual, physics).carry
+        return under_contact(method, start, policy, engine, residual, physics, measured).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps,
-        varied_of(method, start, physics),
+        varied_of(method, start, physics), measured,
     )  # fmt: skip
 
 
@@ -262,9 +226,9 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
     """
     record, arrays = read_record(out)
     done = Done(*(record[label] for label in Done._fields))
-    t = _times(record["dt"], record["every"], arrays[0].shape[1])
-    t, (q, v, *work), counts = _begun(done, arrays, t)
-    return Rollouts(t, q, v, _diverged(q, v, counts), counts, "unfinished", next(iter(work), None), robot)
+    t = times(record["dt"], record["every"], arrays[0].shape[1])
+    t, (q, v, *work), counts = begun(done, arrays, t)
+    return Rollouts(t, q, v, first_diverged(q, v, counts), counts, "unfinished", next(iter(work), None), robot)
 
 
 def _run(
@@ -275,13 +239,14 @@ def _run(
     progress: Callable[[int, int], None] | None,
     residual: np.ndarray | None,
     own: OwnRobots | None,
+    measuring: Measuring | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
-    t = _times(**results.facts, records=records)
+    t = times(**results.facts, records=records)
     done, finite = Done(), True
     try:
-        for part in _slices(piece, start, results):
+        for part in _slices(piece, start, results, measuring is not None):
             if not part.finite:
                 finite = False
                 refuse_non_finite_controls(start.u[part.rows, part.steps], start.u)
@@ -292,107 +257,34 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, own, stopped="interrupted")
-        _warn_of_stop(outcome, done, count, ending)
-        return outcome
+        found = outcome(method, start, *begun(done, results.arrays, t), residual, own, measuring, stopped="interrupted")
+        _warn_of_stop(found, done, count, ending)
+        return found
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        outcome = _outcome(method, start, *_begun(done, results.arrays, t), residual, own, stopped=why)
-        keep_with(error, "rollouts", outcome, f"{done.complete} of {count} rollouts were{ending}")
+        found = outcome(method, start, *begun(done, results.arrays, t), residual, own, measuring, stopped=why)
+        keep_with(error, "rollouts", found, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return _outcome(method, start, t, results.arrays, np.full(count, records), residual, own, finite=finite)
+    return outcome(method, start, t, results.arrays, np.full(count, records), residual, own, measuring, finite=finite)
 
 
-def _slices(piece: Piece | None, start: Start, results: Results) -> Iterator[Slice]:
-    arrays = results.arrays
+def _slices(piece: Piece | None, start: Start, results: Results, measured: bool) -> Iterator[Slice]:
+    arrays, every = results.arrays, results.facts["every"]
     count, records = arrays[0].shape[:2]
-    if piece is None or not records:  # nothing that moves, or nothing to record
+    last = start.steps if measured else records * every
+    if piece is None or not last:  # nothing that moves, or nothing to record
         for done in arrays[2:]:
             done[...] = 0
         if count:
             yield Slice(slice(0, count), slice(0, 0), True, Done(count))
         return
-    most = max(1, CHUNK_BYTES // (records * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
+    most = max(1, CHUNK_BYTES // (max(1, records) * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
     none_done = [np.broadcast_to(np.zeros((1, x.shape[2]), x.dtype), (count, x.shape[2])) for x in arrays[2:]]
     states = [start.q, start.v, *none_done]
-    yield from slices(piece, states, arrays, results.facts["every"], most, Pace(start.v.shape[1]))
+    yield from slices(piece, states, arrays, every, most, Pace(start.v.shape[1]), last)
 
 
-def _times(dt: float, every: int, records: int) -> np.ndarray:
-    return dt * every * np.arange(1, records + 1)
-
-
-def _begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
-    """t, q, v, the work, if it is counted, and how many records there are, of the rollouts that were begun."""
-    records = len(t)
-    if not done.records:
-        done = Done(done.complete)
-    if not done.complete and done.partial:
-        records = done.records
-    end = done.complete + done.partial
-    begun = [x[:end, :records] for x in arrays]
-    for x in begun:
-        if done.partial and done.records < records and x.flags.writeable:
-            x[done.complete :, done.records :] = np.nan
-    counts = np.full(end, records)
-    counts[done.complete :] = min(done.records, records)
-    return t[:records], begun, counts
-
-
-def _outcome(
-    method: Method,
-    start: Start,
-    t: np.ndarray,
-    arrays: Sequence[np.ndarray],
-    done: np.ndarray,
-    residual: np.ndarray | None,
-    own: OwnRobots | None,
-    stopped: str | None = None,
-    finite: bool = False,
-) -> Rollouts:
-    """The rollouts; looks for states that are not finite, unless there are none, and warns of them, and of energies
-    that the work does not account for."""
-    robot, (q, v, *work) = method.world.robot, arrays
-    diverged = np.full(len(q), -1) if finite else _diverged(q, v, done)
-    if (diverged >= 0).any():
-        _warn_of_divergence(robot, diverged, t, v)
-    residual = None if residual is None else residual[: len(q)]
-    own = None if own is None else own.of(slice(len(q)))
-    if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, residual=residual, own=own)
-    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
-    finite_ones = (diverged < 0) & (done == len(t))
-    warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, residual, own)
-
-
-def _warn_of_stop(outcome: Rollouts, done: Done, count: int, ending: str) -> None:
+def _warn_of_stop(found: Rollouts, done: Done, count: int, ending: str) -> None:
     also = f", and {done.records} records of {done.partial} more" if done.partial else ""
     warnings.warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning, stacklevel=4)
-
-
-def _diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
-    """First recorded time of each rollout that is not finite, of those that are done, -1 for none."""
-    first = np.full(len(q), -1)
-    for start in range(0, len(q), BLOCK):  # memory for a few, not for all
-        part = slice(start, start + BLOCK)
-        bad = ~(np.isfinite(q[part]).all(axis=-1) & np.isfinite(v[part]).all(axis=-1))
-        bad &= np.arange(q.shape[1]) < done[part, None]
-        first[part] = np.where(bad.any(axis=1), np.argmax(bad, axis=1), -1)
-    return first
-
-
-def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.ndarray) -> None:
-    wrong = np.flatnonzero(first >= 0)
-    b = int(wrong[0])
-    k = int(first[b])
-    before = np.abs(v[b, k - 1]) if k else np.zeros(robot.nv)
-    joint = robot.dof_name(int(np.argmax(before)))
-    warnings.warn(
-        f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}, from "
-        f"t = {t[k]:.6g} s on, where joint {joint!r} moves fastest: take a smaller dt, or smaller gains and forces"
-        f"{speed_hint(robot)}",
-        DivergedWarning,
-        stacklevel=5,
-    )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 Engine: TypeAlias = Literal["auto", "generic", "specialized"]
+Keep: TypeAlias = Literal["all", "last", "none"]
 Reference: TypeAlias = Literal["world", "local"]
 Base: TypeAlias = Literal["fixed", "floating"]
 Mimic: TypeAlias = Literal["free"]

@@ -115,12 +115,8 @@ class CompiledBackend(Backend):
         armature: ArrayLike | None = None,
         engine: Engine = "auto",
         out: np.ndarray | None = None,
-        physics: Numbers | None = None,
     ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`. physics: see `on_states`; for backends that are one
-        kernel."""
-        if physics is not None:
-            return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
+        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         if self.planned and robot.coupling is not None:
             return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
@@ -132,6 +128,23 @@ class CompiledBackend(Backend):
             if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
         return self._on_states(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
+
+    def of_own_physics(
+        self,
+        physics: Numbers | None,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        gravity: ArrayLike | None,
+        armature: ArrayLike | None,
+        engine: Engine,
+        out: np.ndarray | None,
+    ) -> np.ndarray:
+        """Return qdd (..., nv) of states that have physics of their own, see `on_states`, by a backend that is one
+        kernel."""
+        return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
 
     def _on_states(
         self,

@@ -29,7 +29,7 @@ from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
 from .followers import HeldFollowers, takes_followers
 from .packed_mass_matrix import mass_matrix_pattern
-from .physics import Parameters, check_physics_of_backend, physics_of
+from .physics import OwnPhysics, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -59,7 +59,7 @@ def forward_dynamics(
     refinements: int = 0,
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -128,7 +128,7 @@ def _of_own_physics(
     refinements: int,
     engine: Engine,
     out: np.ndarray | None,
-    parameters_of: Parameters,
+    parameters_of: OwnPhysics,
 ) -> np.ndarray:
     """Forward dynamics of states that have physics of their own."""
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
@@ -136,7 +136,7 @@ def _of_own_physics(
     if refinements:
         raise UnsupportedError("refinements take no parameters_of: leave out one of them")
     physics = physics_of(robot, parameters_of, "forward_dynamics", gravity, armature)
-    found: np.ndarray = solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, engine, out, physics)
+    found: np.ndarray = solver.of_own_physics(physics, robot, q, v, tau, f_ext, gravity, armature, engine, out)
     return found
 
 
@@ -176,7 +176,7 @@ def inverse_dynamics(
     method: InverseDynamicsMethod = "rnea",
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
@@ -215,7 +215,7 @@ def bias_forces(
     v: ArrayLike,
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
@@ -238,7 +238,7 @@ def mass_matrix(
     engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
 
@@ -286,7 +286,7 @@ def energy(
     v: ArrayLike,
     gravity: ArrayLike | None = None,
     engine: Engine = "auto",
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
@@ -298,22 +298,25 @@ def energy(
         >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
         6.113 J, -19.195 J
     """
-    out = _energy_and_momentum(checked_robot(robot), q, v, gravity, engine, parameters_of, "energy")
+    robot = checked_robot(robot)
+    if parameters_of is None:
+        out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
+    else:
+        out = _own_energy_and_momentum(robot, q, v, gravity, engine, parameters_of, "energy")
     return out[..., 0], out[..., 1]
 
 
-def _energy_and_momentum(
+def _own_energy_and_momentum(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
     gravity: ArrayLike | None,
     engine: Engine,
-    parameters_of: Parameters | None,
+    parameters_of: OwnPhysics,
     what: str,
 ) -> np.ndarray:
+    """The same of states that have physics of their own."""
     constants, physics = constants_of(robot, gravity), physics_of(robot, parameters_of, what, gravity)
-    if physics is None:
-        return ENERGY_AND_MOMENTUM(robot, *constants, q, v, engine)
     given = {"q": q, "v": v}
     return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
 
@@ -323,7 +326,7 @@ def momentum(
     q: ArrayLike,
     v: ArrayLike,
     engine: Engine = "auto",
-    parameters_of: Parameters | None = None,
+    parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
@@ -334,4 +337,7 @@ def momentum(
         >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
         array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
-    return _energy_and_momentum(checked_robot(robot), q, v, None, engine, parameters_of, "momentum")[..., 2:]
+    robot = checked_robot(robot)
+    if parameters_of is None:
+        return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]
+    return _own_energy_and_momentum(robot, q, v, None, engine, parameters_of, "momentum")[..., 2:]

@@ -12,11 +12,12 @@ from ..model.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from ..model.tree import Tree
 from .base import check_supported, is_one_kernel
 
-Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]] | Numbers  # as users give them, or as tables hold them
+Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users give them
+OwnPhysics = Parameters | Numbers  # or as tables hold them
 
 
 def physics_of(
-    robot: Tree, parameters_of: Parameters | None, what: str, gravity: Any = None, armature: Any = None
+    robot: Tree, parameters_of: OwnPhysics | None, what: str, gravity: Any = None, armature: Any = None
 ) -> Numbers | None:
     """Return what `parameters_of` puts into the robot's table, None where nothing is given.
 
@@ -31,11 +32,11 @@ def physics_of(
     return robot_numbers(robot, fields) if fields else None
 
 
-def check_physics_of_backend(solver: Any, robot: Tree, parameters_of: Parameters) -> None:
+def check_physics_of_backend(solver: Any, robot: Tree, parameters_of: OwnPhysics) -> None:
     """Raise UnsupportedError, naming it, for a backend that cannot take physics of each state's own, or no rotors."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(
             f"backend {solver.name!r} takes no parameters_of: it is no kernel that reads the robot's table; take 'aba'"
         )
-    if "armature" in parameters_of:
+    if isinstance(parameters_of, Numbers) or "armature" in parameters_of:
         check_supported(solver, robot, 1.0)

@@ -139,16 +139,16 @@ def kernel_webassembly(entry: Any) -> WasmModule:
     if content is not None:
         return WasmModule(content[8:], int.from_bytes(content[:8], "little"))
     start = time.perf_counter()
-    module, run = _with_job(entry, admitted(entry))
+    module, run = _with_job(entry, admitted(entry), fuses=False)
     made = webassembly_of(_optimized(module, module.text(run, HEAP, memory="")), ["call"])
     machine_code.announce(f"{name} for WebAssembly", time.perf_counter() - start)
     object_cache.write(file, made.data_bytes.to_bytes(8, "little") + made.code)
     return made
 
 
-def _with_job(entry: Any, whole: FunctionType) -> tuple[Module, str]:
+def _with_job(entry: Any, whole: FunctionType, fuses: bool = True) -> tuple[Module, str]:
     """The module of an entry, and the function that calls it with what a job's words hold."""
-    module, types = Module({*_files(entry), whole.__code__.co_filename}), entry_types(entry)
+    module, types = Module({*_files(entry), whole.__code__.co_filename}, fuses), entry_types(entry)
     module.apart.add(whole)
     return module, job_function(module.compiled(whole, tuple(types)), types)
 

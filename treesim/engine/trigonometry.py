@@ -1,4 +1,4 @@
-"""Sine and cosine in one go, as the generic engine computes them.
+"""Sine and cosine in one go, as the generic engine computes them; the angle of a point.
 
 Range reduction after Cody and Waite with pi/2 in three parts, then minimax polynomials on [-pi/4, pi/4] (the
 coefficients are those of fdlibm's __kernel_sin and __kernel_cos). For |x| <= 5e5 the error is below one unit in the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from ..kernels.numbers import select
+from ..kernels.numbers import absolute, less, maximum, minimum, select
 
 LARGEST = 5e5
 TWO_OVER_PI = 6.36619772367581382433e-01
@@ -20,6 +20,15 @@ S1, S2, S3 = -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.9841269
 S4, S5, S6 = 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10
 C1, C2, C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05
 C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
+
+FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)
+PI, PI_LOW = 3.14159265358979311600e00, 1.22464679914735317723e-16  # and what is left of it
+# (t - atan t) / t^3 as a polynomial of t^2
+SERIES = (
+    3.33333333333329318027e-01, -1.99999999998764832476e-01, 1.42857142725034663711e-01, -1.11111104054623557880e-01,
+    9.09088713343650656196e-02, -7.69187620504482999495e-02, 6.66107313738753120669e-02, -5.83357013379057348645e-02,
+    4.97687799461593236017e-02, -3.65315727442169155270e-02, 1.62858201153657823623e-02,
+)  # fmt: skip
 
 
 def sincos_near_zero(r):
@@ -57,3 +66,24 @@ def sincos_on_lanes(x):
     if not abs(x) <= LARGEST:
         first, second = sin(x), cos(x)
     return first, second
+
+
+def arctangent(y, x):
+    """The angle of the point (x, y), on numbers of any type; coefficients of fdlibm's atan.
+
+    Unlike C's, the sign of a zero is not looked at: the angle of (-1, -0.0) is pi, that of (0, 0) zero.
+    """
+    far_x, far_y = absolute(x), absolute(y)
+    large, small = maximum(far_x, far_y), minimum(far_x, far_y)
+    t = small / select(less(0.0, large), large, 1.0)  # of an angle up to pi / 4
+    far = less(FAR, t)
+    t = select(far, (t - 1.0) / (t + 1.0), t)
+    z = t * t
+    series = SERIES[-1]
+    for coefficient in SERIES[-2::-1]:
+        series = series * z + coefficient
+    angle = t - t * (z * series)
+    angle = select(far, PI / 4 + (angle + PI_LOW / 4), angle)
+    angle = select(less(far_x, far_y), PI / 2 - (angle - PI_LOW / 2), angle)
+    angle = select(less(x, 0.0), PI - (angle - PI_LOW), angle)
+    return select(less(y, 0.0), -angle, angle)

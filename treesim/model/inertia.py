@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, matrix, vector
+from ..engine.trigonometry import sincos
 from ..errors import ModelError
 from .frozen import frozen, record
 
@@ -25,7 +26,8 @@ def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
-    (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
+    # unlike NumPy's, the same bits on every processor
+    (sr, cr), (sp, cp), (sy, cy) = (sincos(float(angle)) for angle in rpy)  # type: ignore[no-untyped-call]
     return np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

@@ -51,7 +51,8 @@ class Given(NamedTuple):
         """Return all values (..., N, *shape), those that were not given as in `values` (N, *shape)."""
         batch = self.values.shape[: self.values.ndim - values.ndim]
         whole = np.broadcast_to(values, (*batch, *values.shape)).copy()
-        whole[(..., self.which, *(slice(None),) * (values.ndim - 1))] = self.values
+        place: Any = (..., self.which, *(slice(None),) * (values.ndim - 1))
+        whole[place] = self.values
         return whole
 
 
@@ -176,7 +177,7 @@ def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
 
 def _implausible(inertia: np.ndarray) -> np.ndarray:
     """Where inertias (..., 3, 3) are no rigid body's: those are of bodies whose second moments of mass
-    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018, eq. 12), that is A + B >= C."""
+    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018), that is A + B >= C."""
     trace = np.trace(inertia, axis1=-2, axis2=-1)
     shift = (0.5 + TRIANGLE) * trace
     xx, yy, zz = (shift - inertia[..., k, k] for k in range(3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +73,12 @@ def _sensible(square: np.ndarray) -> np.ndarray:
 
 def _quaternions(robot: Tree, q: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Each joint with a quaternion, and its part (..., 4) of configurations q, in place."""
-    for body in robot.bodies:
-        if body.joint.type in ("spherical", "floating"):
-            where = robot.q_index[body.joint.name]
-            yield body.joint.name, q[..., where.stop - 4 : where.stop]
+    for joint, end in _ends(robot):
+        yield joint, q[..., end - 4 : end]
+
+
+@lru_cache(maxsize=256)
+def _ends(robot: Tree) -> tuple[tuple[str, int], ...]:
+    """Each joint with a quaternion, and where that ends in a configuration."""
+    joints = [body.joint for body in robot.bodies if body.joint.type in ("spherical", "floating")]
+    return tuple((joint.name, robot.q_index[joint.name].stop) for joint in joints)

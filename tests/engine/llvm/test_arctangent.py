@@ -8,7 +8,7 @@ from mpmath import atan2, mpf, workdps
 
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
-from treesim.engine.llvm.arctangent import FAR, arctangent
+from treesim.engine.trigonometry import FAR, arctangent
 from treesim.kernels import numbers
 
 RNG = np.random.default_rng(3)

@@ -16,6 +16,7 @@ from treesim.engine.graph.blocks import (
     cut,
     table_trace,
 )
+from treesim.engine.graph.fusion import fuse
 from treesim.engine.graph.trace import Traced, trace
 from treesim.engine.llvm import object_cache, strategies
 from treesim.engine.llvm.chunks import CHUNK
@@ -237,10 +238,11 @@ def parts_of(code):
 @pytest.mark.parametrize("name", ["random_14", "chain"])
 def test_looped_code_is_a_function_for_each_template_and_straight_code_one_for_each_chunk(name, monkeypatch):
     robot = generators.chain(20) if name == "chain" else trees.tree(name)
-    _, found = in_blocks(forward_dynamics_states, robot, fold_zeros=True)
     sizes = (robot.nq, robot.nv, robot.nv, 0)
+    _, found = strategies._cut_trace(forward_dynamics_states, (robot.ints, robot.reals), sizes, (robot.nv,))
     whole = trace(forward_dynamics_states, (robot.ints, robot.reals), sizes, (robot.nv,))
     traced, _ = with_turned_inputs(whole, 1)
+    fuse(traced)
     chunks = -(-len(traced.graph.needed(traced.results)) // CHUNK)
     assert len(found.templates) > 1 < chunks
     for strategy, parts in (("looped", (len(found.templates), 0)), ("straight", (0, chunks))):

@@ -46,7 +46,7 @@ def test_functions_without_a_library_are_within_rounding(x):
     def write(f, _):
         value = f.load_at(f.arguments[0], 0)
         sine, cosine = f.helper_pair("sine_and_cosine", value)
-        results = (sine, cosine, f.intrinsic("maxnum", value, 1.5), f.intrinsic("minnum", value, 1.5))
+        results = (sine, cosine, f.maximum(value, 1.5), f.minimum(value, 1.5))
         for k, result in enumerate((*results, f.intrinsic("sqrt", f.fmul(value, value))), start=1):
             f.store_at(result, f.arguments[0], k)
 

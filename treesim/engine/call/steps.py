@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...kernels.measured_step import ENDED, measured_step_entry
 from ..generic import compiled
 from ..graph.policies import Policy
 from ..threads import over_threads
@@ -37,6 +38,29 @@ class Carried(NamedTuple):
 Piece = Callable[[slice, slice, Arrays, Arrays, int], Carried]
 
 
+class Measured(NamedTuple):
+    """What is measured of rollouts: the reduction that `measured_step_entry` takes, which runs on columns too, and the
+    parameters (B, k) of its functions. What it keeps is the last of a piece's states; nothing of it is recorded."""
+
+    reduction: Any
+    parameters: np.ndarray
+
+    def of(self, rows: Any) -> Measured:
+        """Return that of some of the rollouts."""
+        return self._replace(parameters=self.parameters[rows])
+
+    def after(
+        self, before: Arrays, now: Arrays, kept: np.ndarray, wrench: np.ndarray | float = 0.0
+    ) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the states after a step, those of rollouts that have ended as they were before it, and what is kept
+        then; wrench (count, 6 (N + 1)): of contact, where the reduction takes it."""
+        ended = kept[:, ENDED, None] != 0
+        held = [np.where(ended, old, x) for old, x in zip(before, now, strict=True)] if ended.any() else list(now)
+        c = wrench if self.reduction.contact else np.empty((len(kept), 0))
+        with np.errstate(all="ignore"):
+            return held, self.reduction.columns(*held[:2], self.parameters.astype(float), c, kept)
+
+
 def under_controls(
     entry: Step,
     constants: Sequence[Any],
@@ -46,6 +70,7 @@ def under_controls(
     engine: str = "auto",
     held: int = 1,
     varied: Varied | None = None,
+    measured: Measured | None = None,
 ) -> Piece:
     """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
     (count, steps, m), whose strides may be 0, each of them held for so many substeps.
@@ -57,18 +82,21 @@ def under_controls(
     if varied is not None:
         entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
     inputs = [*sizes, *(x.shape[1] for x in own), controls.shape[2]]
-    code = _code(entry, constants, inputs, sizes, number, engine, carried=len(sizes), invariant=len(own))
+    code = step_code(entry, constants, inputs, sizes, number, engine, measured, held, invariant=len(own))
 
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        given, fixed = controls[rows, steps], [x[rows] for x in own]
+        given, fixed, reduced = controls[rows, steps], [x[rows] for x in own], measured and measured.of(rows)
         if code is not None:
             each = held_controls(given, held)
-            return _on_lanes(code, [*states, *fixed, each], results, each.shape[1], every * held)
+            begun = [*carried_on_lanes(states, reduced, number), *fixed]
+            return _on_lanes(code, [*begun, each], results, each.shape[1], every * held)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return given[first:last, step]
 
-        ends, finite = _one_by_one(entry, constants, states, fixed, taken, results, given.shape[1], every, held)
+        ends, finite = _one_by_one(
+            entry, constants, states, fixed, taken, results, given.shape[1], every, held, reduced
+        )
         return Carried(ends, finite and all_finite(given))
 
     return piece
@@ -85,6 +113,7 @@ def under_policy(
     engine: str = "auto",
     held: int = 1,
     varied: Varied | None = None,
+    measured: Measured | None = None,
 ) -> Piece:
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
     (count, k), and holds for so many substeps; varied: as in `under_controls`.
@@ -101,22 +130,25 @@ def under_policy(
         entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
         traced, known = varied.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
     inputs = [*counted, *(x.shape[1] for x in own), parameters.shape[1]]
-    code = _code(traced, known, inputs, counted, number, engine, carried=len(counted), invariant=1 + len(own))
+    invariant = 1 + len(own)
+    code = step_code(traced, known, inputs, counted, number, engine, measured, held, first=3, invariant=invariant)
 
     def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         p, count, many, fixed = parameters[rows], len(states[0]), steps.stop - steps.start, [x[rows] for x in own]
+        reduced = measured and measured.of(rows)
         if code is not None:
             begun = [np.broadcast_to(np.full((1, 1), x, number), (count, 1)) for x in (steps.start, 0)]
             begun.append(np.broadcast_to(np.zeros((1, 1), number), (count, sizes[1])))
             unread = [np.broadcast_to(np.empty((count, 1, n), number), (count, many // every, n)) for n in counted[:3]]
-            ends = _on_lanes(code, [*begun, *states, *fixed, p], [*unread, *results], many * held, every * held)
+            begun += [*carried_on_lanes(states, reduced, number), *fixed, p]
+            ends = _on_lanes(code, begun, [*unread, *results], many * held, every * held)
             return Carried(ends.states[3:], ends.finite)
         exact = p.astype(float)
 
         def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
             return policy.columns(dt * (steps.start + step), *now[:2], exact[first:last])
 
-        return _one_by_one(entry, constants, states, fixed, taken, results, many, every, held)
+        return _one_by_one(entry, constants, states, fixed, taken, results, many, every, held, reduced)
 
     return piece
 
@@ -137,14 +169,31 @@ def all_finite(array: np.ndarray) -> bool:
     return all(bool(np.isfinite(entry).all()) for entry in own)
 
 
-def _code(
+def step_code(
     entry: Step, constants: Sequence[Any], inputs: Sequence[int], results: Sequence[int], number: Any, engine: str,
-    **steps: int,
+    measured: Measured | None = None, held: int = 1, first: int = 0, invariant: int = 0,
 ) -> BatchCode | None:  # fmt: skip
-    """Code on lanes, if there is any."""
+    """Return the code on lanes of steps of an entry, if there is any, which carry all their results and what is
+    measured of each `held` substeps; first: which of the results are q and v. `carried_on_lanes` is what it takes."""
     if engine == "generic":
         return None
-    return lanes_for(entry, constants, inputs, results, np.dtype(number), engine, **steps)
+    moving = len(results)
+    if measured is None:
+        steps = {"carried": moving, "invariant": invariant}
+        return lanes_for(entry, constants, inputs, results, np.dtype(number), engine, **steps)
+    reduction, kept = measured.reduction, len(measured.reduction.begin)
+    entry = measured_step_entry(entry, len(constants), first, moving)
+    sizes = [*inputs[:moving], kept, measured.parameters.shape[1], *inputs[moving:]]
+    steps = {"carried": moving + 1, "invariant": invariant + 1}
+    known = (reduction, held, *constants)
+    return lanes_for(entry, known, sizes, [*results, kept], np.dtype(number), engine, **steps)
+
+
+def carried_on_lanes(states: Arrays, measured: Measured | None, number: Any) -> list[np.ndarray]:
+    """Return the states that lanes begin with, and what the functions of measures take, as the code takes them."""
+    if measured is None:
+        return [*states]
+    return [*states[:-1], *(x.astype(number, copy=False) for x in (states[-1], measured.parameters))]
 
 
 def _on_lanes(code: BatchCode, inputs: Arrays, results: Arrays, steps: int, every: int) -> Carried:
@@ -162,6 +211,7 @@ def _one_by_one(
     steps: int,
     every: int,
     held: int,
+    measured: Measured | None = None,
 ) -> Carried:
     """Without lanes: each thread takes its states through all steps, in double precision; fixed: what stays."""
     machine_code = compiled(entry)
@@ -169,18 +219,22 @@ def _one_by_one(
 
     def part(first: int, last: int) -> int:
         now = [np.array(x[first:last], dtype=float, order="C") for x in states]
+        kept, reduced = ([now.pop()], measured.of(slice(first, last))) if measured else ([], None)
         new = [np.empty_like(x) for x in now]
         own = [np.array(x[first:last], dtype=float, order="C") for x in fixed]
         status = 0
         for step in range(steps):
             control = np.array(controls(first, last, step, now), dtype=float, order="C")
+            before = [x.copy() for x in now] if reduced else []
             for _ in range(held):
                 status = int(machine_code(*constants, *(x.reshape(-1) for x in (*now, *own, control, *new))))
                 now, new = new, now
+            if reduced:
+                now, kept[0] = reduced.after(before, now, kept[0])
             if (step + 1) % every == 0:
-                for result, x in zip(results, now, strict=True):
+                for result, x in zip(results, now, strict=not kept):
                     result[first:last, step // every] = x
-        for end, x in zip(ends, now, strict=True):
+        for end, x in zip(ends, (*now, *kept), strict=True):
             end[first:last] = x
         return status
 

@@ -12,6 +12,7 @@ from ...errors import UnsupportedError
 from . import arithmetic, arrays, masks
 from .body import Body
 from .expressions import static
+from .fusion import fused
 from .source import branches, registers, statements, tree_of
 from .statements import write
 from .types import (
@@ -209,7 +210,7 @@ class FunctionBody(Body):
             "entry:",
             *self.memory,
             *(["  %before = load ptr, ptr %arena"] if kept else []),
-            *self.lines,
+            *(fused(self.lines) if self.module.fuses else self.lines),
             "}",
         ])  # fmt: skip
 

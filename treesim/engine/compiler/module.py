@@ -19,9 +19,9 @@ from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
 from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
-# contract: fused multiply-add; nsz, arcp: signs of zeros and a / b = a * (1 / b) may differ in the last digit;
-# nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without these two.
-HONEST = "contract nsz arcp"
+# nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without
+# these two. Products are fused with sums in the text (`fusion`): under "contract", each processor has its own way.
+HONEST = "nsz"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
@@ -40,6 +40,7 @@ declare void @free(ptr)
 """
 DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
+declare double @llvm.fma.f64(double, double, double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
@@ -84,7 +85,11 @@ FUNCTIONS = "\n".join(
 # of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
 ON_LANES = "\n".join(
     f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
-    for name, arity in [("llvm.fabs.f64", 1), *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar)]
+    for name, arity in [
+        ("llvm.fabs.f64", 1),
+        ("llvm.fma.f64", 3),
+        *((p.scalar, p.arity) for p in PRIMITIVES if p.scalar),
+    ]
 )
 METADATA = """
 !0 = !{}
@@ -107,7 +112,8 @@ KINDS: dict[str, Type] = {
 class Module:
     """LLVM functions, one for each kernel and types of its arguments."""
 
-    def __init__(self, files: Iterable[str] = ()) -> None:
+    def __init__(self, files: Iterable[str] = (), fuses: bool = True) -> None:
+        self.fuses = fuses  # whether products are fused with sums
         self.files = set(files)  # whose functions are kernels, beside treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}

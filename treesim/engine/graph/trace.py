@@ -153,10 +153,20 @@ class Traced:
             raise data_dependent()
         return self.value == other
 
-    def __lt__(self, other: Any) -> bool:
-        raise data_dependent()
+    def __lt__(self, other: Any) -> Condition:
+        """A condition, which cannot be branched on."""
+        b = self._other(other)
+        return b if b is NotImplemented else Condition.of(Functions.less(self, b))
 
-    __gt__ = __le__ = __ge__ = __lt__
+    def __gt__(self, other: Any) -> Condition:
+        b = self._other(other)
+        return b if b is NotImplemented else Condition.of(Functions.less(b, self))
+
+    def __le__(self, other: Any) -> Condition:
+        return ~(self > other)
+
+    def __ge__(self, other: Any) -> Condition:
+        return ~(self < other)
 
     def __bool__(self) -> bool:
         raise data_dependent()
@@ -197,6 +207,26 @@ class Traced:
         return Functions.tanh(self)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class Condition(Traced):
+    """What a comparison gives: 1 where it holds, else 0. Conditions are joined by & and |, and turned round by ~."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, x: Traced) -> Condition:
+        """Return a number that is 0 or 1 as a condition."""
+        return cls(x.graph, x.node, x.value)
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition.of(self * other) if isinstance(other, Condition) else NotImplemented
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition.of(Functions.maximum(self, other)) if isinstance(other, Condition) else NotImplemented
+
+    def __invert__(self) -> Condition:
+        return Condition.of(1.0 - self)
 
 
 def data_dependent() -> UnsupportedError:
@@ -311,16 +341,30 @@ def trace(
     is too long. Cost: about 3 us per operation of the text, once per robot.
     """
     graph = Graph() if graph is None else graph
-    fixed = [_constants(graph, x) for x in constants]
     inputs, start = [], 0
     for size in sizes:
         inputs.append(_objects([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)]))
         start += size
-    outputs = [_objects([Traced(graph, graph.constant(0.0), 0.0)] * size) for size in results]
-    if entry(*fixed, *inputs, *outputs) != FINE:
-        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
+    outputs = written_down(graph, entry, constants, inputs, results)
     nodes = [x.node if isinstance(x, Traced) else graph.constant(float(x)) for output in outputs for x in output]
     return Trace(graph, nodes, start)
+
+
+def written_down(
+    graph: Graph,
+    entry: Callable[..., int],
+    constants: Sequence[Any],
+    inputs: Sequence[np.ndarray],
+    results: Sequence[int],
+) -> list[np.ndarray]:
+    """Return result arrays of these sizes of an entry called on traced numbers of a graph.
+
+    Raises UnsupportedError as `trace` does.
+    """
+    outputs = [_objects([Traced(graph, graph.constant(0.0), 0.0)] * size) for size in results]
+    if entry(*(_constants(graph, x) for x in constants), *inputs, *outputs) != FINE:
+        raise UnsupportedError(f"{entry.__name__} cannot be traced: the sizes of its arrays do not fit")
+    return outputs
 
 
 def _constants(graph: Graph, value: Any) -> Any:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 from ..primitives import (
-    ADD,
     COS,
-    MUL,
     NEG,
     PRIMITIVES,
     SIN,
-    SUB,
 )
+from .fusion import fusions
 from .trace import Trace
 
 
@@ -32,15 +30,7 @@ def operations(traced: Trace) -> Counter[str]:
 
 def fused(traced: Trace) -> int:
     """Return how many multiplications go into one instruction with the addition that alone uses them. O(operations)."""
-    graph = traced.graph
-    needed = graph.needed(traced.results)
-    uses = Counter(source for node in needed for source in _sources(traced, node)) + Counter(traced.results)
-
-    def joins(node: int) -> bool:
-        return graph.operation[node] == MUL and uses[node] == 1
-
-    additions = (node for node in needed if graph.operation[node] in (ADD, SUB))
-    return sum(any(joins(source) for source in _sources(traced, node)) for node in additions)
+    return len(fusions(traced))
 
 
 def turned(traced: Trace) -> int:

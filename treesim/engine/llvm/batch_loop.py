@@ -161,15 +161,15 @@ class BatchLoop:
 
 def non_finite_check(module: Module, name: str, count: int) -> Function:
     """Return a function name(vectors): 0, or 1 if one of `count` vectors there holds NaN or infinity (x * 0 is 0 for
-    all else; no fast flags here)."""
-    f = module.function(name, f"{PTR} noalias vectors", I64, flags="contract")
+    all else)."""
+    f = module.function(name, f"{PTR} noalias vectors", I64)
     [vectors], whole, sums = f.arguments, count // UNROLLED * UNROLLED, [constant(0.0, f.vector)] * SUMS
     if whole:
         with f.loop(0, whole, UNROLLED, carried=sums) as loop:
             loop.values = _added(f, loop.values, f.at(vectors, loop.k), range(UNROLLED))
         sums = loop.values
     sums = _added(f, sums, vectors, range(whole, count))
-    total = reduce(lambda x, y: f.fadd(x, y, ""), sums)
+    total = reduce(lambda x, y: f.fadd(x, y), sums)
     f.ret(f.cast("zext", f.any(f.fcmp("uno", total, 0.0)), I64))
     return f
 
@@ -185,13 +185,13 @@ def _added(f: Function, sums: Sequence[Value], vectors: Value, places: Sequence[
 def rotations(module: Module, places: Sequence[int], lanes: Lanes | None = None) -> Function:
     """Return a function rotations(vectors): 0, or 1 if one of the quaternions that begin at these places among the
     vectors there is not of length 1 (or NaN) in one of the lanes (see kernels.status)."""
-    f = module.function("rotations", f"{PTR} noalias vectors", I64, lanes=lanes, flags="contract")
+    f = module.function("rotations", f"{PTR} noalias vectors", I64, lanes=lanes)
     wrong = constant(0, f.condition)
     for k in places:
         square = constant(0.0, f.vector)
         for c in range(k, k + 4):
             x = f.load_at(f.arguments[0], c)
-            square = f.fadd(square, f.fmul(x, x))
+            square = f.multiply_add(x, x, square)
         either = f.either(f.fcmp("ult", square, SHORTEST), f.fcmp("ugt", square, LONGEST))  # unordered: NaN too
         wrong = f.either(wrong, either)
     f.ret(f.cast("zext", f.any(wrong), I64))

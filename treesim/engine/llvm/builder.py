@@ -1,7 +1,8 @@
 """LLVM IR, written instruction by instruction: functions name their values, modules declare what is called.
 
 Types and instructions have LLVM's names. Plain numbers may stand where another operand, or what is called, tells their
-type. Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
+type. Operations of floating-point numbers are IEEE 754's, without freedoms: what is rounded, and when, is written down.
+Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
 operations, objects of llvmlite's `ir` take ten times as long to write, and LLVM three times as long to read.
 """
 
@@ -33,7 +34,6 @@ from .values import (
 )  # fmt: skip
 
 DTYPES = {I8: np.uint8, I32: np.int32, "float": np.float32, "double": np.float64}
-FAST = "contract nsz arcp nnan ninf"  # as in the generic engine
 
 
 def _aligned(align: int | None) -> str:
@@ -98,8 +98,8 @@ class Loop:
 
 
 def _of_reals(word: str) -> Callable[..., Value]:
-    def instruction(self: Function, x: Operand, y: Operand, flags: str | None = None) -> Value:
-        return self.arithmetic(word, x, y, flags)
+    def instruction(self: Function, x: Operand, y: Operand) -> Value:
+        return self.arithmetic(word, x, y)
 
     return instruction
 
@@ -116,9 +116,8 @@ class Function:
     """A function while it is written: every instruction is appended behind the last one, and its value returned.
 
     parameters: types and names, as in "ptr noalias in, i64 count", which become `arguments`. lanes: of `vector` and
-    `number`, the types of what is loaded, and of addresses' steps, where none is told. flags: of floating-point
-    operations where none are told. aligned_stack: spilled vectors then stay within a cache line each. exported: found
-    by its name from outside.
+    `number`, the types of what is loaded, and of addresses' steps, where none is told. aligned_stack: spilled vectors
+    then stay within a cache line each. exported: found by its name from outside.
     """
 
     def __init__(
@@ -128,11 +127,10 @@ class Function:
         parameters: str,
         result: str = VOID,
         lanes: Lanes | None = None,
-        flags: str = "",
         aligned_stack: bool = False,
         exported: bool = False,
     ) -> None:
-        self.module, self.name, self.result, self.flags = module, name, result, flags
+        self.module, self.name, self.result = module, name, result
         self.lanes = lanes or module.lanes
         self.vector, self.number = self.lanes.vector, self.lanes.number
         self.condition = as_many(I1, self.vector)
@@ -160,18 +158,16 @@ class Function:
         """Append an instruction without a value by its text."""
         self._lines.append(f"  {instruction}")
 
-    # ---- arithmetic: of two operands, of floating-point numbers with flags of their own if told; of bits, what is set
-    # in both, in either, or in one alone
+    # ---- arithmetic: of two operands; of bits, what is set in both, in either, or in one alone
 
     fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
     add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))
     both, either, xor, shl, ashr = map(_of_integers, ("and", "or", "xor", "shl", "ashr"))
 
-    def arithmetic(self, word: str, x: Operand, y: Operand, flags: str | None = None) -> Value:
+    def arithmetic(self, word: str, x: Operand, y: Operand) -> Value:
         """Append a floating-point operation by its name."""
         kind = common_type(x, y)
-        flags = self.flags if flags is None else flags
-        return self.make(f"{word} {flags} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
+        return self.make(f"{word} {kind} {operand_text(x, kind)}, {operand_text(y, kind)}", kind)
 
     def icmp(self, relation: str, x: Operand, y: Operand, word: str = "icmp") -> Value:
         """Append a comparison of integers or addresses."""
@@ -184,9 +180,23 @@ class Function:
         """Append a comparison of floating-point numbers."""
         return self.icmp(relation, x, y, "fcmp")
 
-    def fneg(self, x: Value, flags: str | None = None) -> Value:
+    def fneg(self, x: Value) -> Value:
         """Append -x."""
-        return self.make(f"fneg {self.flags if flags is None else flags} {typed(x)}", x.type)
+        return self.make(f"fneg {typed(x)}", x.type)
+
+    def multiply_add(self, x: Operand, y: Operand, z: Operand) -> Value:
+        """Append x y + z of vectors, rounded once; where neither an instruction nor the C library does that, twice."""
+        if self.module.has_library:
+            return self.intrinsic("fma", x, y, z)
+        return self.fadd(self.fmul(constant(x, self.vector), y), z)
+
+    def maximum(self, x: Operand, y: Operand) -> Value:
+        """Append the larger of two vectors' numbers; the second where they are equal, or one is NaN."""
+        return self.select(self.fcmp("ogt", constant(x, self.vector), y), x, y)
+
+    def minimum(self, x: Operand, y: Operand) -> Value:
+        """Append the smaller of two vectors' numbers; the second where they are equal, or one is NaN."""
+        return self.select(self.fcmp("olt", constant(x, self.vector), y), x, y)
 
     def select(self, condition: Value, x: Operand, y: Operand) -> Value:
         """Append x where the condition holds, y elsewhere."""
@@ -267,16 +277,15 @@ class Function:
         given = zip(arguments, function.arguments, strict=True)
         return self._call(f"@{function.name}", function.result, [constant(x, own.type) for x, own in given])
 
-    def library(self, name: str, result: str, *arguments: Value, flags: str = "") -> Value:
+    def library(self, name: str, result: str, *arguments: Value) -> Value:
         """Append the call of a function of LLVM's or the C library's; result: its type."""
         self.module.declare(name, result, [x.type for x in arguments])
-        return self._call(f"@{name}", result, arguments, flags)
+        return self._call(f"@{name}", result, arguments)
 
-    def intrinsic(self, word: str, *arguments: Operand, flags: str | None = None) -> Value:
+    def intrinsic(self, word: str, *arguments: Operand) -> Value:
         """Append the call of LLVM's function on vectors, of vectors."""
         given = [constant(x, self.vector) for x in arguments]
-        flags = self.flags if flags is None else flags
-        return self.library(f"llvm.{word}.{self.lanes.suffix}", self.vector, *given, flags=flags)
+        return self.library(f"llvm.{word}.{self.lanes.suffix}", self.vector, *given)
 
     def helper(self, name: str, *arguments: Operand, result: str | None = None) -> Value:
         """Append the call of a function of vectors that the module is to have (`elementary`); its value is a vector
@@ -294,8 +303,8 @@ class Function:
         """Append the call of a function without a result by its address."""
         self._call(pointer.name, VOID, arguments)
 
-    def _call(self, name: str, result: str, arguments: Sequence[Value], flags: str = "") -> Value:
-        line = f"call {flags} {result} {name}({', '.join([typed(x) for x in arguments])})"
+    def _call(self, name: str, result: str, arguments: Sequence[Value]) -> Value:
+        line = f"call {result} {name}({', '.join([typed(x) for x in arguments])})"
         if result != VOID:
             return self.make(line, result)
         self.do(line)

@@ -19,7 +19,7 @@ from ..primitives import (
     PRIMITIVES,
     SIN,
 )
-from .builder import FAST, Function, Module
+from .builder import Function, Module
 from .lanes import Lanes
 from .prefetch import Prefetches
 from .values import PTR, Value, constant
@@ -130,7 +130,7 @@ class _Writer:
     def _chunk(self, k: int, nodes: list[int], free: list[int]) -> Chunk:
         parameters = ", ".join(f"{PTR} noalias {argument}" for argument in ("in", "tmp", "out", "constants"))
         home = self.module if 2 * k < self.count else self.apart
-        self.f = home.function(f"{self.name}chunk{k}", parameters, lanes=self.lanes, flags=FAST, aligned_stack=True)
+        self.f = home.function(f"{self.name}chunk{k}", parameters, lanes=self.lanes, aligned_stack=True)
         self.inputs, self.between, self.out, self.own_constants = self.f.arguments
         table = self.f.at(self.between, -MIDDLE)
         self.here: dict[int, Value] = {}

@@ -13,8 +13,6 @@ from .builder import Function, Module
 from .lanes import Lanes
 from .values import I32, I64, PTR, Operand, Value, constant, pair_of
 
-CONTRACT = "contract"
-
 
 class Reduction(NamedTuple):
     """Sines and cosines in one precision: the largest angle whose reduction is exact, what rounds to whole numbers,
@@ -42,16 +40,16 @@ DOUBLE = Reduction(
 def _reduced_sincos(f: Function, x: Value) -> tuple[Value, Value, Value]:
     """Sine and cosine of x, as in trigonometry.sincos, and for which lanes the reduction is not exact."""
     known, sign = SINGLE if f.lanes.single else DOUBLE, 8 * f.lanes.unit - 1
-    shifted = f.fadd(f.fmul(x, double.TWO_OVER_PI), known.round)  # its last bits are the number of quarter turns
-    r = _minus(f, x, f.fsub(shifted, known.round, ""), known.parts)
+    shifted = f.multiply_add(x, double.TWO_OVER_PI, known.round)  # its last bits are the number of quarter turns
+    r = _minus(f, x, f.fsub(shifted, known.round), known.parts)
     z = f.fmul(r, r)
     sine = _polynomial(f, known.sine, z)
-    s = f.fadd(r, f.fmul(f.fmul(r, z), sine))
+    s = f.multiply_add(f.fmul(r, z), sine, r)
     cosine = _polynomial(f, known.cosine, z)
     half = f.fmul(z, 0.5)
     w = f.fsub(1.0, half)
-    w_rest = f.fsub(f.fsub(1.0, w, ""), half, "")
-    c = f.fadd(w, f.fadd(w_rest, f.fmul(f.fmul(z, z), cosine)))
+    w_rest = f.fsub(f.fsub(1.0, w), half)
+    c = f.fadd(w, f.multiply_add(f.fmul(z, z), cosine, w_rest))
     bits = f.cast("bitcast", shifted, f.lanes.whole)
     odd = f.icmp("ne", f.both(bits, 1), 0)
     first, second = f.select(odd, c, s), f.select(odd, s, c)
@@ -59,14 +57,14 @@ def _reduced_sincos(f: Function, x: Value) -> tuple[Value, Value, Value]:
     whole = [f.cast("bitcast", value, f.lanes.whole) for value in (first, second)]
     signed = [f.xor(value, its_sign) for value, its_sign in zip(whole, signs, strict=True)]
     sin, cos = (f.cast("bitcast", value, f.vector) for value in signed)
-    return sin, cos, f.fcmp("ugt", f.intrinsic("fabs", x, flags=""), known.largest)
+    return sin, cos, f.fcmp("ugt", f.intrinsic("fabs", x), known.largest)
 
 
 def _minus(f: Function, x: Value, count: Value, parts: Sequence[float]) -> Value:
     """x - count (the sum of parts), the largest part first."""
-    away = f.fneg(count, "")
+    away = f.fneg(count)
     for part in parts:
-        x = f.fadd(x, f.fmul(away, part))
+        x = f.multiply_add(away, part, x)
     return x
 
 
@@ -74,7 +72,7 @@ def _polynomial(f: Function, coefficients: Sequence[float], z: Value) -> Value:
     """The polynomial in z with the given coefficients, lowest first, by Horner's rule."""
     value: Operand = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
-        value = f.fadd(f.fmul(value, z), coefficient)
+        value = f.multiply_add(value, z, coefficient)
     return constant(value, f.vector)
 
 
@@ -82,14 +80,14 @@ def write_sine_and_cosine(module: Module, name: str, lanes: Lanes) -> None:
     """Write a function name(x) of a module: both; of a lane that is too large for the reduction to be exact, the C
     library's, so that no lane depends on its neighbours; where there is none, what the reduction gives."""
     result = pair_of(lanes.vector)
-    f = module.function(name, f"{lanes.vector} x", result, lanes=lanes, flags=CONTRACT, aligned_stack=True)
+    f = module.function(name, f"{lanes.vector} x", result, lanes=lanes, aligned_stack=True)
     [x] = f.arguments
     sin, cos, large = _reduced_sincos(f, x)
     if not module.has_library:
         f.ret_pair(sin, cos)
         return
     with f.when(f.any(large)):
-        of_library = [f.intrinsic(word, x, flags="") for word in ("sin", "cos")]
+        of_library = [f.intrinsic(word, x) for word in ("sin", "cos")]
         f.ret_pair(*(f.select(large, far, near) for far, near in zip(of_library, (sin, cos), strict=True)))
     f.ret_pair(sin, cos)
 
@@ -103,27 +101,26 @@ class Arithmetic(NamedTuple):
 
 
 class _Noted(Function):
-    """Notes its arithmetic: name, flags, operands and value of each operation."""
+    """Counts its arithmetic: additions, multiplications, and those that share an instruction."""
 
     def __init__(self, lanes: Lanes) -> None:
-        super().__init__(Module(lanes), "noted", f"{lanes.vector} x", flags=CONTRACT)
-        self.noted: list[tuple[str, str, tuple[Operand, Operand], Value]] = []
+        super().__init__(Module(lanes), "noted", f"{lanes.vector} x")
+        self.noted: Counter[str] = Counter()
 
-    def arithmetic(self, word: str, x: Operand, y: Operand, flags: str | None = None) -> Value:
-        value = super().arithmetic(word, x, y, flags)
-        self.noted.append((word, self.flags if flags is None else flags, (x, y), value))
-        return value
+    def arithmetic(self, word: str, x: Operand, y: Operand) -> Value:
+        self.noted[word] += 1
+        return super().arithmetic(word, x, y)
+
+    def multiply_add(self, x: Operand, y: Operand, z: Operand) -> Value:
+        self.noted.update(("fadd", "fmul", "fused"))
+        return super().multiply_add(x, y, z)
 
 
 def sincos_arithmetic(single: bool) -> Arithmetic:
     """Return what the sine and cosine of one angle take together, counted in the instructions that are compiled."""
     f = _Noted(Lanes(single, 1))
     _reduced_sincos(f, *f.arguments)
-    products = {value for word, _, _, value in f.noted if word == "fmul"}
-    uses = Counter(x for *_, operands, _ in f.noted for x in operands)
-    sums = [(flags, operands) for word, flags, operands, _ in f.noted if word != "fmul"]
-    fused = [flags for flags, operands in sums if flags and any(x in products and uses[x] == 1 for x in operands)]
-    return Arithmetic(len(sums), len(products), len(fused))
+    return Arithmetic(f.noted["fadd"] + f.noted["fsub"], f.noted["fmul"], f.noted["fused"])
 
 
 def turn(module: Module, angles: Sequence[int], first: int) -> Function:
@@ -147,7 +144,7 @@ def turn(module: Module, angles: Sequence[int], first: int) -> Function:
             far.store(value, place)
     far.ret()
 
-    f = module.function("turn", f"{PTR} noalias in", flags=CONTRACT, aligned_stack=True)
+    f = module.function("turn", f"{PTR} noalias in", aligned_stack=True)
     with f.loop(0, len(angles), carried=[constant(0, f.condition)]) as loop:
         x, sin_at, cos_at = pair_at(f, loop.k)
         sin, cos, large = _reduced_sincos(f, x)
@@ -174,16 +171,16 @@ def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
     single = lanes.single
     mantissa, bias, spare, most, least = (23, 127, 10, 89.0, -104.0) if single else (52, 1023, 13, 710.0, -746.0)
     known, ln_2 = (SINGLE, SINGLE_LN_2) if single else (DOUBLE, LN_2)
-    f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, flags=CONTRACT, aligned_stack=True)
-    x = f.intrinsic("maxnum", f.intrinsic("minnum", *f.arguments, most, flags=""), least, flags="")
-    shifted = f.fadd(f.fmul(x, math.log2(math.e)), known.round)  # its last bits are n
-    r = _minus(f, x, f.fsub(shifted, known.round, ""), ln_2)
+    f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, aligned_stack=True)
+    x = f.maximum(f.minimum(f.arguments[0], most), least)
+    shifted = f.multiply_add(x, math.log2(math.e), known.round)  # its last bits are n
+    r = _minus(f, x, f.fsub(shifted, known.round), ln_2)
     series = _polynomial(f, [1 / math.factorial(k) for k in range(8 if single else 14)], r)
     n = f.ashr(f.shl(f.cast("bitcast", shifted, lanes.whole), spare), spare)
     half = f.ashr(n, 1)
     for part in (half, f.sub(n, half)):
         power = f.shl(f.add(part, bias), mantissa)
-        series = f.fmul(series, f.cast("bitcast", power, f.vector), "")
+        series = f.fmul(series, f.cast("bitcast", power, f.vector))
     f.ret(series)
 
 

@@ -35,7 +35,7 @@ from ..primitives import (
     TABLE,
 )
 from .batch_loop import BatchLoop, Group
-from .builder import FAST, Function, Module
+from .builder import Function, Module
 from .lanes import Lanes
 from .prefetch import At, Prefetches
 from .straight_line import Code, code_of, distinct, results_placed, results_prefetched
@@ -252,7 +252,7 @@ class _Step:
         self.template, self.literals = template, literals
         # no block writes to a slot that it reads
         parameters = f"{PTR} noalias from, {PTR} noalias to, {PTR} noalias record"
-        self.f = module.function(f"step{number}", parameters, flags=FAST, aligned_stack=True)
+        self.f = module.function(f"step{number}", parameters, aligned_stack=True)
         self.values: dict[int, Value] = {}  # of operands by code
         self.sines: dict[int, tuple[Value, Value]] = {}  # and cosines, by code of the angle
         unit = module.lanes.unit

@@ -1,7 +1,7 @@
 """Processors that code can be compiled for in the place of this machine's: the levels of the x86-64 psABI.
 
-What a level has is the same whoever makes the processor. With $TREESIM_CPU=x86-64-v3 in the environment of every
-machine of a mixed cluster, the specialized engine writes the same instructions, and finds the same bits, on all.
+What a level has is the same whoever makes the processor: with $TREESIM_CPU=x86-64-v3 in the environment of every
+machine of a mixed cluster, all run the same instructions. Results have the same bits on every level.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from ..fastcall import (
     TYPE,
     WRITEABLE,
 )
+from ..graph.fusion import fuse
 from ..graph.trace import Trace
 from .batch_loop import rotations
 from .builder import Function, Module
@@ -49,6 +50,7 @@ def single_state(
     which inputs they begin."""
     module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
+    fuse(before)
     chunks = chunk_functions(module, before, one, apart=apart)
     shapes = [shape for shape in inputs if math.prod(shape)]
     single = _single(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..graph.fusion import fuse
 from ..graph.trace import Trace
 from ..primitives import COS, INPUT, SIN
 from .batch_loop import BatchLoop, Group, Placed
@@ -60,6 +61,7 @@ def straight_line(
     """
     traced, order = distinct(traced, carried)
     before, angles = with_turned_inputs(traced, 1)
+    fuse(before)
     first = carried + invariant if carried else 0
     soon = [Prefetched(k, size, False) for k, size in enumerate(sizes) if k >= first]
     # what is carried is not written at every step

@@ -15,7 +15,8 @@ from typing import Any
 
 from ...errors import ArgumentError
 from ..admission import quaternion_places
-from ..graph.blocks import Blocks, cut, table_trace
+from ..graph.blocks import Blocks, TableGraph, cut, table_trace
+from ..graph.fusion import fuse
 from ..graph.graph import Graph, TooLongError
 from ..graph.trace import Trace, trace
 from .builder import Module
@@ -88,11 +89,19 @@ def _cut_trace(
     entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]
 ) -> tuple[Trace, Blocks]:
     """A trace in blocks: with zeros in tables folded, unless that makes too many templates."""
-    traced = table_trace(entry, constants, sizes, results, fold_zeros=True)
-    blocks = cut(traced)
+    traced, blocks = _cut(entry, constants, sizes, results, fold_zeros=True)
     if blocks.distinct > IRREGULAR:
-        general = table_trace(entry, constants, sizes, results)
-        general_blocks = cut(general)
+        general, general_blocks = _cut(entry, constants, sizes, results)
         if 2 * general_blocks.distinct < blocks.distinct:
             return general, general_blocks
     return traced, blocks
+
+
+def _cut(
+    entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int], **how: bool
+) -> tuple[Trace, Blocks]:
+    """A trace in blocks, in which products are fused with sums of the same iteration."""
+    traced = table_trace(entry, constants, sizes, results, **how)
+    assert isinstance(traced.graph, TableGraph)
+    fuse(traced, [node for _, node in traced.graph.marks])
+    return traced, cut(traced)

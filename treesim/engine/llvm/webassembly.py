@@ -86,9 +86,7 @@ def webassembly(module: Module, exports: Sequence[str]) -> WasmModule:
     Cost: about 40 us per operation of straight-line code.
     """
     write_helpers(module)
-    # fmax and fmin of the C library are for maxnum and minnum; for these there are instructions
-    text = module.text().replace("@llvm.maxnum.", "@llvm.maximum.").replace("@llvm.minnum.", "@llvm.minimum.")
-    return webassembly_of(Code(text, 0), exports)
+    return webassembly_of(Code(module.text(), 0), exports)
 
 
 def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:

@@ -1,0 +1,117 @@
+"""Digests of what treesim computes, in one process: a program, whose lines `test_reproducibility.py` compares.
+
+Arguments: names of digests, all if none are given. Every number that goes in is exact or comes from a generator of
+random numbers, so that what differs was made by treesim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+import treesim
+from treesim.kernels import numbers
+
+ROBOT = "g1_29dof_rev_1_0"
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """Return a digest of arrays, to the last bit."""
+    content = hashlib.sha256()
+    for array in arrays:
+        content.update(np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()[:16]
+
+
+def robot() -> treesim.Tree:
+    """Return a humanoid with a floating base."""
+    return treesim.load(ROBOT, base="floating")
+
+
+def states(body: treesim.Tree, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return states near the neutral configuration, made without a function that processors round differently."""
+    random = np.random.default_rng(7)
+    q = np.tile(body.neutral(), (count, 1))
+    q[:, 7:] += random.uniform(-0.3, 0.3, (count, body.nq - 7))
+    return q, random.uniform(-1, 1, (count, body.nv))
+
+
+def policy(t, q, v, p, u):
+    """Write forces that take every elementary function."""
+    u[6:] = 5 * np.tanh(p[0] * np.sin(3 * t) - q[7:]) - 2 * v[6:] * np.exp(-v[6:] * v[6:])
+    u[6] += numbers.atan2(q[7], 1 + q[8] * q[8]) + np.sqrt(1 + q[9] * q[9])
+
+
+def description() -> str:
+    """The robot's tables."""
+    return digest(robot().reals)
+
+
+def batch(dtype: type = np.float64, count: int = 300) -> str:
+    """Forward dynamics of a batch."""
+    body = robot()
+    q, v = (x.astype(dtype) for x in states(body, count))
+    return digest(treesim.forward_dynamics(body, q, v, np.zeros_like(v), engine="specialized"))
+
+
+def generic() -> str:
+    """Forward dynamics and mass matrix by the engine for all robots."""
+    body = robot()
+    q, v = states(body, 5)
+    found = treesim.forward_dynamics(body, q, v, np.zeros_like(v), engine="generic")
+    return digest(found, treesim.mass_matrix(body, q, engine="generic"))
+
+
+def rollout(dtype: type = np.float64, threads: int | None = None, part: slice = slice(0, 40)) -> str:
+    """States under a policy."""
+    body = robot()
+    q, v = (x.astype(dtype)[part] for x in states(body, 40))
+    runs = treesim.rollout(body, q, v, policy, steps=40, every=8, parameters=[0.3], threads=threads)
+    return digest(runs.q, runs.v)
+
+
+def single() -> str:
+    """One simulation by the default rule, a step at a time."""
+    body = robot()
+    q, v = states(body, 1)
+    found = treesim.Simulation(body).run_from(0.04, q[0], v[0])
+    return digest(found.q, found.v)
+
+
+def contact() -> str:
+    """Rollouts of a humanoid that lands on the ground."""
+    world = treesim.World(robot(), ground=treesim.Ground())
+    q, v = states(world.robot, 9)
+    q[:, 2] = 1.0
+    v[:, 2] = -3.0
+    runs = treesim.rollout(world, q, v, steps=120, every=40)
+    return digest(runs.q, runs.v)
+
+
+def golden(integrator: str) -> str:
+    """A thousand steps of one simulation by a rule."""
+    body = robot()
+    q, v = states(body, 1)
+    found = treesim.Simulation(body, integrator=integrator).run_from(1.0, q[0], 0.1 * v[0])
+    return digest(found.q[-1], found.v[-1])
+
+
+DIGESTS: dict[str, Callable[[], str]] = {
+    "description": description,
+    "batch": batch,
+    "batch, float32": lambda: batch(np.float32),
+    "generic": generic,
+    "rollout": rollout,
+    "rollout, float32": lambda: rollout(np.float32),
+    "single": single,
+    "contact": contact,
+    "implicit_midpoint": lambda: golden("implicit_midpoint"),
+    "semi_implicit_euler": lambda: golden("semi_implicit_euler"),
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or DIGESTS:
+        print(f"{name}: {DIGESTS[name]()}", flush=True)

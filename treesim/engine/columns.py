@@ -1,0 +1,77 @@
+"""Elementary functions of NumPy's arrays whose bits no processor decides: additions and multiplications alone.
+
+NumPy's own take what the processor has, and differ in the last digit. Errors are below two units in the last place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .trigonometry import LARGEST, PI_2_HIGH, PI_2_LOW, PI_2_MIDDLE, TWO_OVER_PI, arctangent, sincos_near_zero
+
+LN_2_HIGH, LN_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+LEAST, MOST = -746.0, 710.0  # beyond, the exponential function is 0 or infinity
+
+
+def sine(x: Any) -> Any:
+    """Return sin x; beyond the largest angle of `trigonometry`, NumPy's.
+
+    Example:
+        >>> sine(np.array([0.0, 0.5])).round(4)
+        array([0.    , 0.4794])
+    """
+    return np.where(np.abs(x) <= LARGEST, _turned(x, 0), np.sin(x))[()]
+
+
+def cosine(x: Any) -> Any:
+    """Return cos x; beyond the largest angle of `trigonometry`, NumPy's.
+
+    Example:
+        >>> cosine(np.array([0.0, 0.5])).round(4)
+        array([1.    , 0.8776])
+    """
+    return np.where(np.abs(x) <= LARGEST, _turned(x, 1), np.cos(x))[()]
+
+
+def _turned(x: Any, quarters: int) -> Any:
+    """The sine of x and so many quarter turns."""
+    near = np.where(np.abs(x) <= LARGEST, x, 0.0)
+    turns = np.rint(near * TWO_OVER_PI)  # of numbers; NaN has been left to NumPy
+    r = ((near - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
+    s, c = sincos_near_zero(r)  # type: ignore[no-untyped-call]
+    quadrant = turns.astype(np.int64) + quarters
+    one = np.where(quadrant & 1, c, s)
+    return np.where(quadrant & 2, -one, one)
+
+
+def angle(y: Any, x: Any) -> Any:
+    """Return the angle of the points (x, y); see `trigonometry.arctangent`. About 3 us each.
+
+    Example:
+        >>> angle(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(4)
+        array([0.    , 0.7854])
+    """
+    return _angles(y, x)[()]
+
+
+_angles = np.vectorize(arctangent, otypes=[float])
+
+
+def exponential(x: Any) -> Any:
+    """Return e^x: 2^n e^r for x = n ln 2 + r, e^r by its Taylor series.
+
+    Example:
+        >>> exponential(np.array([0.0, 1.0])).round(4)
+        array([1.    , 2.7183])
+    """
+    x = np.clip(x, LEAST, MOST)
+    n = np.rint(x * math.log2(math.e))
+    r = (x - n * LN_2_HIGH) - n * LN_2_LOW
+    series: Any = 1 / math.factorial(13)
+    for k in range(12, -1, -1):
+        series = series * r + 1 / math.factorial(k)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # of NaN, n is any number
+        return np.ldexp(series, n.astype(np.int32))
