@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..rollouts import Rollouts, rollout
+from ..types import Keep
 from .plan import Inputs, Plan
 from .store import Store, read_plan
 
 NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as columns keep them; 0 where there is none
+KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # of rollouts, by what a plan keeps
 LOOKED_AT_BYTES = 1 << 26  # of states of samples that failed, at a time
 
 
@@ -92,11 +94,11 @@ def _columns(plan: Plan, inputs: Inputs, threads: int | None) -> dict[str, np.nd
 
 
 def rolled(
-    plan: Plan, inputs: Inputs, keep: str | None = None, every: int | None = None, threads: int | None = None
+    plan: Plan, inputs: Inputs, keep: Keep | None = None, every: int | None = None, threads: int | None = None
 ) -> Rollouts:
     """Return the rollouts of inputs; keep, every: in the place of the plan's."""
     if keep is None:  # without measures, the last state tells whether a rollout left the numbers
-        keep = plan.keep if plan.keep != "summary" else "none" if plan.measure else "last"
+        keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
     return rollout(
         plan.world,
         inputs.q0,
