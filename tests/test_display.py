@@ -2,7 +2,9 @@
 
 import inspect
 import sys
+import tempfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +36,8 @@ from treesim.model.support import LowestPoint
 from treesim.operational.motion import FrameMotion
 from treesim.operational.tasks import FramesTask
 from treesim.player import Frame as PlayedFrame
+from treesim.sweeps.plan import plan_of
+from treesim.sweeps.store import create, write_plan
 from treesim.trajectory import JointStates
 from treesim.view import Click
 
@@ -73,6 +77,16 @@ BENCHMARK = Benchmark("batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJ
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 STEPPER = treesim.Stepper(ROBOT, 1e-2)
 STATE = STEPPER.reset(np.zeros((5, 2)))
+STORE = tempfile.TemporaryDirectory()
+
+
+def empty_study():
+    counts = {"samples": 5, "steps": 3, "every": 1, "seed": 0}
+    plan = plan_of(ROBOT, None, None, None, None, (0.0, 0.0), {}, None, counts, 1e-2, "summary", {})
+    folder = Path(STORE.name, "run.zarr")
+    write_plan(folder, plan)
+    create(folder, plan, 4, {"failed_reason": np.zeros(1, np.int8)})
+    return treesim.sweeps.open_study(folder)
 
 
 class Screen:
@@ -130,6 +144,7 @@ LINES = {
     ),
     "<Surface: friction 0.8, restitution 0, rigid>": treesim.Surface(),
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
+    "<Study of 'chain_2': 5 samples of 3 steps, 0 done>": empty_study(),
     "<Function: zeros>": control.Function(zeros),
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
     "<Comparison: 'arm' beside another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, readers, rollouts, schedules, testing
+from treesim import bench, control, readers, rollouts, schedules, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
@@ -56,6 +56,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         Isolated,
         *(getattr(readers, name) for name in readers.__all__ if name != "READERS"),
         armstrong.Armstrong,
+        *(getattr(sweeps, name) for name in sweeps.__all__ if name != "local_cluster"),
         zero_testing.multiply,
         zero_testing.multiply_transposed,
     )

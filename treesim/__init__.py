@@ -34,6 +34,7 @@ from .errors import (
     NonFiniteError,
     PluginError,
     SingularInertiaError,
+    SweepError,
     TreesimError,
     UnknownNameError,
     UnsupportedError,
@@ -61,6 +62,7 @@ from .rollouts import Rollouts, rollout
 from .schedules import schedule
 from .simulation import Simulation
 from .stepper import Report, State, Stepper
+from .sweeps.sweep import sweep
 from .trajectory import Trajectory
 from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
 from .view import View, viewer
@@ -116,6 +118,7 @@ __all__ = [
     "StaticBox",
     "Stepper",
     "Surface",
+    "SweepError",
     "Topology",
     "Trajectory",
     "Tree",
@@ -162,6 +165,7 @@ __all__ = [
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",
+    "sweep",
     "to_mujoco",
     "to_mujoco_spec",
     "to_pinocchio",

@@ -170,6 +170,16 @@ class UnsupportedError(TreesimError):
     """
 
 
+class SweepError(TreesimError):
+    """A sweep cannot go on, though its arguments are sound: the scheduler is lost, or chunks cannot be computed. What
+    is finished stays in the store, and the same call goes on from there.
+
+    Example:
+        >>> issubclass(treesim.SweepError, treesim.TreesimError)
+        True
+    """
+
+
 def installed_by(what: str) -> str:
     """Return how to install what comes with treesim's sources: an extra such as ".[plot]", or a plugin's folder."""
     return f'from the folder of the sources, `python -m pip install "{what}"` brings it'

@@ -160,6 +160,20 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar while the block runs, if standard error is a terminal; yields the bar's (done, total)."""
+    if not (show and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     """Return the robot that the command line names, under the name that was typed unless that is a file's.
 

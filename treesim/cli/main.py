@@ -23,6 +23,7 @@ from .scaling import scaling
 from .schedule import schedule
 from .simulate import simulate
 from .stability import stability
+from .sweep import sweep
 from .view import view
 
 app = typer.Typer(
@@ -34,8 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    simulate, replay, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule, scaling,
-    accuracy, robots,
+    simulate, sweep, replay, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule,
+    scaling, accuracy, robots,
     plugins,
 )  # fmt: skip
 for command in COMMANDS:

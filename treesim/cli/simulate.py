@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..simulation import Simulation
     from ..trajectory import Trajectory
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -177,7 +174,7 @@ def simulate(
         made["sha256"] = source_digest(robot)
     with _kept(outputs, tree, made):
         first_call_s = _first_call(simulation, q, v, show)
-        with _progress(show) as progress:
+        with common.progress_bar(show, "simulating") as progress:
             began = time.perf_counter()
             trajectory = simulation.run(duration, q, v, progress=progress)
             wall_s = time.perf_counter() - began
@@ -217,20 +214,6 @@ def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool
     if step.stopped == "interrupted":
         raise KeyboardInterrupt
     return time.perf_counter() - began
-
-
-@contextmanager
-def _progress(show: bool) -> Iterator[Progress | None]:
-    """Show a progress bar while the block runs, if standard error is a terminal; yields the bar's (done, total)."""
-    if not (show and sys.stderr.isatty()):
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=common.messages(), transient=True) as bar:
-        task = bar.add_task("simulating")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _report(

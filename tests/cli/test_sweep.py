@@ -1,0 +1,85 @@
+"""`treesim sweep`: options, what is printed, exit codes."""
+
+import json
+
+import pytest
+
+OPTIONS = (
+    "--steps", 10, "--samples", "3e1", "--seed", 3, "--workers", 1, "--chunk", 16,
+    "--vary", "mass[thigh]=scale(uniform(0.5,2))", "--vary", "v0[*]=normal(0,1)", "--vary", "damping=0.1,0.2",
+    "--measure", "fast=any((abs(v[knee]) > 0.5) | (v[hip] > 1))", "--measure", "top=maximum(2 * v[0])",
+)  # fmt: skip
+
+
+def test_the_same_command_goes_on_and_tells_what_there_is(robot, answer, treesim, tmp_path):
+    store = tmp_path / "run.zarr"
+    first = answer("sweep", robot, "--out", store, *OPTIONS)
+    assert (first["samples"], first["done"], first["diverged"], first["left_out"]) == (30, 30, 0, 0)
+    assert first["estimate"]["samples"] == 30 and first["estimate"]["chunk"] == 16
+    columns = first["columns"]
+    assert set(columns) == {"mass[thigh]", "damping", "fast", "top"}
+    assert 0.5 <= columns["mass[thigh]"]["least"] <= columns["mass[thigh]"]["greatest"] <= 2
+    assert 0 < columns["fast"]["mean"] < 1
+    (store / "top" / "c" / "1").unlink()
+    again = answer("sweep", robot, "--out", store, *OPTIONS)
+    assert again["estimate"]["samples"] == 14 and again["columns"] == columns
+    other = treesim("sweep", robot, "--out", store, *OPTIONS, "--dt", 2e-3)
+    assert other.exit_code == 2 and "dt is 0.001 in it, 0.002 here" in other.stderr
+
+
+def test_a_dry_run_estimates_and_leaves_nothing(robot, treesim, tmp_path):
+    found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS, "--dry-run")
+    assert found.exit_code == 0 and "30 of 30 samples to compute, 16 in a task, 1 at a time: about" in found.stderr
+    assert not (tmp_path / "run.zarr").exists()
+
+
+def test_samples_that_are_left_out_are_a_failure(robot, treesim, tmp_path):
+    found = treesim(
+        "sweep", robot, "--out", tmp_path / "run.zarr", "--samples", 8, "--steps", 5, "--workers", 1,
+        "--vary", "mass[thigh]=1,1,1,1,1,1,-1",
+    )  # fmt: skip
+    assert found.exit_code == 1
+    assert "left out" in found.stderr and "thigh" in found.stderr
+    assert "8 of 8 samples" in found.stdout
+
+
+def test_joints_are_held_where_they_start(robot, answer, tmp_path):
+    given = ("--samples", 4, "--steps", 50, "--workers", 1, "--q0", "hip=0.5", "--measure", "off=last(abs(q[hip]-0.5))")
+    off = [
+        answer("sweep", robot, "--out", tmp_path / name, *given, *more)["columns"]["off"]["mean"]
+        for name, more in (("held", ("--controller", "hold", "--kp", 1000, "--kd", 100)), ("free", ()))
+    ]
+    assert off[0] < 0.1 * off[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--vary", "mass"), "--vary takes NAME=..., got 'mass'"),
+        (("--vary", "mass=gauss(0,1)"), "unknown distribution in --vary mass=gauss(0,1): 'gauss'"),
+        (("--vary", "mass=normal(1)"), "normal does not take 1 numbers"),
+        (("--vary", "mass=1,x"), "'x' is no number"),
+        (("--vary", "mass=1", "--vary", "mass=2"), "--vary mass is given twice"),
+        (("--vary", "mass[thig]=1"), "did you mean 'thigh'"),
+        (("--measure", "x=q[0]"), "NAME=KIND(FORMULA) is needed"),
+        (("--measure", "x=most(q[0])"), "unknown kind of measure 'most'"),
+        (("--measure", "x=last(q[0)"), "is no formula of t, q and v"),
+        (("--measure", "x=last(__import__('os'))"), "unknown name in"),
+        (("--measure", "x=last(q.size)"), "a formula cannot hold Attribute"),
+        (("--measure", "x=any(q[0] > 1 and q[1] > 1)"), "join conditions by &, |"),
+        (("--measure", "x=last(q[kne])"), "did you mean 'knee'"),
+        (("--samples", "0.5"), "--samples must be a whole number from 1 on"),
+        (("--controller", "pd"), "unknown controller 'pd'"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers"),
+    ],
+)
+def test_what_is_wrong_is_told(robot, treesim, tmp_path, options, text):
+    found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *options)
+    assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
+    assert not (tmp_path / "run.zarr").exists()
+
+
+def test_the_plan_tells_the_formulas_digest(robot, answer, tmp_path):
+    answer("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS)
+    told = json.loads((tmp_path / "run.zarr" / "treesim" / "plan.json").read_text())
+    assert told["samples"] == 30 and "measure['fast']" in told

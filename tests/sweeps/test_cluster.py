@@ -1,0 +1,89 @@
+"""Sweeps by a Dask cluster on this machine: workers and schedulers that are lost."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from tests.sweeps.test_sweep import SAMPLES, VARY, Kills, run
+from treesim import ArgumentError, SweepError
+from treesim.sweeps import local_cluster
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def client():
+    with local_cluster(2, dashboard_address=None) as client:
+        yield client
+        client.cluster.close()
+
+
+def columns(study):
+    return {name: column.values for name, column in study.summary.items()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return columns(run(tmp_path_factory.mktemp("sweep") / "whole.zarr"))
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
+
+
+def on_cluster(store, client, **options):
+    return run(store, client=client, workers=None, **options)
+
+
+def test_a_cluster_gives_the_same_bits_and_threads_are_treesims_own(whole, tmp_path, client):
+    assert_same(columns(on_cluster(tmp_path / "run.zarr", client, chunk=7)), whole)
+    environment = client.run(lambda: os.environ["TREESIM_NUM_THREADS"])
+    assert len(set(environment.values())) == 1 and len(environment) == 2
+
+
+def test_a_worker_that_is_killed_costs_nothing(whole, tmp_path, client):
+    pids = []
+
+    def kill_one(done, total):
+        if not pids:
+            pids.extend(client.run(os.getpid).values())
+            os.kill(pids[0], signal.SIGKILL)
+
+    study = on_cluster(tmp_path / "run.zarr", client, chunk=4, progress=kill_one)
+    assert_same(columns(study), whole)
+
+
+def test_a_scheduler_that_is_lost_is_told_and_the_same_call_goes_on(whole, tmp_path, client):
+    store = tmp_path / "run.zarr"
+
+    def lose(done, total):
+        client.cluster.sync(client.cluster.scheduler.close)
+
+    with pytest.raises(SweepError, match="scheduler is lost"):
+        on_cluster(store, client, chunk=4, progress=lose)
+    done = []
+    study = run(store, chunk=4, progress=lambda now, total: done.append(now))
+    assert_same(columns(study), whole)
+    assert len(done) < SAMPLES / 4
+
+
+def test_a_sample_that_kills_its_workers_is_found(whole, tmp_path, client):
+    study = on_cluster(tmp_path / "run.zarr", client, vary={**VARY, "gravity[x]": Kills(21)}, chunk=2)
+    (failure,) = study.failed
+    assert failure.sample == 21 and "killed its workers" in failure.reason
+    others = np.arange(SAMPLES) != 21
+    assert np.array_equal(study.summary["fastest"].values[others], whole["fastest"][others])
+
+
+def test_clients_without_workers_are_refused(tmp_path):
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        cluster.get_client() as client,
+        pytest.raises(ArgumentError, match="has no workers yet"),
+    ):
+        on_cluster(tmp_path / "run.zarr", client)

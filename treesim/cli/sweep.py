@@ -1,0 +1,232 @@
+"""`treesim sweep`: very many rollouts of a robot, drawn at random, into a store that the same command goes on with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ArgumentError, SweepError
+from . import common
+from .common import BaseOption, JsonOption, MimicOption, RobotArgument, checked_name, guarded
+from .setup import (
+    BACKEND,
+    DT,
+    INTEGRATOR,
+    SOLVER,
+    BackendOption,
+    ContactSolverOption,
+    DtOption,
+    FrictionOption,
+    GravityOption,
+    GroundOption,
+    IntegratorOption,
+    KdOption,
+    KpOption,
+    Q0Option,
+    SubstepsOption,
+    V0Option,
+    set_up,
+)
+from .sweep_options import VARY, measure_options, vary_options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..sweeps import Estimate, Study
+    from .setup import Setup
+
+
+class Enough(Exception):
+    """The estimate was all that was asked for."""
+
+
+@guarded
+def sweep(
+    robot: RobotArgument,
+    out: Annotated[Path, typer.Option(help="The store, a folder; with the same command it goes on.")],
+    samples: Annotated[float, typer.Option(help="How many rollouts, such as 1e6.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Steps of each.")] = 1000,
+    dt: DtOption = DT,
+    vary: Annotated[list[str] | None, typer.Option(help=f"{VARY}. May be repeated.")] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="What is drawn depends on it and the sample's number.")] = 0,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    q0: Q0Option = None,
+    v0: V0Option = None,
+    controller: Annotated[str, typer.Option(help="none, or hold (PD about the start).")] = "none",
+    kp: KpOption = None,
+    kd: KdOption = None,
+    gravity: GravityOption = None,
+    ground: GroundOption = False,
+    friction: FrictionOption = None,
+    backend: BackendOption = BACKEND,
+    integrator: IntegratorOption = INTEGRATOR,
+    substeps: SubstepsOption = None,
+    contact_solver: ContactSolverOption = SOLVER,
+    keep: Annotated[str, typer.Option(help="summary; last (the last states too); all (all of them).")] = "summary",
+    every: Annotated[int, typer.Option(help="With --keep all: states after every so many steps.")] = 1,
+    chunk: Annotated[int | None, typer.Option(help="Samples of a task; by default about 5 s of work.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes on this machine; by default one for each NUMA node.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of each; by default one for each of its cores.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate time and size, and end.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Roll ROBOT out many times with physics, starts and gains that are drawn, and keep what is measured.
+
+    The same command goes on where a former one ended. Ctrl-C keeps what is finished. Exit code 1 if samples had to be
+    left out, or the cluster is lost; samples whose states leave the numbers are data.
+    """
+    import treesim
+
+    checked_name("controller", controller, ("none", "hold"))
+    setup = set_up(
+        robot, base=base, mimic=mimic, gravity=gravity, seed=None, q0=q0, v0=v0, dt=dt, backend=backend,
+        integrator=integrator, substeps=substeps, controller=controller, kp=kp, kd=kd, ground=ground,
+        friction=friction, contact_solver=contact_solver, push=None, push_at=None, push_for=None,
+    )  # fmt: skip
+    show = not (quiet or json)
+    estimates: list[Estimate] = []
+
+    def announce(estimate: Estimate) -> None:
+        estimates.append(estimate)
+        if show:
+            common.messages().print(sentence(estimate), soft_wrap=True)
+        if dry_run:
+            raise Enough
+
+    began = time.perf_counter()
+    client = None if scheduler is None else _client(scheduler)
+    try:
+        with common.progress_bar(show, "rolling out") as progress:
+            study = treesim.sweep(
+                setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out, dt=dt,
+                seed=seed, vary=vary_options(vary or []), measure=measure_options(measure or [], setup.robot),
+                keep=keep, every=every, chunk=chunk, client=client, workers=workers, threads=threads,
+                progress=progress, announce=announce, backend=backend, integrator=integrator, substeps=substeps,
+                contact_solver=contact_solver, **_holding(setup, steps),
+            )  # fmt: skip
+    except Enough:
+        if json:
+            common.print_json(vars(estimates[0]))
+        return
+    except SweepError as error:
+        common.print_error(str(error))
+        raise typer.Exit(common.FAILED) from None
+    finally:
+        if client is not None:
+            client.close()
+    account = summary(study, time.perf_counter() - began, estimates[0])
+    if json:
+        common.print_json(account)
+    elif show:
+        common.output().print(_table(account))
+    raise typer.Exit(_exit_code(study, account))
+
+
+def _whole(samples: float) -> int:
+    if not (samples >= 1 and samples == int(samples)):
+        raise ArgumentError(f"--samples must be a whole number from 1 on, got {samples:g}")
+    return int(samples)
+
+
+def _client(address: str) -> Any:
+    from ..sweeps.cluster import require_distributed
+
+    require_distributed()
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"--scheduler {address}: no Dask scheduler answers: {error}") from None
+
+
+def _holding(setup: Setup, steps: int) -> dict[str, Any]:
+    """The controls of --controller hold: targets of all joints of one coordinate, and their gains."""
+    import numpy as np
+
+    if setup.controller != "hold":
+        return {}
+    robot = setup.robot
+    target, held = np.zeros(robot.nv), np.zeros(robot.nv)
+    for name, place in robot.v_index.items():
+        if place.stop - place.start == 1:
+            target[place], held[place] = setup.q[robot.q_index[name]], 1.0
+    return {"policy": np.tile(target, (steps, 1)), "kp": setup.kp * held, "kd": setup.kd * held}
+
+
+def sentence(estimate: Estimate) -> str:
+    """Return an estimate in words."""
+    return (
+        f"{estimate.samples:,} of {estimate.total:,} samples to compute, {estimate.chunk:,} in a task, "
+        f"{estimate.workers} at a time: about {_duration(estimate.seconds)}, {estimate.size / 1e6:,.3g} MB"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
+    """Return what came of a sweep, in plain values; memory: the most that one worker of this machine had [bytes]."""
+    import resource
+
+    data = study.summary
+    reasons = data["failed_reason"].values
+    sound = study.finished & (reasons == 0)
+    columns = {str(name): _spread(data[name].values[sound]) for name in data if data[name].ndim == 1}
+    return {
+        "store": str(study.path), "samples": study.samples, "done": study.done, "stopped": study.stopped,
+        "diverged": int((reasons == 1).sum()), "left_out": int((reasons == 2).sum()),
+        "first_failed": [one._asdict() for one in study.failed[:5]],
+        "seconds": seconds, "estimate": vars(estimate),
+        "bytes": sum(path.stat().st_size for path in study.path.rglob("*") if path.is_file()),
+        "worker_memory": 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
+        "columns": {name: one for name, one in columns.items() if one and not name.startswith("failed_")},
+    }  # fmt: skip
+
+
+def _spread(values: np.ndarray) -> dict[str, float]:
+    x = values.astype(float)
+    if not len(x):
+        return {}
+    return {"mean": float(x.mean()), "sd": float(x.std()), "least": float(x.min()), "greatest": float(x.max())}
+
+
+def _table(account: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title=f"{account['done']:,} of {account['samples']:,} samples in {account['store']}")
+    for label in ("column", "mean", "sd", "least", "greatest"):
+        table.add_column(label, justify="left" if label == "column" else "right")
+    for name, spread in account["columns"].items():
+        table.add_row(name, *(f"{x:.6g}" for x in spread.values()))
+    table.caption = (
+        f"{account['diverged']} diverged, {account['left_out']} left out; {_duration(account['seconds'])}, "
+        f"{account['bytes'] / 1e6:,.3g} MB written, {account['worker_memory'] / 1e6:,.0f} MB of memory in a worker"
+    )
+    return table
+
+
+def _exit_code(study: Study, account: dict[str, Any]) -> int:
+    for one in study.failed[:5] if account["left_out"] else ():
+        if one.step < 0:
+            common.print_error(f"sample {one.sample} {one.reason}")
+    if study.stopped is not None:
+        return common.INTERRUPTED
+    return common.FAILED if account["left_out"] else 0

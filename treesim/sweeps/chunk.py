@@ -1,0 +1,143 @@
+"""A chunk of samples: drawn, rolled out, summed up, and written. What workers do."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..rollouts import Rollouts, rollout
+from ..types import Keep
+from .plan import Inputs, Plan
+from .store import Store, read_plan
+
+NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as columns keep them; 0 where there is none
+KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # of rollouts, by what a plan keeps
+LOOKED_AT_BYTES = 1 << 26  # of states of samples that failed, at a time
+
+
+class Task(NamedTuple):
+    """Samples from start up to stop; left_out: those of them that are not computed. writes: whether the results go to
+    the store, of which they then are a whole chunk; else it is only tried whether they can be computed."""
+
+    start: int
+    stop: int
+    left_out: tuple[int, ...] = ()
+    writes: bool = True
+
+
+def run_task(folder: str, digest: str, task: Task, threads: int | None = None) -> dict[str, Any]:
+    """Do a task; return the record of it for the manifest, some 200 bytes.
+
+    folder: where the store is. digest: of the plan's file there. threads: of treesim's own, by default as in
+    `treesim.use_threads`. Warnings of rollouts are not told: what diverged is in the results.
+    """
+    began = time.perf_counter()
+    plan = _plan(folder, digest)
+    samples = np.setdiff1d(np.arange(task.start, min(task.stop, plan.samples)), task.left_out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns = results(plan, samples, threads) if len(samples) else {}
+    failed = int(np.count_nonzero(columns.get("failed_reason", ()))) + len(task.left_out)
+    record: dict[str, Any] = {"start": task.start, "failed": failed, "left_out": list(task.left_out)}
+    if task.writes:
+        store = Store(folder)
+        whole = store.blank()
+        for name, column in columns.items():
+            whole[name][samples - task.start] = column
+        whole["failed_reason"][np.array(task.left_out, int) - task.start] = LEFT_OUT
+        store.write(task.start, whole)
+        record["checksum"] = checksum(whole)
+    return {**record, "seconds": round(time.perf_counter() - began, 4)}
+
+
+@lru_cache(maxsize=1)
+def _plan(folder: str, digest: str) -> Plan:
+    return read_plan(folder, digest)
+
+
+def checksum(columns: Mapping[str, np.ndarray]) -> str:
+    """Return a digest of the names and bits of some columns."""
+    digested = hashlib.sha256()
+    for name in sorted(columns):
+        column = np.ascontiguousarray(columns[name])
+        digested.update(f"{name} {column.dtype.str} {column.shape}\n".encode())
+        digested.update(column.data)
+    return digested.hexdigest()[:32]
+
+
+def results(plan: Plan, samples: np.ndarray, threads: int | None = None) -> dict[str, np.ndarray]:
+    """Return the columns (B, ...) of samples (B,), by name: what was drawn, measures, states that are kept, and
+    failures. The same bits for one sample, whatever the others are."""
+    return _columns(plan, plan.inputs(samples), threads)
+
+
+def nominal_results(plan: Plan) -> dict[str, np.ndarray]:
+    """Return the columns (1, ...) of one rollout in which nothing is drawn. What is wrong with its arguments is raised,
+    and warned of, here; code that workers need is compiled and kept."""
+    return _columns(plan, plan.nominal(), None)
+
+
+def _columns(plan: Plan, inputs: Inputs, threads: int | None) -> dict[str, np.ndarray]:
+    runs = rolled(plan, inputs, threads=threads)
+    columns = {**plan.kept_inputs(inputs), **(runs.measures or {})}
+    if plan.keep == "last":
+        columns |= {"q": runs.q[:, -1], "v": runs.v[:, -1]}
+    if plan.keep == "all":
+        columns |= {"q": runs.q, "v": runs.v}
+    return columns | _failures(plan, inputs, np.flatnonzero(runs.diverged >= 0), threads)
+
+
+def rolled(
+    plan: Plan, inputs: Inputs, keep: Keep | None = None, every: int | None = None, threads: int | None = None
+) -> Rollouts:
+    """Return the rollouts of inputs; keep, every: in the place of the plan's."""
+    if keep is None:  # without measures, the last state tells whether a rollout left the numbers
+        keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
+    return rollout(
+        plan.world,
+        inputs.q0,
+        inputs.v0,
+        plan.policy,
+        plan.dt,
+        plan.steps,
+        kp=plan.fields["kp"].nominal,
+        kd=plan.fields["kd"].nominal,
+        every=plan.every if every is None else every,
+        parameters=inputs.p if inputs.p.shape[1] else None,
+        parameters_of=inputs.physics or None,
+        measure=plan.measure or None,
+        keep=keep,
+        threads=threads,
+        **plan.settings,
+    )
+
+
+def _failures(plan: Plan, inputs: Inputs, failed: np.ndarray, threads: int | None) -> dict[str, np.ndarray]:
+    """Columns that tell which samples left the numbers, in which step, and which degree of freedom was fastest before:
+    those that did are rolled out once more, with all their states."""
+    count, robot = len(inputs.q0), plan.world.robot
+    step, dof = np.full(count, -1, np.int32), np.full(count, -1, np.int16)
+    reason = np.zeros(count, np.int8)
+    reason[failed] = NOT_FINITE
+    most = max(1, LOOKED_AT_BYTES // (8 * plan.steps * max(1, robot.nq + robot.nv)))
+    for k in range(0, len(failed), most):
+        part = failed[k : k + most]
+        runs = rolled(plan, _rows(inputs, part), "all", 1, threads)
+        step[part] = np.where(runs.diverged >= 0, runs.diverged + 1, -1)
+        before = np.concatenate([inputs.v0[part, None], runs.v], axis=1)[np.arange(len(part)), runs.diverged]
+        dof[part] = np.abs(before).argmax(axis=1)
+    return {"failed_step": step, "failed_dof": dof, "failed_reason": reason}
+
+
+def _rows(inputs: Inputs, rows: np.ndarray) -> Inputs:
+    q0, v0, p, physics, drawn = inputs
+    return Inputs(
+        q0[rows], v0[rows], p[rows], {name: x[rows] for name, x in physics.items()},
+        {name: x[rows] for name, x in drawn.items()},
+    )  # fmt: skip

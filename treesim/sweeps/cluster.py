@@ -1,0 +1,99 @@
+"""Workers of a Dask cluster: any that `dask.distributed` knows how to start, by Slurm, Kubernetes or SSH."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..engine.threads import VARIABLES
+from ..errors import ArgumentError, SweepError, installed_by
+from ..model.given import told
+from .chunk import Task, run_task
+from .workers import Done, Failed, Outcome, numa_nodes
+
+LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "FutureLostError")
+
+
+def require_distributed() -> None:
+    """Raise ArgumentError, saying how to install it, if dask.distributed is missing."""
+    if find_spec("distributed") is None:
+        raise ArgumentError(f"a cluster needs dask.distributed: {installed_by('.[sweep,cluster]')}")
+
+
+class DaskPool:
+    """The workers of a `dask.distributed.Client`, which stays open; they reach the store under the same path.
+
+    threads: of treesim's own for a task, by default what $TREESIM_NUM_THREADS says where a worker runs, else
+    $OMP_NUM_THREADS, which Dask sets to 1. Raises ArgumentError for what is no client, and for one without workers.
+    """
+
+    def __init__(self, client: Any, threads: int | None = None) -> None:
+        require_distributed()
+        from distributed import Client
+
+        if not isinstance(client, Client):
+            raise ArgumentError(f"client must be a dask.distributed.Client, or None, got {told(client)}")
+        self.client, self.threads = client, threads
+        self.workers = sum(client.nthreads().values())
+        if not self.workers:
+            raise ArgumentError("the client's cluster has no workers yet: client.wait_for_workers(1) waits for them")
+
+    def map(self, folder: Path, digest: str, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost."""
+        from distributed import as_completed
+
+        path = os.fspath(folder.absolute())
+        futures = {self.client.submit(run_task, path, digest, task, self.threads, pure=False): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], _outcome(future)
+        finally:
+            self._cancel(list(futures))
+
+    def _cancel(self, futures: list[Any]) -> None:
+        """Give up what is not done, such as after Ctrl-C."""
+        if self.client.status == "running":
+            self.client.cancel([future for future in futures if not future.done()])
+
+    def close(self) -> None:
+        """The client is the caller's, who closes it."""
+
+
+def _outcome(future: Any) -> Outcome:
+    from distributed import KilledWorker
+
+    try:
+        return Done(future.result())
+    except KilledWorker as error:
+        return Failed(f"killed its workers: {str(error).splitlines()[0]}", kills=True)
+    except BaseException as error:
+        if type(error).__name__ in LOST:
+            raise SweepError(f"the cluster's scheduler is lost ({type(error).__name__}): call again to go on") from None
+        if not isinstance(error, Exception):
+            raise
+        return Failed(f"{type(error).__name__}: {error}", kills=False)
+
+
+def local_cluster(workers: int | None = None, **options: Any) -> Any:
+    """Return a Client of workers on this machine as sweeps want them: one process for each NUMA node, with threads of
+    treesim's own on its cores, where Dask would start one process for each core.
+
+    workers: how many, by default one for each NUMA node. options: other arguments of `dask.distributed.LocalCluster`.
+    Closing the client closes the cluster. Raises ArgumentError where dask.distributed is not installed.
+    """
+    require_distributed()
+    import dask
+    from distributed import LocalCluster
+
+    from ..cores import usable_cores
+
+    count = workers or max(1, len(numa_nodes()))
+    threads = str(max(1, usable_cores() // count))
+    # what a process is started with: Dask's own setting is one thread of OpenMP's
+    with dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": threads for name in VARIABLES}):
+        cluster = LocalCluster(n_workers=count, threads_per_worker=1, processes=True, **options)
+    client = cluster.get_client()
+    return client

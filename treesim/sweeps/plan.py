@@ -1,0 +1,200 @@
+"""A sweep's plan: all that decides what comes of each sample, in one object that is sent to workers and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.arguments import real_numbers
+from ..engine.graph.policies import Policy
+from ..errors import ArgumentError, listed
+from ..measures import Measure
+from ..model.given import positive_number, told, whole_number
+from ..model.tree import Tree
+from ..plain import plain
+from ..recipe import surroundings
+from ..rollout_measures import Reduction, checked_measures
+from ..world import World, as_world
+from .fields import STARTS, Field, Variation, fields, variation
+
+KEEPS = ("summary", "last", "all")
+SEEDS = (1 << 64) - 1
+RESERVED = ("sample", "q", "v", "failed_step", "failed_dof", "failed_reason")  # names of columns and axes
+MOST_KEPT = 16  # numbers of one entry of `vary` that are kept for each sample; more are drawn again when asked for
+
+
+class Inputs(NamedTuple):
+    """What some samples start from: q0 (B, nq), v0 (B, nv), p (B, k); physics: by name, as `parameters_of` of
+    `rollout` takes them; drawn: by name in `vary`, what was drawn (B, ...)."""
+
+    q0: np.ndarray
+    v0: np.ndarray
+    p: np.ndarray
+    physics: dict[str, np.ndarray]
+    drawn: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What decides the outcome of each sample of a sweep; its attributes are the arguments of `treesim.sweep`.
+
+    fields: nominal values of all that can be varied. settings: other arguments of `rollout`, by name.
+    """
+
+    world: World
+    policy: np.ndarray | Callable[..., None] | None
+    steps: int
+    dt: float
+    samples: int
+    seed: int
+    variations: tuple[Variation, ...]
+    measure: Mapping[str, Measure]
+    keep: str
+    every: int
+    fields: Mapping[str, Field]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def inputs(self, samples: np.ndarray) -> Inputs:
+        """Return what samples (B,) start from: the same for one sample whatever the others are."""
+        values = {name: self._nominal(name, len(samples)) for name in STARTS}
+        drawn = {}
+        for one in self.variations:
+            drawn[one.name] = found = one.drawn(self.seed, samples)
+            if one.center is not None:
+                values["q0"] = self.world.robot.integrate(np.array(one.center), found)
+                continue
+            if one.field not in values:
+                values[one.field] = self._nominal(one.field, len(samples))
+            one.put(found, values[one.field])
+        physics = {name: value for name, value in values.items() if name not in STARTS}
+        return Inputs(values["q0"], values["v0"], values["p"], physics, drawn)
+
+    def nominal(self) -> Inputs:
+        """Return what one rollout starts from in which nothing is drawn; its physics are those that are varied."""
+        names = {one.field for one in self.variations} - set(STARTS)
+        physics = {name: self._nominal(name, 1) for name in sorted(names)}
+        drawn = {one.name: np.zeros((1, *one.shape)) for one in self.variations}
+        q0, v0, p = (self._nominal(name, 1) for name in STARTS)
+        return Inputs(q0, v0, p, physics, drawn)
+
+    def _nominal(self, name: str, count: int) -> np.ndarray:
+        nominal = self.fields[name].nominal
+        return np.broadcast_to(nominal, (count, *nominal.shape)).copy()
+
+    def kept_inputs(self, inputs: Inputs) -> dict[str, np.ndarray]:
+        """Return of what was drawn that which is kept beside the results: entries of a few numbers."""
+        small = {one.name for one in self.variations if np.prod(one.shape, dtype=int) <= MOST_KEPT}
+        return {name: value for name, value in inputs.drawn.items() if name in small}
+
+    def description(self) -> dict[str, Any]:
+        """Return in plain values what decides the results: equal for plans that give the same bits."""
+        versions = surroundings()
+        told_of = {
+            "robot and world": _digest(plain(self.world)),
+            "policy": self._policy_identity(),
+            "steps": self.steps, "dt": self.dt, "samples": self.samples, "seed": self.seed,
+            "keep": self.keep, "every": self.every,
+        }  # fmt: skip
+        told_of |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
+        told_of |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
+        nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
+        told_of |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
+        told_of |= {name: str(value) for name, value in self.settings.items()}
+        return told_of | {name: versions[name] for name in ("treesim", "sources of treesim")}
+
+    def _policy_identity(self) -> str:
+        """A digest of what the policy computes, however it is written down."""
+        if not callable(self.policy):
+            return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
+        robot = self.world.robot
+        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal)))
+
+    def _measure_identity(self, name: str) -> str:
+        """A digest of what a measure computes, likewise."""
+        robot, k = self.world.robot, len(self.fields["p"].nominal)
+        one = {name: self.measure[name]}
+        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64))
+
+
+def _variation_text(one: Variation) -> str:
+    text = f"scale({one.distribution})" if one.scales else str(one.distribution)
+    return text if one.center is None else f"around {_digest(one.center)}, {one.distribution}"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def plan_of(
+    robot: Tree | World,
+    q0: ArrayLike | None,
+    v0: ArrayLike | None,
+    policy: ArrayLike | Callable[..., None] | None,
+    parameters: ArrayLike | None,
+    gains: tuple[ArrayLike, ArrayLike],
+    vary: Mapping[str, Any],
+    measure: Mapping[str, Measure] | None,
+    counts: Mapping[str, Any],
+    dt: float,
+    keep: str,
+    settings: Mapping[str, Any],
+) -> Plan:
+    """Return a plan of arguments of `treesim.sweep`, looked at one by one; counts: samples, steps, every, seed."""
+    world = as_world(robot)
+    tree = world.robot
+    nv = tree.nv
+    starts = {
+        "q0": tree.neutral() if q0 is None else _array("q0", q0, (tree.nq,)),
+        "v0": np.zeros(nv) if v0 is None else _array("v0", v0, (nv,)),
+        "p": np.zeros(0) if parameters is None else _array("parameters", parameters, (np.size(parameters),)),
+    }
+    kp, kd = (
+        np.broadcast_to(_array(name, x, (nv,), one=True), nv) for name, x in zip(("kp", "kd"), gains, strict=True)
+    )
+    if keep not in KEEPS:
+        raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {told(keep)}")
+    if not isinstance(vary, Mapping):
+        raise ArgumentError(f"vary must be a dict of distributions by name, got {told(vary)}")
+    measures = checked_measures(measure)
+    _check_names(vary, measures)
+    steps = whole_number("steps", counts["steps"], 1)
+    known = fields(world, starts, {"kp": kp, "kd": kd})
+    return Plan(
+        world,
+        policy if policy is None or callable(policy) else np.asarray(policy, float),
+        steps,
+        positive_number("dt", dt),
+        whole_number("samples", counts["samples"], 1),
+        whole_number("seed", counts["seed"], 0, SEEDS),
+        tuple(variation(name, given, known) for name, given in vary.items()),
+        measures,
+        keep,
+        whole_number("every", counts["every"], 1, steps),
+        known,
+        dict(settings),
+    )
+
+
+def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
+    """Refuse names that stand for two columns of the results."""
+    for name in measure:
+        if not isinstance(name, str) or name in RESERVED or name in vary or "/" in name or not name:
+            raise ArgumentError(
+                f"measure[{name!r}]: a name of its own is needed, other than those in vary and {listed(RESERVED)}"
+            )
+
+
+def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = False) -> np.ndarray:
+    """A finite array of a shape, or, with `one`, one number; raises ArgumentError."""
+    array = real_numbers(label, value)
+    if array.shape != shape and not (one and array.shape == ()):
+        raise ArgumentError(f"{label} has shape {array.shape}, but {shape} is needed: samples differ by vary=")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label} must be finite, got {told(array.tolist())}")
+    return array

@@ -1,0 +1,228 @@
+"""`sweep`: very many rollouts whose physics, starts and parameters are drawn, on one machine or a cluster."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError
+from ..measures import Measure
+from ..model.given import checked_progress, whole_number
+from ..model.tree import Tree
+from ..rollouts import StoppedWarning
+from ..world import World
+from .chunk import Task, checksum, nominal_results
+from .cluster import DaskPool
+from .estimate import Estimate, check_disk, chunk_size, sample_bytes, sample_seconds
+from .manifest import Manifest, held
+from .plan import Plan, plan_of
+from .rounds import finish
+from .store import Store, create, in_the_making, plan_digest, read_description, require_zarr, write_plan
+from .study import Study
+from .workers import LocalPool, Pool
+
+MOST_CHUNK = 1 << 26
+
+
+def sweep(
+    robot: Tree | World,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    policy: ArrayLike | Callable[..., None] | None = None,
+    *,
+    steps: int,
+    samples: int,
+    store: str | os.PathLike[str],
+    dt: float = 1e-3,
+    seed: int = 0,
+    vary: Mapping[str, Any] | None = None,
+    measure: Mapping[str, Measure] | None = None,
+    parameters: ArrayLike | None = None,
+    kp: ArrayLike = 0.0,
+    kd: ArrayLike = 0.0,
+    keep: str = "summary",
+    every: int = 1,
+    chunk: int | None = None,
+    client: Any = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[Estimate], None] | None = None,
+    **settings: Any,
+) -> Study:
+    """Roll out `samples` simulations whose physics, starts and parameters are drawn, and keep what they come to in a
+    store; call it again, after whatever ended it, and only what is missing is computed.
+
+    robot, policy, steps, dt, kp, kd: as `treesim.rollout` takes them; policy: its controls, an array (steps, nv) or a
+    function policy(t, q, v, p, u). q0 (nq,), v0 (nv,), parameters (k,): nominal values, by default neutral, at rest and
+    none. settings: integrator, substeps, backend, contact_solver, engine of `rollout`.
+    vary: by name, what is drawn for each sample: a distribution of `treesim.sweeps` (Normal, Uniform, LogUniform,
+    Choice), or a list of values, one of which is taken. What is drawn is the value; `scale(...)` around it makes it a
+    factor of the nominal one. Names: "mass", "center_of_mass", "inertia" of links; "damping", "friction" (Coulomb's, in
+    joints), "armature", "effort", "kp", "kd", "v0" of degrees of freedom; "q0" of coordinates, which also takes
+    `around(q, sd)`; "gravity"; "ground_friction"; "p", the policy's parameters. "mass[torso]", "friction[hip]",
+    "gravity[z]", "p[0]" are one entry; "mass[*]" draws for each link by itself; "mass" alone is one draw for all.
+    Entries that meet the same number act in the order in which they are given.
+    seed: what is drawn for a sample depends on it, on the sample's number and the name, on nothing else.
+    measure: by name, measures of `treesim.measures`, computed while rollouts run. keep: "summary", what was drawn and
+    measured; "last", the last states too; "all", also all states after every `every` steps.
+    store: a folder, such as "run.zarr", on a disk that all workers reach. It holds a program (policy and measures,
+    by cloudpickle): open none of somebody whom you do not trust.
+    client: a dask.distributed.Client for its workers; None for processes on this machine: workers of them, by default
+    one for each NUMA node, with so many threads of treesim's own, by default one for each core of theirs.
+    chunk: samples of a task, by default about five seconds of work. progress(done, total) is called as chunks end.
+    announce: is called with an Estimate of time and size before the work begins; an exception of its own ends it.
+    Bits of a sample depend on neither chunks nor workers, threads or retries.
+    Samples whose state leaves the numbers are data (`Study.failed`); those that raise an error or kill their worker
+    are found by halving, left out, and told there too. Ctrl-C ends the sweep with a StoppedWarning; the study tells so
+    (`Study.stopped`).
+    Raises ArgumentError, also for a store that holds another sweep, naming what differs, UnknownNameError for names in
+    `vary`, what `treesim.rollout` raises, before anything is computed, and SweepError where the cluster is lost.
+
+    Example:
+        >>> import tempfile
+        >>> from treesim.sweeps import Uniform, scale
+        >>> robot, folder = treesim.load("ur5"), tempfile.mkdtemp()
+        >>> study = treesim.sweep(
+        ...     robot, steps=20, samples=100, seed=7, vary={"mass[forearm_link]": scale(Uniform(0.8, 1.2))},
+        ...     measure={"fastest": treesim.measures.maximum(lambda t, q, v: v[2])}, store=f"{folder}/run.zarr",
+        ... )
+        >>> study, study.summary.sizes["sample"], study.failed
+        (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
+    """
+    require_zarr()
+    checked_progress(progress)
+    counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
+    plan = plan_of(robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
+    chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
+    folder = Path(store)
+    pool = _pool(client, workers, threads)
+    try:
+        if folder.exists():
+            refuse_other(folder, plan, chunk)
+        columns = nominal_results(plan)
+        if not folder.exists():
+            _begin(folder, plan, pool, columns, chunk, announce)
+            announce = None
+        return _go_on(folder, plan, pool, sample_bytes(columns), progress, announce)
+    finally:
+        pool.close()
+
+
+def _pool(client: Any, workers: int | None, threads: int | None) -> Pool:
+    if client is not None and workers is not None:
+        raise ArgumentError("workers is for processes on this machine: a client's cluster has its own")
+    if client is not None:
+        return DaskPool(client, threads)
+    return LocalPool(None if workers is None else whole_number("workers", workers, 1, 4096), threads)
+
+
+def _begin(
+    folder: Path,
+    plan: Plan,
+    pool: Pool,
+    columns: Mapping[str, np.ndarray],
+    chunk: int | None,
+    announce: Callable[[Estimate], None] | None,
+) -> None:
+    """Make the store; time some samples, for the size of its chunks and the estimate, where one is wanted."""
+    size = sample_bytes(columns)
+    with in_the_making(folder) as beside:
+        digest = write_plan(beside, plan)
+        seconds = 0.0
+        if chunk is None or announce is not None:
+            seconds = sample_seconds(pool, beside, digest, plan)
+        if chunk is None:
+            chunk = chunk_size(seconds, size, plan.samples, pool.workers)
+        check_disk(folder, size * plan.samples)
+        if announce is not None:
+            announce(_estimate(plan.samples, plan, chunk, seconds, size, pool))
+        create(beside, plan, chunk, columns)
+
+
+def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, pool: Pool) -> Estimate:
+    """seconds, size: of one sample."""
+    tasks = -(-samples // chunk)
+    together = min(pool.workers, max(tasks, 1))
+    return Estimate(samples, plan.samples, chunk, seconds * samples / together, size * samples, pool.workers)
+
+
+def refuse_other(folder: Path, plan: Plan, chunk: int | None) -> None:
+    """Raise ArgumentError naming what differs if a store holds another sweep than this one."""
+    kept, asked = read_description(folder), plan.description()
+    names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
+    kept_chunk = Store(folder, "r").chunk
+    told = [f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names]
+    if chunk is not None and chunk != kept_chunk:
+        told.append(f"chunk is {kept_chunk} in it, {chunk} here")
+    if told:
+        raise ArgumentError(f"{folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it")
+
+
+class _Missing(NamedTuple):
+    tasks: list[Task]
+    done: int  # samples
+
+
+def _go_on(
+    folder: Path,
+    plan: Plan,
+    pool: Pool,
+    size: int,
+    progress: Callable[[int, int], None] | None,
+    announce: Callable[[Estimate], None] | None,
+) -> Study:
+    """Compute what is missing, until Ctrl-C."""
+    with held(folder):
+        manifest, store = Manifest(folder), Store(folder)
+        missing = _missing(store, manifest)
+        if announce is not None:
+            each = [record["seconds"] / store.chunk for record in manifest.finished.values()]
+            count = plan.samples - missing.done
+            announce(_estimate(count, plan, store.chunk, float(np.mean(each or [0.0])), size, pool))
+        done = missing.done
+
+        def tell(samples: int) -> None:
+            nonlocal done
+            done = min(done + samples, plan.samples)
+            if progress is not None:
+                progress(done, plan.samples)
+
+        try:
+            finish(pool, folder, plan_digest(folder), missing.tasks, manifest, tell)
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"Ctrl-C: {done} of {plan.samples} samples are in {folder}: the same call goes on", StoppedWarning,
+                stacklevel=4,
+            )  # fmt: skip
+            return Study(folder, "interrupted")
+    return Study(folder)
+
+
+def _missing(store: Store, manifest: Manifest) -> _Missing:
+    """The chunks that are not finished, or whose columns are damaged."""
+    tasks, done = [], 0
+    for start in store.starts:
+        stop = start + store.chunk
+        if _is_sound(store, manifest, start):
+            done += min(stop, store.samples) - start
+        else:
+            manifest.finished.pop(start, None)
+            tasks.append(Task(start, stop))
+    return _Missing(tasks, done)
+
+
+def _is_sound(store: Store, manifest: Manifest, start: int) -> bool:
+    record = manifest.finished.get(start)
+    if record is None:
+        return False
+    try:
+        return checksum(store.read(start)) == record["checksum"]
+    except Exception:  # whatever Zarr and its codecs raise on damaged files
+        return False
