@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..errors import UnsupportedError, listed
-from ..model.given import refuse_followers
 from ..model.tree import Tree
 from .checks import model_rows, state_rows
 from .drake import DrakeLayout
 from .engines import CANONICAL, EngineError, EngineModel, find_engine
-from .layouts import Layout, Reordered
+from .layouts import Layout, Reordered, SpanningLayout
 from .report import Row
 from .source import canonical
 from .treesim_engine import TreesimModel, random_batch
@@ -34,7 +33,8 @@ class ModelMaker(Protocol):
     """What an engine adapter has, too, whose engine can be given a robot for good."""
 
     def convert(self, robot: Tree) -> EngineModel:
-        """Return the robot with its limits, losses and names, as it can be asked and checked. Raises UnsupportedError
+        """Return the robot with its limits, losses and names, as it can be asked and checked; its `robot` is the
+        spanning tree where the engine has numbers of their own for joints that follow others. Raises UnsupportedError
         for what the engine does not know."""
         ...
 
@@ -45,15 +45,13 @@ def converted(robot: Tree, engine: str) -> Any:
     On a few random states bodies, poses, mass matrix, bias and forward dynamics are those of treesim, to 1e-12 of their
     scales, accelerations as far as rounding M allows; else EngineError names the first that is not, with its body or
     joint. Loops are left open, which a ConversionWarning tells.
-    Raises PluginError, saying how to install the plugin, UnsupportedError for joints that the engine does not know, and
-    for joints that follow others.
+    Raises PluginError, saying how to install the plugin, and UnsupportedError for joints that the engine does not know.
     """
     adapter = find_engine(engine)
     if not isinstance(adapter, ModelMaker):
         raise UnsupportedError(f"the plugin of {engine!r} makes no models for other programs: it has no `convert`")
-    refuse_followers(robot, f"a model in {adapter.title}")
     made = adapter.convert(robot)
-    for row in differences(robot, made):
+    for row in differences(made.robot, made):
         if not row.passed:
             raise EngineError(
                 f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
@@ -92,11 +90,16 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
     if engine == TREESIM:
         return cast(Layout, Reordered(np.arange(robot.nq), np.arange(robot.nv)))
     if engine == DRAKE:
-        return cast(Layout, DrakeLayout(robot))
+        return _with_followers(robot, DrakeLayout(robot.spanning))
     adapter = find_engine(engine)
-    refuse_followers(robot, f"a state of {adapter.title}")
     if reason := adapter.refuses(robot):
         raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
     if isinstance(adapter, ModelMaker):
-        return adapter.convert(robot).layout
-    return adapter.read(robot, canonical(robot), CANONICAL).layout
+        made = adapter.convert(robot)
+        return made.layout if made.robot is robot else _with_followers(robot, made.layout)
+    return _with_followers(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
+
+
+def _with_followers(robot: Tree, whole: Layout) -> Layout:
+    """The layout of a robot in an engine that has numbers for all joints of the spanning tree."""
+    return whole if robot.coupling is None else cast(Layout, SpanningLayout(robot, whole))
