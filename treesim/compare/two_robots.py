@@ -20,11 +20,12 @@ from ..urdf.build import ROOT_JOINT
 from .alignment import aligned, words
 from .causes import STATES, Causes, Explanation, explain_model, typical
 from .checks import model_rows, state_rows
-from .description import Description, named, read_description
+from .description import Description, Line, named, read_description
 from .engines import PUBLISHED, RAW, EngineModel, find_engine
 from .evidence import TOLERANCE
 from .joint_terms import forces_of_terms
 from .layouts import Reordered
+from .mimic_differences import mimic_causes, mimic_row
 from .report import Row
 from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
@@ -50,6 +51,11 @@ class OtherRobot(Protocol):
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
         """By joint, those of PARAMETERS that it has."""
+        ...
+
+    @property
+    def mimics(self) -> Mapping[str, Line]:
+        """The joints that follow others: whom, multiplier and offset."""
         ...
 
     @property
@@ -124,6 +130,7 @@ class SecondFile:
         self.whole = self.description = description
         self.label = description.file
         self.joints = types_of(description.robot)
+        self.mimics = description.mimics
         self.parameters = {body.joint.name: parameters_of(body.joint) for body in description.robot.bodies}
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
@@ -211,9 +218,11 @@ def compare_robots(
     condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
     rows = [_judged(row, other.tolerance * (condition if row.quantity in SOLVED else 1.0)) for row in found_rows]
     rows += _parameter_rows(ours.robot, other, shared)
+    rows += mimic_row(ours.mimics, other.mimics, shared, other.tolerance)
     explained = explain_model(held, model, seed, states, other.description, other.tolerance)
     parameters = _parameter_causes(ours, other, shared, seed, states)
-    found = replace(explained, explanations=(*explained.explanations, *parameters))
+    mimics = mimic_causes(ours, other.label, other.description, other.mimics, shared, other.tolerance)
+    found = replace(explained, explanations=(*explained.explanations, *parameters, *mimics))
     only = [tuple(name for name in names if name not in shared) for names in (own, other.joints)]
     return TwoRobots(
         first=ours.file, second=other.label, robot=robot.name, base=held.base, seed=seed, rows=tuple(rows),

@@ -131,7 +131,7 @@ def test_a_multiplier_that_differs_is_found(monkeypatch):
 
 
 def test_followers_that_carry_their_leaders_are_refused_and_loops_are_told():
-    with pytest.raises(UnsupportedError, match="'gear': .* no joint that follows one which hangs on it, as 'a'"):
+    with pytest.raises(UnsupportedError, match=r"'gear': .* no joint that follows one which hangs on it, as 'a'"):
         treesim.to_pinocchio(geared("a", "b", True))
     bodies = [treesim.Body(name, 0, treesim.Joint(name, "revolute"), INERTIA) for name in ("one", "two")]
     loop = treesim.Loop("pin", "one", "two")
