@@ -59,7 +59,7 @@ def _motors(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candid
 
 
 def _brought_to_a_stand(v: np.ndarray, a: np.ndarray) -> bool:
-    """Return whether v + h a = 0 at most joints and states (K, n), with one step h > 0 for all: the step is not told."""
+    """Return whether v + h a = 0 at most joints and states (K, n), with one step h > 0, which is not told, for all."""
     moving = (np.abs(v) > 0) & (np.abs(a) > 0)
     if moving.sum() < OFTEN:
         return False
