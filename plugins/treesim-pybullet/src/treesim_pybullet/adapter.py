@@ -59,7 +59,7 @@ class PybulletModel(EngineModel):
         spherical = any(body.joint.type == "spherical" for body in robot.bodies)
         self.skipped = NOT_COMPARED | (dict.fromkeys(FUNCTIONS, SPHERICAL) if spherical else {})
         driven = "default motors left on" if motors else "motors off"
-        settings = f"{driven}, link and joint damping 0, maxJointVelocity 1e9, numSubSteps 0"
+        settings = f"{driven}, link and joint damping 0, maxJointVelocity 1e12, numSubSteps 0"
         self.changes = (*self._stripped.changes, f"flags {' | '.join(flags) or 'none'}", settings)
         self._job: dict[str, Any] = {
             "moments": self._stripped.moments, "floating": self.floating, "gravity": robot.gravity.tolist(),

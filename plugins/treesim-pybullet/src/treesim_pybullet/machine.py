@@ -22,7 +22,7 @@ NO_DRAG = {
     "linearDamping": 0.0,
     "angularDamping": 0.0,
     "jointDamping": 0.0,
-    "maxJointVelocity": 1e9,  # the default caps every speed at 100, that of the base too
+    "maxJointVelocity": 1e12,  # the default caps every speed at 100, that of the base too
 }
 
 
