@@ -10,6 +10,7 @@ from tests import layouts
 from treesim import ArgumentError, PluginError, UnsupportedError, plugins, testing
 from treesim.compare.conversion import layout_of
 from treesim.compare.drake import DrakeLayout
+from treesim.compare.layouts import SpanningLayout
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 EVERY = ("revolute", "continuous", "prismatic", "spherical", "planar")
@@ -77,6 +78,26 @@ def test_drakes_velocities_of_joints_are_the_rates_of_their_numbers(seed):
     v = np.random.default_rng(seed).normal(size=robot.nv)
     later, before = (layout.configuration_to_engine(robot.integrate(q, t * v)) for t in (step, -step))
     np.testing.assert_allclose(layout.velocity_to_engine(q, v), (later - before) / (2 * step), atol=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_robots_with_followers(engine):
+    """Engines that have numbers for followers are given those that follow; from them, only the leaders' count."""
+    robot = treesim.load("panda")
+    q, v = a_state(robot, 1, (2,))
+    there = treesim.convert_state(robot, q, v, to=engine)
+    for back, own in zip(treesim.convert_state(robot, *there, source=engine), (q, v), strict=True):
+        np.testing.assert_allclose(back, own, atol=1e-12)
+    if engine not in ("treesim", "pinocchio"):
+        whole = treesim.convert_state(robot.spanning, robot.expand(q), robot.expand_velocity(v), to=engine)
+        for found, due in zip(there, whole, strict=True):
+            np.testing.assert_array_equal(found, due)
+
+
+@given(st.integers(0, 2**31))
+def test_layouts_of_spanning_trees_keep_power_and_the_rates_of_velocities(seed):
+    robot = treesim.load("panda", base="floating")
+    testing.check_layout(SpanningLayout(robot, DrakeLayout(robot.spanning)), robot, seed)
 
 
 @pytest.mark.parametrize("engine, order", [("mujoco", "wxyz"), ("drake", "wxyz"), ("pinocchio", "xyzw")])
@@ -207,7 +228,3 @@ def test_mistakes_are_named():
     ball = treesim.Tree("top", [treesim.Body("top", 0, treesim.Joint("ball", "spherical"))])
     with pytest.raises(UnsupportedError, match="'ball': Drake reads no spherical joint"):
         treesim.convert_state(ball, ball.neutral(), np.zeros(3), to="drake")
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a"))
-    gear = treesim.Tree("gear", [treesim.Body("one", 0, hinge), treesim.Body("two", 0, follower)])
-    with pytest.raises(UnsupportedError, match="'b' of 'gear'"):
-        treesim.convert_state(gear, [0.0], [0.0], to="drake")

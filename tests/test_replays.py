@@ -155,6 +155,12 @@ def test_recordings_that_tell_nothing_are_refused(tmp_path):
             treesim.replay(replace(run, recipe=damaged))
 
 
+@pytest.mark.parametrize("name", ["run_q.npy", "run_work.npy.part", "run_unfinished.json"])
+def test_files_of_rollouts_are_refused_with_what_they_lack(name):
+    with pytest.raises(ArgumentError, match=f"{name} is of rollouts .* neither robot nor the controls"):
+        treesim.replay(name)
+
+
 def test_settings_that_do_not_fit_are_refused():
     run = swing(duration=0.002)
     for settings in ({"colour": 1}, {"backend": "none of these"}):

@@ -21,10 +21,12 @@ def to_pinocchio(robot: Tree) -> Any:
     Joints are numbered as the bodies are; joints of every type, limits of position, velocity and effort, damping, dry
     friction, armature and gravity are carried over; frames have the names that they have here, bodies' of type BODY,
     others' OP_FRAME. Before it is returned, bodies, poses, mass matrix, bias and forward dynamics are compared with
-    treesim's on random states. States: `convert_state(robot, q, v, to="pinocchio")`.
-    Raises PluginError, saying how to install the plugin; UnsupportedError for joints that follow others (load the robot
-    with mimic="free", or take `robot.spanning`); EngineError naming the body or joint that is not the same. Loops are
-    left open, which a ConversionWarning tells. Some milliseconds.
+    treesim's on random states. States: `convert_state(robot, q, v, to="pinocchio")`. Joints that follow others are
+    mimic joints, exactly; leaders are numbered before them. Pinocchio's `aba`, `computeMinverse`, energies and
+    derivatives do not take such models; `rnea`, `crba`, kinematics and Jacobians do.
+    Raises PluginError, saying how to install the plugin; UnsupportedError for followers that carry their leaders
+    (load the robot with mimic="free", or take `robot.spanning`); EngineError naming the body or joint that is not the
+    same. Loops are left open, which a ConversionWarning tells. Some milliseconds.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -42,8 +44,13 @@ def to_mujoco(robot: Tree) -> Any:
 
     Bodies and joints have the names that they have here, frames that are no body's are sites. Limits of position and
     effort, damping, dry friction, armature and gravity are carried over; velocity limits, which MuJoCo has not, are the
-    custom number "velocity_limit". No shapes, and no actuators. Checks, errors and warnings as `to_pinocchio`;
+    custom number "velocity_limit". No shapes, and no actuators. A body called "world", as MuJoCo calls its own, is
+    "world_that_moves", which a ConversionWarning tells. Checks, errors and warnings as `to_pinocchio`;
     UnsupportedError, too, for joints that MuJoCo does not know (planar, and floating ones within a robot).
+    Joints that follow others have coordinates of their own there, and are held by equality constraints of their names,
+    which MuJoCo has soft only: as hard as they come, they let 1e-4 to 1e-3 pass of the acceleration with which
+    followers would leave their leaders. Accelerations are held to what such constraints should give, as exactly as all
+    others.
     `to_mujoco_spec` returns what can be edited before it is compiled, and written as XML.
 
     Example:
@@ -80,7 +87,8 @@ def convert_state(
     holds the robot alone, and of PyBullet the base's position and orientation, then the joints, in its order; all take
     leading axes of states. An angle that Pinocchio has as cosine and sine comes back between -pi and pi.
     Raises PluginError, saying how to install what is missing ("drake" needs nothing), UnsupportedError for joints that
-    an engine does not know, and for joints that follow others (`robot.expand(q)` has all of them), ArgumentError.
+    an engine does not know, ArgumentError. Joints that follow others have no coordinates here, nor in Pinocchio;
+    elsewhere they have, which are what their leaders' make them, and do not count on the way back.
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")

@@ -20,6 +20,7 @@ from .errors import ArgumentError, TreesimError
 from .model.given import told
 from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
+from .rollout_files import LABELS
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf.findings import Findings
@@ -114,7 +115,7 @@ def replay(
         >>> treesim.replay(run).same
         True
     """
-    trajectory = run if isinstance(run, Trajectory) else Trajectory.load(run)
+    trajectory = run if isinstance(run, Trajectory) else _loaded(run)
     recipe = _recipe(trajectory)
     simulation, duration = _simulation(recipe, controller)
     if not len(trajectory):
@@ -130,6 +131,17 @@ def replay(
     reasons = () if first is None else changed or (UNKNOWN,)
     notes = (*(() if first else changed), *_source_notes(trajectory))
     return Repetition(trajectory.robot_name, len(trajectory), first, reasons, notes, again)
+
+
+def _loaded(path: str | os.PathLike[str]) -> Trajectory:
+    name = Path(path).name.removesuffix(".part")
+    if name.endswith((*(f"_{label}.npy" for label in LABELS), "_unfinished.json")):
+        raise ArgumentError(
+            f"{path} is of rollouts (treesim.rollout(..., out=)): such files hold states alone, neither robot nor "
+            "the controls that they were made from; call treesim.rollout with the same arguments again, and compare "
+            "the arrays: the same processor and versions give the same bits"
+        )
+    return Trajectory.load(path)
 
 
 def _recipe(trajectory: Trajectory) -> Recipe:

@@ -152,3 +152,13 @@ def test_armature_is_no_part_of_what_is_compared():
     """Both sides of a comparison are without losses; the tree of a description has them."""
     description = description_of("ur5", "fixed")
     assert not without_losses(description.robot).damping.any() and not description.bodies_alone.damping.any()
+
+
+def test_a_search_that_has_no_time_says_so():
+    (injected,) = [one for one in INJECTED if one.owner == "link 'forearm_link'"]
+    description = description_of("ur5", "fixed")
+    other = OtherFile(description.robot, description.edited(injected.edit).bodies_alone)
+    causes = explain_model(description, other, seconds=1e-9)
+    assert not causes.explanations and causes.bodies and causes.left > 0
+    assert causes.untried == "the search ended after 1e-09 s (seconds=)"
+    assert not explain_model(description, other).untried

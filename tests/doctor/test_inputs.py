@@ -65,7 +65,7 @@ ROWS = {
     "mimic of itself": (MIMIC, '<mimic joint="right"/>', "U407", "error", 58, "mimic"),
     "empty geometry": (CAPSULE, "", "U505", "warning", 29, "collision"),
     "mesh without file name": (CAPSULE, "<mesh/>", "U505", "warning", 29, "collision"),
-    "missing mesh": (CAPSULE, '<mesh filename="x.stl"/>', "U506", "warning", 29, ""),
+    "missing mesh": (CAPSULE, '<mesh filename="x.stl"/>', "U506", "warning", 29, "collision"),
     "external entities": (
         '<robot name="arm">', '<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot name="arm">', "U104", "error", 1, "",
     ),

@@ -55,7 +55,8 @@ def _causes_of(robot: str, report: Report, timeout: float) -> tuple[str, ...]:
 def _left(causes: Causes) -> list[str]:
     """What is left unexplained."""
     where = f", bodies {', '.join(causes.bodies)}" if causes.bodies else ""
-    return [] if causes.complete else [f"not explained: {causes.left:.2g} N m{where}"]
+    untried = f"; {causes.untried}" if causes.untried else ""
+    return [] if causes.complete else [f"not explained: {causes.left:.2g} N m{where}{untried}"]
 
 
 def print_causes(causes: Causes) -> None:

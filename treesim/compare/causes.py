@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lxml import etree
 
 from ..errors import ModelError, TreesimError, UnsupportedError
 from ..kernels.spatial import WX, WY, WZ
+from ..model.given import positive_number
 from ..model.tree import Tree
 from ..types import Base
 from .candidates import Candidate, Side
@@ -31,6 +33,7 @@ from .treesim_engine import random_batch
 
 STATES = 8  # at which hypotheses are judged
 MOST = 40  # causes that are looked for together
+SECONDS = 60.0  # for which they are looked for, unless a caller has more
 BESIDE = 3  # other candidates that are listed with one that they cannot be told from
 
 Key = tuple[int, int, float]
@@ -70,11 +73,13 @@ class Explanation:
 @dataclass(frozen=True)
 class Causes:
     """The causes found, in the order in which they were found, and what is left unexplained: the largest difference of
-    a joint force [N m, N], and the bodies that still differ."""
+    a joint force [N m, N], and the bodies that still differ. untried: why what is left was not searched to the end,
+    empty where it was."""
 
     explanations: tuple[Explanation, ...]
     left: float = 0.0
     bodies: tuple[str, ...] = ()
+    untried: str = ""
 
     @property
     def complete(self) -> bool:
@@ -92,13 +97,14 @@ def explain(
     base: Base = "floating",
     seed: int = 0,
     states: int = STATES,
+    seconds: float = SECONDS,
 ) -> Causes:
     """Return what explains the differences between treesim and another engine on one robot's file.
 
     robot_source: whatever `treesim.load` takes, or a Tree. against: an engine adapter, or its name. base: "fixed" or
-    "floating". states: random states at which explanations are tried. Raises UnsupportedError when the engine does not
-    read the file, EngineError when it fails. Cost: some dozens of loads of the file and of inverse dynamics for each
-    cause.
+    "floating". states: random states at which explanations are tried. seconds: after which the search ends with what it
+    has found (`Causes.untried` tells so). Raises UnsupportedError when the engine does not read the file, EngineError
+    when it fails. Cost: some dozens of loads of the file and of inverse dynamics for each cause.
 
     Example:
         >>> from treesim.compare import explain
@@ -111,7 +117,7 @@ def explain(
     if RAW not in engine.levels:
         raise UnsupportedError(f"{engine.name} takes the robot's bodies alone: it reads no file that could differ")
     model = engine.read(robot, etree.tostring(description.root, encoding="unicode"), RAW)
-    return explain_model(description, model, seed, states)
+    return explain_model(description, model, seed, states, seconds=positive_number("seconds", seconds))
 
 
 def explain_model(
@@ -121,14 +127,15 @@ def explain_model(
     states: int = STATES,
     other: Description | None = None,
     tolerance: float = TOLERANCE,
+    seconds: float = SECONDS,
 ) -> Causes:
     """Return what explains the differences between a description and a model that another side has made of the robot.
 
     other: the description of which the model was made, whose values are tried too. tolerance: relative to physical
-    scales, what numbers may differ by.
+    scales, what numbers may differ by. seconds: as for `explain`.
     """
     batch = random_batch(description.bodies_alone, states, seed, 0, 1e-3)
-    return explain_values(description, batch, dict(model.evaluate(batch).values), other, tolerance)
+    return explain_values(description, batch, dict(model.evaluate(batch).values), other, tolerance, seconds)
 
 
 def explain_values(
@@ -137,27 +144,32 @@ def explain_values(
     theirs: dict[str, np.ndarray],
     other: Description | None = None,
     tolerance: float = TOLERANCE,
+    seconds: float = SECONDS,
 ) -> Causes:
     """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
     robot = description.bodies_alone
-    search = Search(Evidence(robot, batch, theirs, tolerance=tolerance), Side(description), other)
+    search = Search(Evidence(robot, batch, theirs, tolerance=tolerance), Side(description), other, seconds)
     search.run()
     if search.left.vanished and not search.evidence.solved and "forward_dynamics" in theirs:
         search.evidence = Evidence(robot, batch, theirs, solved=True, tolerance=tolerance)
         search.run()
     left = search.left
     bodies = tuple(robot.body_names[i - 1] for i in left.numbers(INERTIAL + PLACEMENT))
-    return Causes(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies)
+    return Causes(tuple(search.found), 0.0 if left.force <= left.allowed else left.force, bodies, search.untried(left))
 
 
 class Search:
     """A greedy search: the candidate that leaves the fewest differences is taken, then the next, until none is left.
 
-    evidence: of the other side. side: ours so far. other: the other file, if there is one. found: the explanations.
+    evidence: of the other side. side: ours so far. other: the other file, if there is one. seconds: after which no
+    candidate is tried any more. found: the explanations.
     """
 
-    def __init__(self, evidence: Evidence, side: Side, other: Description | None = None) -> None:
+    def __init__(
+        self, evidence: Evidence, side: Side, other: Description | None = None, seconds: float = SECONDS
+    ) -> None:
         self.evidence, self.side, self.other = evidence, side, other
+        self.seconds, self.end = seconds, time.monotonic() + seconds
         self.found: list[Explanation] = []
         self.stuck: set[int] = set()  # bodies at which nothing helped
         self.systematic = True  # whether mistakes made everywhere are still tried
@@ -167,8 +179,21 @@ class Search:
         """What differs still."""
         return self.evidence.mismatch(self.side)
 
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.end
+
+    def untried(self, left: Mismatch) -> str:
+        """Return why the search ended before all candidates for what is left were tried; empty if they were."""
+        if left.vanished:
+            return ""
+        if self.late:
+            return f"the search ended after {self.seconds:g} s (seconds=)"
+        return f"the search ended with {MOST} causes" if len(self.found) >= MOST else ""
+
     def run(self) -> None:
-        """Look for causes until nothing differs, or nothing helps."""
+        """Look for causes until nothing differs, nothing helps, or the time is over."""
         before = self.left
         while not before.vanished and len(self.found) < MOST:
             step = next(filter(None, (self._best(pool, before) for pool in self._pools(before))), None)
@@ -248,10 +273,12 @@ class Search:
     def _best(
         self, pool: Iterable[Candidate], before: Mismatch
     ) -> tuple[Candidate, Side, Mismatch, list[Candidate]] | None:
-        """The candidate of a pool that leaves least, if that is less than before, and those that leave the same."""
-        tried = [(candidate, *outcome) for candidate in pool if (outcome := self._tried(candidate)) is not None]
+        """The candidate of a pool that leaves least, if that is less than before, and those that leave the same; none
+        of a pool that there was no time to try as a whole."""
+        in_time = takewhile(lambda candidate: not self.late, pool)
+        tried = [(candidate, *outcome) for candidate in in_time if (outcome := self._tried(candidate)) is not None]
         nearer = [one for one in tried if one[2].bodies.keys() <= before.bodies.keys()]
-        if not nearer:
+        if not nearer or self.late:
             return None
         least = min(nearer, key=lambda one: rank(one[2]))
         chosen, side, after = next((one for one in nearer if one[2].like(least[2])), least)  # the first of those alike

@@ -200,8 +200,7 @@ def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
     """Yield a row for every quantity of the states that the other engine returned."""
     scales = Scales.of(robot)
     condition = float(np.linalg.cond(ours.values["mass_matrix"]).max())
-    usual = TOLERANCE[level]
-    solved = max(FORWARD_TOLERANCE, usual, 10 * np.finfo(float).eps * condition)
+    usual, solved = TOLERANCE[level], solved_tolerance(level, condition)
     of_condition = f"cond(M) up to {condition:.1e}"
     for quantity, scale, tolerance, note in (
         ("pose", scales.length, usual, ""),
@@ -211,14 +210,32 @@ def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
         ("inverse_dynamics", scales.force, usual, ""),
         ("forward_dynamics", scales.acceleration, solved, of_condition),
     ):
-        if quantity not in theirs.values:
-            continue
-        b = theirs.values[quantity]
-        a = ours.values[quantity][: len(b)]
-        found = errors(a, b, scale)
-        k = worst(found)
-        allowed = tolerance * max(scale, np.abs(b[k]).max())
-        yield _row(level, quantity, found, tolerance, worst_entry(robot, quantity, a[k] - b[k], allowed), note)
+        if quantity in theirs.values:
+            a, b = ours.values[quantity], theirs.values[quantity]
+            yield state_row(level, robot, quantity, a[: len(b)], b, scale, tolerance, note)
+
+
+def solved_tolerance(level: str, condition: float) -> float:
+    """Return the tolerance of what is solved for with matrices of such a condition."""
+    return max(FORWARD_TOLERANCE, TOLERANCE[level], 10 * np.finfo(float).eps * condition)
+
+
+def state_row(
+    level: str,
+    robot: Tree,
+    quantity: str,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    scale: float,
+    tolerance: float,
+    note: str = "",
+) -> Row:
+    """Return the row of one quantity (K, ...) of K states, errors relative to its largest entry, or to a scale where
+    that is more; it names the entry that is off most."""
+    found = errors(ours, theirs, scale)
+    k = worst(found)
+    allowed = tolerance * max(scale, np.abs(theirs[k]).max())
+    return _row(level, quantity, found, tolerance, worst_entry(robot, quantity, ours[k] - theirs[k], allowed), note)
 
 
 def _row(level: str, quantity: str, found: np.ndarray, tolerance: float, where: str, note: str = "") -> Row:

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Protocol, cast, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+import treesim
+
 from ..errors import UnsupportedError, listed
-from ..model.given import refuse_followers
 from ..model.tree import Tree
-from .checks import model_rows, state_rows
+from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
 from .engines import CANONICAL, EngineError, EngineModel, find_engine
-from .layouts import Layout, Reordered
+from .layouts import Layout, Reordered, SpanningLayout
+from .measures import Scales
 from .report import Row
 from .source import canonical
 from .treesim_engine import TreesimModel, random_batch
@@ -34,8 +37,19 @@ class ModelMaker(Protocol):
     """What an engine adapter has, too, whose engine can be given a robot for good."""
 
     def convert(self, robot: Tree) -> EngineModel:
-        """Return the robot with its limits, losses and names, as it can be asked and checked. Raises UnsupportedError
+        """Return the robot with its limits, losses and names, as it can be asked and checked; its `robot` is the
+        spanning tree where the engine has numbers of their own for joints that follow others. Raises UnsupportedError
         for what the engine does not know."""
+        ...
+
+
+@runtime_checkable
+class HeldFollowers(Protocol):
+    """What a converted model of the spanning tree has, too, whose engine holds followers by constraints."""
+
+    def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivative (nv,) of the spanning tree's v with its followers held, and the acceleration (m,) by
+        which each of them gives way to a unit force of its constraint."""
         ...
 
 
@@ -43,28 +57,27 @@ def converted(robot: Tree, engine: str) -> Any:
     """Return the `EngineModel` of a robot that an engine's plugin made for good, checked.
 
     On a few random states bodies, poses, mass matrix, bias and forward dynamics are those of treesim, to 1e-12 of their
-    scales, accelerations as far as rounding M allows; else EngineError names the first that is not, with its body or
-    joint. Loops are left open, which a ConversionWarning tells.
-    Raises PluginError, saying how to install the plugin, UnsupportedError for joints that the engine does not know, and
-    for joints that follow others.
+    scales, accelerations as far as rounding M allows, those with followers held softly as far as their constraints
+    should let them; else EngineError names the first that is not, with its body or joint. A ConversionWarning tells
+    what has another name there, and that loops are left open.
+    Raises PluginError, saying how to install the plugin, and UnsupportedError for joints that the engine does not know.
     """
     adapter = find_engine(engine)
     if not isinstance(adapter, ModelMaker):
         raise UnsupportedError(f"the plugin of {engine!r} makes no models for other programs: it has no `convert`")
-    refuse_followers(robot, f"a model in {adapter.title}")
     made = adapter.convert(robot)
-    for row in differences(robot, made):
+    for row in chain(differences(made.robot, made), held_rows(robot, made)):
         if not row.passed:
             raise EngineError(
                 f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
                 f"{row.largest:.2g}, more than {row.tolerance:.2g}"
             )
+    told = list(made.changes)
     if robot.loops:
         names = listed([loop.name for loop in robot.loops])
-        warnings.warn(
-            f"{robot.name!r} in {adapter.title} is open where {names} closed it: add the engine's own constraints",
-            ConversionWarning, stacklevel=3,
-        )  # fmt: skip
+        told.append(f"it is open where {names} closed it: add the engine's own constraints")
+    for change in told:
+        warnings.warn(f"{robot.name!r} in {adapter.title}: {change}", ConversionWarning, stacklevel=3)
     return made
 
 
@@ -74,6 +87,27 @@ def differences(robot: Tree, model: EngineModel, states: int = STATES, seed: int
     mine, theirs = ours.evaluate(batch), model.evaluate(batch)
     yield from model_rows(CANONICAL, robot, mine, theirs)
     yield from state_rows(CANONICAL, robot, mine, theirs)
+
+
+def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:
+    """Yield a row for the accelerations of a robot whose followers an engine holds, softly or not; none of others.
+
+    Constraints that give way by R to a unit force, A a = -R lambda with A v = 0 for followers that keep their leaders,
+    leave (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with neither position nor velocity to be mended).
+    """
+    if robot.coupling is None or not isinstance(model, HeldFollowers):
+        return
+    batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.coupling.A, model.robot
+    tau = np.zeros((states, whole.nv))
+    tau[:, robot.coupling.kept_v] = batch.tau
+    ours, theirs, worst_condition = np.empty_like(tau), np.empty_like(tau), 0.0
+    for k, (q, v) in enumerate(zip(robot.expand(batch.q), robot.expand_velocity(batch.v), strict=True)):
+        theirs[k], R = model.held(q, v, tau[k])
+        matrix = treesim.mass_matrix(whole, q) + A.T @ (A / R[:, None])
+        ours[k] = np.linalg.solve(matrix, tau[k] - treesim.bias_forces(whole, q, v))
+        worst_condition = max(worst_condition, float(np.linalg.cond(matrix)))
+    scale, tolerance = Scales.of(whole).acceleration, solved_tolerance(CANONICAL, worst_condition)
+    yield state_row(CANONICAL, whole, "forward_dynamics", ours, theirs, scale, tolerance)
 
 
 _layouts: WeakKeyDictionary[Tree, dict[str, Layout]] = WeakKeyDictionary()  # trees are compared by identity
@@ -92,11 +126,16 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
     if engine == TREESIM:
         return cast(Layout, Reordered(np.arange(robot.nq), np.arange(robot.nv)))
     if engine == DRAKE:
-        return cast(Layout, DrakeLayout(robot))
+        return _with_followers(robot, DrakeLayout(robot.spanning))
     adapter = find_engine(engine)
-    refuse_followers(robot, f"a state of {adapter.title}")
     if reason := adapter.refuses(robot):
         raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
     if isinstance(adapter, ModelMaker):
-        return adapter.convert(robot).layout
-    return adapter.read(robot, canonical(robot), CANONICAL).layout
+        made = adapter.convert(robot)
+        return made.layout if made.robot is robot else _with_followers(robot, made.layout)
+    return _with_followers(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
+
+
+def _with_followers(robot: Tree, whole: Layout) -> Layout:
+    """The layout of a robot in an engine that has numbers for all joints of the spanning tree."""
+    return whole if robot.coupling is None else cast(Layout, SpanningLayout(robot, whole))

@@ -20,6 +20,7 @@ from ..urdf.collisions import Collisions
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
+from ..urdf.mimics import Mimics
 from ..urdf.read import Document, Source, parse, typed_model
 from ..urdf.resolve import is_robot_name, open_source
 from ..urdf.schema import clean
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Edit = Callable[[Any], None]
+Line = tuple[str, float, float]  # the joint that another follows, multiplier, offset [rad, m]
 PHYSICS = ("link", "joint")
 SHAPES = ("visual", "collision")
 
@@ -55,6 +57,17 @@ class Description:
     def carriers(self) -> dict[str, _Element]:
         """The joint that carries each link, by the link's name; the root link has none."""
         return {end(joint, "child"): joint for joint in self.root.findall("joint")}
+
+    @cached_property
+    def mimics(self) -> dict[str, Line]:
+        """The joints with a `<mimic>`, and whom they follow, by chains of such joints too."""
+        lines, found = Mimics(self.joints, None).lines, {}
+        for name, (leader, multiplier, offset) in lines.items():
+            while leader in lines:
+                leader, k, o = lines[leader]
+                multiplier, offset = multiplier * k, multiplier * o + offset
+            found[name] = leader, multiplier, offset
+        return found
 
     @cached_property
     def robot(self) -> Tree:

@@ -74,7 +74,8 @@ class EngineModel:
     robot: treesim's tree of the same robot, without joint damping, friction and armature. engine: the engine's name, as
     messages and tables have it. layout: between treesim's numbers and the engine's. skipped: quantities that are never
     compared, and why. changes: what was changed in the robot or the engine's settings. known_faults: of the engine that
-    would explain a difference on this robot. integrators: names of those that `free_motion` takes.
+    would explain a difference on this robot. integrators: names of those that `free_motion` takes. followers: whether
+    `robot` may have joints that follow others; else it raises UnsupportedError for those.
     """
 
     engine = "the engine"
@@ -83,9 +84,11 @@ class EngineModel:
     changes: tuple[str, ...] = ()
     known_faults: tuple[str, ...] = ()
     integrators: tuple[str, ...] = ()
+    followers = False
 
     def __init__(self, robot: Tree) -> None:
-        refuse_followers(robot, "a model in another engine")
+        if not self.followers:
+            refuse_followers(robot, "a model in another engine")
         self.robot = robot
 
     # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function, which a

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.inertia import Inertia, Placement, cross_matrix, rotation_from_rpy
+from ..readers.pybullet import BOX
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, numbers, rotation_xyz, write
@@ -125,6 +126,9 @@ MISREADINGS: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words
         "origin", "<origin rpy> of the inertial is taken as degrees", lambda p: replace(p, rpy=p.rpy * DEGREE)),
     "inertial_rpy_in_degrees": (
         "origin", "<origin rpy> of the inertial is given in degrees", lambda p: replace(p, rpy=p.rpy / DEGREE)),
+    "inertia_of_box": (
+        "inertia", "the inertia is that of a box of 2 mm, which Bullet gives to links without shapes",
+        lambda p: replace(p, rpy=ZERO, inertia=p.mass * BOX * np.eye(3))),
     "inertial_mirrored": ("origin", "the inertial is mirrored in y", _mirrored),
     "one_kilogram": (
         "mass", "1 kg and 1 kg m^2 stand for what has none",

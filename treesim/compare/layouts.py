@@ -6,6 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
+from ..model.tree import Tree
+
 
 class Layout(Protocol):
     """Every map with its way back; all take leading axes of states. q is the configuration in treesim's layout, at
@@ -104,6 +106,66 @@ class Reordered:
         """Return the engine's matrix with rows and columns as treesim's forces."""
         rows = self.force_from_engine(q[..., None, :], theirs)
         return np.swapaxes(self.force_from_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
+
+
+class SpanningLayout:
+    """The layout of a robot in an engine in which joints that follow others have numbers of their own: to the engine go
+    those that follow from their leaders' (`Tree.expand`), from the engine only the leaders' count.
+
+    robot: may have followers. whole: the layout of `robot.spanning`. Forces on the robot act on the leaders alone; with
+    G of v = G yd, forces of the engine count as G' tau, and its mass matrices as G' M G (RBDA eq. 3.9, 8.20).
+    """
+
+    def __init__(self, robot: Tree, whole: Layout) -> None:
+        self.robot, self.whole = robot, whole
+        self.kept_q, self.kept_v = robot.kept()
+        self.G = np.eye(robot.nv) if robot.coupling is None else robot.coupling.G
+
+    def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) as the engine's numbers, the followers' among them."""
+        return self.whole.configuration_to_engine(self.robot.expand(q))
+
+    def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's configuration as q (..., nq), wherever its followers are."""
+        return self.whole.configuration_from_engine(theirs)[..., self.kept_q]
+
+    def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return v (..., nv) as the engine's velocity, the followers' among it."""
+        return self.whole.velocity_to_engine(self.robot.expand(q), self.robot.expand_velocity(v))
+
+    def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's velocity as v (..., nv), however its followers move."""
+        return self.whole.velocity_from_engine(self.robot.expand(q), theirs)[..., self.kept_v]
+
+    def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return a, the derivative of v (..., nv), as that of the engine's velocity, the followers' among it."""
+        v, a = self.robot.expand_velocity(v), self.robot.expand_velocity(a)
+        return self.whole.acceleration_to_engine(self.robot.expand(q), v, a)
+
+    def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the derivative of the engine's velocity as that of v (..., nv), however its followers move."""
+        v = self.robot.expand_velocity(v)
+        return self.whole.acceleration_from_engine(self.robot.expand(q), v, theirs)[..., self.kept_v]
+
+    def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv) as the engine's forces, all of them on joints that follow none."""
+        whole = np.zeros((*tau.shape[:-1], len(self.G)))
+        whole[..., self.kept_v] = tau
+        return self.whole.force_to_engine(self.robot.expand(q), whole)
+
+    def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's forces as G' tau (..., nv)."""
+        return self.whole.force_from_engine(self.robot.expand(q), theirs) @ self.G
+
+    def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Return M (..., nv, nv) as a matrix of the engine's, zero in the followers' rows and columns."""
+        whole = np.zeros((*M.shape[:-2], len(self.G), len(self.G)))
+        whole[..., self.kept_v[:, None], self.kept_v] = M
+        return self.whole.matrix_to_engine(self.robot.expand(q), whole)
+
+    def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Return the engine's mass matrix as G' M G (..., nv, nv)."""
+        return self.G.T @ self.whole.matrix_from_engine(self.robot.expand(q), theirs) @ self.G
 
 
 class WorldAxes(Reordered):

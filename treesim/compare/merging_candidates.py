@@ -20,9 +20,12 @@ def merging_candidates(side: Side) -> Iterator[Candidate]:
     description = side.description
     masses = [sum(inertial_of(description.links[name]).mass > 0 for name in links) for links in description.members]
     massive = [i for i, count in enumerate(masses, start=1) if count > 1]
+    massless = [i for i, links in enumerate(description.members, start=1) if _counts_massless(description, links)]
     several = [i for i, links in enumerate(description.members, start=1) if len(links) > 1]
     for kind, cause, bodies, change in (
         ("merged_axes_dropped", "the principal axes of the merged links are lost", massive, _without_axes),
+        ("merged_massless_dropped", "links without mass are merged without their inertia", massless, partial(
+            _massive_alone, description)),
         ("merged_unturned", "links are merged as their principal moments add up, unturned and without products; that "
          "into which others are merged loses the <origin> of its own inertial", several,
          partial(_unturned, description)),
@@ -44,6 +47,25 @@ def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:
     for i in chosen:
         part = robot.bodies[i - 1].inertia
         found[i] = Inertia(part.mass, part.com, np.diag(np.linalg.eigvalsh(part.rotational)))
+    return _with_inertias(robot, found)
+
+
+def _counts_massless(description: Description, links: Sequence[str]) -> bool:
+    """Whether any of the links that are merged into the first has inertia, but no mass."""
+    parts = [inertial_of(description.links[name]) for name in links[1:]]
+    return any(part.mass == 0 and part.inertia.any() for part in parts)
+
+
+def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
+    """As MuJoCo merges with fusestatic."""
+    found = {}
+    for i in chosen:
+        own, *merged = description.members[i - 1]
+        found[i] = inertial_of(description.links[own]).in_link
+        for name in merged:
+            part = inertial_of(description.links[name])
+            if part.mass > 0:
+                found[i] += part.in_link.in_frame(description.placement(i, name))
     return _with_inertias(robot, found)
 
 

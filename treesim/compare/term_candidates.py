@@ -15,6 +15,8 @@ from .joint_terms import TERMS, joint_of, positions
 SMALL = 1e-9  # of the largest: a fitted term below this is rounding
 FULL = 1e-6  # relative: forces of one size
 OFTEN = 3  # times that a motor's largest force is seen
+STILL = 1e-3  # of the largest speed: what iterations of a motor's constraint may leave
+MOSTLY = 0.75  # part of the joints and states that motors bring to a stand
 FITS = 1e-6  # of what was there: what a term may leave where it explains a joint
 
 
@@ -37,24 +39,33 @@ def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterato
         if len(fits) > 1:
             yield _candidate(name, side, np.where(np.isin(np.arange(len(sizes)), fits), sizes, 0.0))
     if evidence.solved:
-        yield from _motors(side, before)
+        yield from _motors(evidence, side, before)
 
 
-def _motors(side: Side, before: Mismatch) -> Iterator[Candidate]:
-    """Motors left on: forces of any size up to a largest one, which they reach in several states and both directions.
-
-    Such a motor brakes a joint until it stands still, or with all its force.
-    """
+def _motors(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candidate]:
+    """Motors left on: each brakes a joint until it stands still, after the one step that gave the acceleration, or with
+    all its force, which is seen in several states and both directions."""
     sizes = np.abs(before.forces)
-    largest = float(sizes.max())
+    largest, where = float(sizes.max()), np.flatnonzero(sizes.max(axis=0) > before.allowed)
     full = np.abs(sizes - largest) <= FULL * largest
-    if full.sum() < OFTEN or not (before.forces[full].max() > 0 > before.forces[full].min()):
+    pushing = full.sum() >= OFTEN and before.forces[full].max() > 0 > before.forces[full].min()
+    v = evidence.states.v[: len(evidence.a), where]
+    if not pushing and not _brought_to_a_stand(v, evidence.a[:, where]):
         return
-    where = np.flatnonzero(sizes.max(axis=0) > before.allowed)
     joints = list(dict.fromkeys(joint_of(side.robot, int(k)) for k in where))
     cause = f"forces of at most {largest:.4g} N m brake the motion, as motors left on do ({joints[0]!r} first)"
     change = partial(_with_term, "load", -before.forces)
     yield Candidate("motor", f"{len(joints)} joints", cause, change)
+
+
+def _brought_to_a_stand(v: np.ndarray, a: np.ndarray) -> bool:
+    """Return whether v + h a = 0 at most joints and states (K, n), with one step h > 0, which is not told, for all."""
+    moving = (np.abs(v) > 0) & (np.abs(a) > 0)
+    if moving.sum() < OFTEN:
+        return False
+    h = float(np.median(-v[moving] / a[moving]))
+    stopped = np.abs(v + h * a)[moving] <= STILL * np.abs(v).max()
+    return bool(h > 0 and stopped.mean() >= MOSTLY)
 
 
 def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:

@@ -11,20 +11,21 @@ import numpy as np
 from .. import plugins
 from ..display import Shown
 from ..errors import UnsupportedError
-from ..model.given import whole_number
+from ..model.given import positive_number, whole_number
 from ..model.inertia import Placement
 from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Tree
 from ..types import Base
 from ..urdf.build import ROOT_JOINT
 from .alignment import aligned, words
-from .causes import STATES, Causes, Explanation, explain_model, typical
+from .causes import SECONDS, STATES, Causes, Explanation, explain_model, typical
 from .checks import model_rows, state_rows
-from .description import Description, named, read_description
+from .description import Description, Line, named, read_description
 from .engines import PUBLISHED, RAW, EngineModel, find_engine
 from .evidence import TOLERANCE
 from .joint_terms import forces_of_terms
 from .layouts import Reordered
+from .mimic_differences import mimic_causes, mimic_row
 from .report import Row
 from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
@@ -50,6 +51,11 @@ class OtherRobot(Protocol):
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
         """By joint, those of PARAMETERS that it has."""
+        ...
+
+    @property
+    def mimics(self) -> Mapping[str, Line]:
+        """The joints that follow others: whom, multiplier and offset."""
         ...
 
     @property
@@ -124,6 +130,7 @@ class SecondFile:
         self.whole = self.description = description
         self.label = description.file
         self.joints = types_of(description.robot)
+        self.mimics = description.mimics
         self.parameters = {body.joint.name: parameters_of(body.joint) for body in description.robot.bodies}
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
@@ -180,21 +187,27 @@ class NamedModel(EngineModel):
 
 
 def compare_robots(
-    first: object, second: object, base: Base = "floating", seed: int = 0, states: int = STATES
+    first: object,
+    second: object,
+    base: Base = "floating",
+    seed: int = 0,
+    states: int = STATES,
+    seconds: float = SECONDS,
 ) -> TwoRobots:
     """Compare two descriptions of one robot, and lead what differs back to its causes.
 
     first: whatever `treesim.load` takes, or a Tree. second: the same, or "mujoco:robot.xml", a file that MuJoCo reads
     (plugin treesim-mujoco). Joints are matched by name and by nothing else; links may have other names and frames.
-    base: "fixed" or "floating", of URDF. states: random states, from `seed`. Raises what `treesim.load` raises,
-    UnsupportedError without a shared joint, PluginError where the plugin is missing.
+    base: "fixed" or "floating", of URDF. states: random states, from `seed`. seconds: after which the search for causes
+    ends with what it has found (`Causes.untried` tells so). Raises what `treesim.load` raises, UnsupportedError without
+    a shared joint, PluginError where the plugin is missing.
 
     Example:
         >>> from treesim.compare import compare_robots
         >>> compare_robots("ur5", "ur5_limited", base="fixed").summary
         'ur5_robot.urdf and ur5_joint_limited_robot.urdf differ; what differs: lower, upper'
     """
-    states = whole_number("states", states, 1)
+    states, seconds = whole_number("states", states, 1), positive_number("seconds", seconds)
     ours, other = read_description(first, base), open_second(second, base)
     if isinstance(other, SecondFile) and other.label == ours.file:
         ours, other = _named_apart(ours, other.whole)
@@ -211,9 +224,11 @@ def compare_robots(
     condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
     rows = [_judged(row, other.tolerance * (condition if row.quantity in SOLVED else 1.0)) for row in found_rows]
     rows += _parameter_rows(ours.robot, other, shared)
-    explained = explain_model(held, model, seed, states, other.description, other.tolerance)
+    rows += mimic_row(ours.mimics, other.mimics, shared, other.tolerance)
+    explained = explain_model(held, model, seed, states, other.description, other.tolerance, seconds)
     parameters = _parameter_causes(ours, other, shared, seed, states)
-    found = replace(explained, explanations=(*explained.explanations, *parameters))
+    mimics = mimic_causes(ours, other.label, other.description, other.mimics, shared, other.tolerance)
+    found = replace(explained, explanations=(*explained.explanations, *parameters, *mimics))
     only = [tuple(name for name in names if name not in shared) for names in (own, other.joints)]
     return TwoRobots(
         first=ours.file, second=other.label, robot=robot.name, base=held.base, seed=seed, rows=tuple(rows),

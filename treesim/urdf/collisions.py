@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import listed, quoted
 from ..model.inertia import Placement
 from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
-from .findings import Findings, title
+from .findings import Findings, Place, place_of, title
 from .geometry import BadGeometryError, Geometry, read_geometry
 from .numbers import BadNumberError
 from .visuals import MeshFinder, draw_collisions
@@ -27,8 +27,8 @@ class Collisions:
     def __init__(self, root: _Element, find_mesh: MeshFinder, findings: Findings) -> None:
         self.find_mesh = find_mesh
         self.shapes: list[CollisionShape] = []
-        self._missing: dict[str, tuple[str, int | None]] = {}  # link -> its first mesh that was not found, and the line
-        self._declared: dict[str, list[tuple[Geometry, int | None]]] = {}  # and the line of each
+        self._missing: dict[str, tuple[str, Place]] = {}  # link -> its first mesh that was not found, and where
+        self._declared: dict[str, list[tuple[Geometry, Place]]] = {}  # and the place of each
         for link in root.iterfind("link"):
             self._declared[link.get("name", "")] = list(_usable(link, findings))
         draw_collisions(root, findings)
@@ -41,7 +41,7 @@ class Collisions:
 
     def weld(self, link: str, body: int, placement: Placement) -> None:
         """Add a link's shapes to the body in which the link has a placement, but for meshes that are not found."""
-        for geometry, line in self._declared[link]:
+        for geometry, declared in self._declared[link]:
             place, size = geometry.in_body(placement), geometry.size
             if geometry.mesh is None:
                 kind: Any = geometry.kind
@@ -51,24 +51,24 @@ class Collisions:
             if exists:
                 self.shapes.append(CollisionShape(body, place, "hull", link=link, file=file, scale=size))
             else:
-                self._missing.setdefault(link, (file, line))
+                self._missing.setdefault(link, (file, declared))
 
     def report_missing(self, findings: Findings) -> None:
         """Warn, once, of the links whose collision meshes were not found."""
         if not self._missing:
             return
-        (file, line), links = next(iter(self._missing.values())), listed([*self._missing])
+        (file, first), links = next(iter(self._missing.values())), listed([*self._missing])
         what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
         findings.add(
-            MISSING_MESH, what, line, "what is missing touches nothing; ROS_PACKAGE_PATH tells where packages are"
+            MISSING_MESH, what, first, "what is missing touches nothing; ROS_PACKAGE_PATH tells where packages are"
         )
 
 
-def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, int | None]]:
-    """The geometry and line of each collision of a link that can be read; others are removed with a warning."""
+def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Place]]:
+    """The geometry and place of each collision of a link that can be read; others are removed with a warning."""
     for element in link.findall("collision"):
         try:
-            yield read_geometry(element), element.sourceline
+            yield read_geometry(element), place_of(element)
         except (BadGeometryError, BadNumberError) as problem:
             findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
             link.remove(element)

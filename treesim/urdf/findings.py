@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from ..errors import UrdfError, quoted, shortened
 
@@ -187,6 +187,19 @@ def path_of(element: _Element) -> str:
     return "/".join(["", *reversed(steps)])
 
 
+class Place(NamedTuple):
+    """Where a finding is, of an element that may have left the document since: its line, link and XPath."""
+
+    line: int | None
+    link: str
+    path: str
+
+
+def place_of(element: _Element) -> Place:
+    """Return where an element is."""
+    return Place(element.sourceline, link_of(element), path_of(element))
+
+
 class Findings:
     """Collects what is found in one source, so that one error lists everything.
 
@@ -196,20 +209,20 @@ class Findings:
     def __init__(self, file: str, strict: bool = False) -> None:
         self.file = file
         self.strict = strict
-        self.places: list[_Element | int | None] = []  # of each finding, as it was given
+        self.places: list[_Element | Place | int | None] = []  # of each finding, as it was given
         self._found: list[Finding] = []
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found)
 
-    def add(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> None:
-        """Record a finding with a `code` of CODES, at an XML element or a line."""
+    def add(self, code: str, message: str, at: _Element | Place | int | None = None, hint: str = "") -> None:
+        """Record a finding with a `code` of CODES, at an XML element, the place of one, or a line."""
         self.places.append(at)
         kind = CODES[code]
         severity: Severity = "error" if self.strict and kind.strict else kind.severity
-        line, link, path = (
-            (at, "", "") if isinstance(at, int) or at is None else (at.sourceline, link_of(at), path_of(at))
-        )
+        if isinstance(at, int) or at is None:
+            at = Place(at, "", "")
+        line, link, path = at if isinstance(at, Place) else place_of(at)
         self._found.append(Finding(code, severity, message, self.file, line, hint, link, path))
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ from treesim_mujoco.layout import MujocoLayout
 import treesim
 from tests import layouts
 from treesim.bench.contact import box_on_incline, speed_on_incline, standing_scene
-from treesim.compare import EngineAdapter, EngineError, Motion, States, compare
+from treesim.compare import EngineAdapter, EngineError, Motion, States, compare, explain
 from treesim.compare.source import read as read_source
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
@@ -178,3 +178,11 @@ def test_a_box_slides_on_its_incline_as_coulomb_says():
     for _ in range(100):
         way.step()
     assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * speed_on_incline(0.3), rel=0.1)
+
+
+@pytest.mark.parametrize(("robot", "owner"), [("bolt", "2 links"), ("pybullet_data/panda", "link 'panda_link7'")])
+def test_inertia_that_is_lost_in_merging_is_told(robot, owner):
+    """MuJoCo's fusestatic; of panda two links of one body."""
+    causes = explain(robot, MujocoAdapter(), base="fixed")
+    (found,) = causes.explanations
+    assert causes.complete and (found.kind, found.owner) == ("merged_massless_dropped", owner)

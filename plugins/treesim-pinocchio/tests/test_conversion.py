@@ -12,8 +12,9 @@ from treesim_pinocchio.adapter import PinocchioAdapter
 import treesim
 from tests import layouts
 from treesim.compare import EngineError
-from treesim.compare.conversion import ConversionWarning
+from treesim.compare.conversion import ConversionWarning, layout_of
 from treesim.errors import UnsupportedError
+from treesim.model.mimic import Coupling
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical", "planar")
@@ -88,13 +89,51 @@ def test_a_model_that_differs_is_refused_and_its_body_named(monkeypatch):
         treesim.to_pinocchio(G1)
 
 
-def test_followers_are_refused_and_loops_are_told():
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a"))
-    inertia = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)
-    bodies = [treesim.Body("one", 0, hinge, inertia), treesim.Body("two", 0, follower, inertia)]
-    with pytest.raises(UnsupportedError, match=r"'b' of 'gear'.*mimic='free'"):
-        treesim.to_pinocchio(treesim.Tree("gear", bodies))
-    bodies[1] = replace(bodies[1], joint=treesim.Joint("b", "revolute"))
+INERTIA = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)
+
+
+def geared(follower, leader, carried):
+    """Two continuous joints with rotors, of which the second follows the first, or the first the second; with `carried`
+    the second hangs on the first."""
+    joints = {name: treesim.Joint(name, "continuous", axis=(0, 1, 0), armature=0.2) for name in "ab"}
+    joints[follower] = replace(joints[follower], mimic=treesim.Mimic(leader, -0.3, 0.2))
+    bodies = [treesim.Body("one", 0, joints["a"], INERTIA), treesim.Body("two", int(carried), joints["b"], INERTIA)]
+    return treesim.Tree("gear", bodies)
+
+
+@pytest.mark.parametrize("robot", [
+    treesim.load("panda"),
+    treesim.load("tiago_pro"),  # where followers come before their leaders
+    geared("b", "a", True),
+    geared("a", "b", False),
+], ids=["panda", "tiago_pro", "later", "earlier"])  # fmt: skip
+def test_followers_are_mimic_joints(robot):
+    """Forces and the mass matrix are held to treesim's by the conversion; here, Pinocchio's own crba and positions of
+    all joints, after more than a turn of continuous ones."""
+    model = treesim.to_pinocchio(robot)
+    assert (model.nv, len(model.mimicking_joints)) == (robot.nv, len(robot.followers))
+    q = np.minimum(robot.random(0) + 4.0, robot.upper)
+    theirs, _ = treesim.convert_state(robot, q, np.zeros(robot.nv), to="pinocchio")
+    data = model.createData()
+    M = np.triu(pin.crba(model, data, theirs))
+    M = layout_of(robot, "pinocchio").matrix_from_engine(q, M + np.triu(M, 1).T)
+    np.testing.assert_allclose(M, treesim.mass_matrix(robot, q), atol=1e-12 * M.max())
+    pin.framesForwardKinematics(model, data, theirs)
+    for name in robot.body_names:
+        found = data.oMf[model.getFrameId(name, pin.BODY)].homogeneous
+        np.testing.assert_allclose(found, treesim.frame_pose(robot, q, name), atol=1e-12)
+
+
+def test_a_multiplier_that_differs_is_found(monkeypatch):
+    monkeypatch.setattr(Coupling, "lines", lambda self: {"b": ("a", -0.3 - 1e-9, 0.2)})
+    with pytest.raises(EngineError, match="is not the same"):
+        treesim.to_pinocchio(geared("b", "a", True))
+
+
+def test_followers_that_carry_their_leaders_are_refused_and_loops_are_told():
+    with pytest.raises(UnsupportedError, match=r"'gear': .* no joint that follows one which hangs on it, as 'a'"):
+        treesim.to_pinocchio(geared("a", "b", True))
+    bodies = [treesim.Body(name, 0, treesim.Joint(name, "revolute"), INERTIA) for name in ("one", "two")]
     loop = treesim.Loop("pin", "one", "two")
     with pytest.warns(ConversionWarning, match="'pin'"):
         treesim.to_pinocchio(treesim.Tree("scissors", bodies, loops=[loop]))

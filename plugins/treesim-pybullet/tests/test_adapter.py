@@ -58,12 +58,13 @@ def test_random_trees_agree(seed, floating):
 def test_each_negative_control_is_noticed():
     report = compare("panda", PybulletAdapter(), base="fixed", controls=True, **FEW)
     found = {control.name: control for control in report.controls}
-    assert len(found) == 5 and all(control.applies and control.noticed for control in found.values())
+    assert len(found) == 6 and all(control.applies and control.noticed for control in found.values())
     assert found["mass of one body +0.1 %"].found == "mass (raw level) at body 'panda_link1'"
     assert found["sign of a product of inertia flipped"].found.startswith("inertia (raw level)")
     assert found["gyroscopic term left out"].found.startswith("bias (raw level)")
     assert found["default motors on"].found.startswith("inverse mass matrix (raw level)")
     assert found["URDF_MERGE_FIXED_LINKS on"].found == "com (raw level) at body 'panda_link7'"
+    assert found["URDF_USE_INERTIA_FROM_FILE off"].found == "inertia (raw level) at body 'panda_link1'"
     assert report.passed
 
 

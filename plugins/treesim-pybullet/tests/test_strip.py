@@ -110,3 +110,15 @@ def test_moments_that_bullet_drops_are_remembered():
     stripped = strip(text, floating=False)
     assert list(stripped.moments) == ["b"] and max(stripped.moments["b"]) == pytest.approx(0.9, abs=1e-3)
     assert any("put back" in change and "b" in change for change in stripped.changes)
+
+
+@pytest.mark.parametrize("joints, refused", [(127, False), (128, True)])
+def test_more_joints_than_bullet_tells_of_are_refused(joints, refused):
+    fan = [link("hub", 1)]
+    for k in range(joints):
+        fan += [link(f"blade{k}", 1), joint("fixed", "hub", f"blade{k}").replace('name="', f'name="{k}_')]
+    if refused:
+        with pytest.raises(StripError, match="128 joints, fixed ones too: 127 at most"):
+            strip(robot(*fan), floating=False)
+    else:
+        assert strip(robot(*fan), floating=False).urdf

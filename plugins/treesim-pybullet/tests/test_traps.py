@@ -24,8 +24,18 @@ def test_merged_links(robot, base, owner):
     assert found.effect > 0.01
 
 
-@pytest.mark.parametrize("robot", ["panda", "ur5"])
-def test_motors_left_on(robot):
-    causes = explain(robot, PybulletAdapter(motors=True), base="fixed")
+@pytest.mark.parametrize(
+    ("robot", "base", "most"),
+    [("panda", "fixed", "at most 1 N m"), ("ur5", "fixed", "at most 1 N m"), ("a1", "floating", "at most 0.1")],
+)
+def test_motors_left_on(robot, base, most):
+    """With all their force in some states, or, as on a1's light legs, bringing every joint to a stand."""
+    causes = explain(robot, PybulletAdapter(motors=True), base=base)
     (found,) = causes.explanations
-    assert causes.complete and found.kind == "motor" and "at most 1 N m" in found.cause
+    assert causes.complete and found.kind == "motor" and most in found.cause
+
+
+def test_inertias_of_bullets_own():
+    causes = explain("panda", PybulletAdapter(boxes=True), base="fixed")
+    (found,) = causes.explanations
+    assert causes.complete and (found.kind, found.owner) == ("inertia_of_box", "11 links")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 KNOWN = ("revolute", "continuous", "prismatic", "spherical")
-WORLD = "world"  # the body that everything hangs on
 
 
 class MujocoAdapter:
@@ -63,8 +62,4 @@ class MujocoAdapter:
         """Return the robot for `treesim.to_mujoco`. Raises UnsupportedError if MuJoCo does not take the bodies."""
         if reason := self.refuses(robot):
             raise UnsupportedError(reason)
-        if WORLD in robot.body_names:
-            raise UnsupportedError(
-                f"a body of {robot.name!r} is called {WORLD!r}, as MuJoCo calls its own: rename the link"
-            )
         return ConvertedModel(robot)

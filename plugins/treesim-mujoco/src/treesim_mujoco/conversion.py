@@ -11,43 +11,74 @@ from treesim.compare.source import without_losses
 from treesim.errors import UnsupportedError
 
 from .model import MujocoModel
-from .reading import bodies_alone, free_of_constraints, model_of
+from .reading import WORLD, bodies_alone, body_name, free_of_constraints, model_of
 
 if TYPE_CHECKING:
     from treesim import Joint, Tree
+    from treesim.model.mimic import Coupling
 
+IMPEDANCE = 0.9999  # the hardest constraint that MuJoCo knows, mjMAXIMP
+STEPS = 2  # time constant of a constraint, in time steps: the least that MuJoCo takes
 VELOCITY_LIMIT = "velocity_limit"  # a custom number of the model: MuJoCo's joints have no such limit
 
 
 class ConvertedModel(MujocoModel):
-    """The robot in MuJoCo, asked as for a comparison, and what it was compiled from.
+    """The robot's spanning tree in MuJoCo, asked as for a comparison, and what it was compiled from.
 
     specification: MuJoCo's MjSpec, with limits of position and effort, damping, dry friction and armature in its
-    joints, a site for every frame that is no body's, and the velocity limits as the custom number "velocity_limit".
-    `model` is asked, without constraints and losses; `compiled` makes one with them.
+    joints, an equality constraint for every joint that follows another, by the follower's name, a site for every frame
+    that is no body's, and the velocity limits as the custom number "velocity_limit". `model` is asked, without
+    constraints and losses; `compiled` makes one with them.
     """
 
     def __init__(self, robot: Tree) -> None:
-        model = model_of(robot, bodies_alone(without_losses(robot)), lambda spec: self._furnish(robot, spec))
+        whole, self.coupling = robot.spanning, robot.coupling
+        model = model_of(whole, bodies_alone(without_losses(whole)), lambda spec: self._furnish(whole, spec))
         model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
         free_of_constraints(model)
-        self._serve(robot, model, ())
+        renamed = WORLD in whole.body_names
+        self._serve(whole, model, (f"body {WORLD!r} is called {body_name(WORLD)!r}",) if renamed else ())
 
     def compiled(self) -> Any:
         """Return a new MjModel with constraints and losses."""
         return self.specification.compile()
 
+    def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivative (nv,) of v with the followers held, and of each of them MuJoCo's R [1/kg, 1/(kg m^2)]:
+        the acceleration by which its constraint gives way to a unit force. Limits and losses do not act."""
+        model = self.compiled()
+        model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+        free_of_constraints(model, but=("CONSTRAINT", "EQUALITY"))
+        model.opt.tolerance = 0.0
+        data, to = mujoco.MjData(model), self.layout
+        data.qpos[:], data.qvel[:] = to.configuration_to_engine(q), to.velocity_to_engine(q, v)
+        data.qfrc_applied[:] = to.force_to_engine(q, tau)
+        mujoco.mj_forward(model, data)
+        return to.acceleration_from_engine(q, v, np.array(data.qacc)), np.array(data.efc_R)
+
     def _furnish(self, robot: Tree, spec: Any) -> None:
         self.specification = spec
         spec.option.gravity = robot.gravity
         for body in robot.bodies:
-            (joint,) = spec.body(body.name).joints
+            (joint,) = spec.body(body_name(body.name)).joints
             joint.name = body.joint.name
             _furnish_joint(joint, body.joint)
         if np.isfinite(robot.velocity_limit).any():
             most = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, mujoco.mjMAXVAL)
             spec.add_numeric(name=VELOCITY_LIMIT, data=most, size=robot.nv)
         _add_sites(robot, spec)
+        if self.coupling is not None:
+            _hold_followers(self.coupling, spec)
+
+
+def _hold_followers(coupling: Coupling, spec: Any) -> None:
+    """Hold q_b = k q_a + o by constraints, which MuJoCo has soft only: as hard as it has them."""
+    for follower, (leader, multiplier, offset) in coupling.lines().items():
+        held = spec.add_equality(name=follower, name1=follower, name2=leader)
+        held.type, held.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
+        held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # a polynomial of the leader's position
+        held.solref[:] = [STEPS * spec.option.timestep, 1.0]
+        held.solimp[:2] = IMPEDANCE
 
 
 def _furnish_joint(joint: Any, given: Joint) -> None:
@@ -71,7 +102,7 @@ def _furnish_joint(joint: Any, given: Joint) -> None:
 
 def _add_sites(robot: Tree, spec: Any) -> None:
     for frame in list(robot.frames.values())[robot.n_bodies :]:
-        owner = spec.worldbody if frame.body == 0 else spec.body(robot.body_names[frame.body - 1])
+        owner = spec.worldbody if frame.body == 0 else spec.body(body_name(robot.body_names[frame.body - 1]))
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(frame.placement.rotation).ravel())
         owner.add_site(name=frame.name, pos=frame.placement.translation, quat=quaternion)

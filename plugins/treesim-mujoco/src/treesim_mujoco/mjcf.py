@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,8 @@ class MujocoFile:
     """A robot in a file that MuJoCo reads, and what it says of its joints.
 
     label: the file as it was named. joints: their types by name; a free joint is "root_joint", whatever it is called
-    there. parameters: by joint, damping, friction, armature, and limits where there are any. Raises UnsupportedError if
-    MuJoCo cannot read the file.
+    there. parameters: by joint, damping, friction, armature, and limits where there are any. mimics: whom joints follow
+    by linear equality constraints, with multiplier and offset. Raises UnsupportedError if MuJoCo cannot read the file.
 
     Example:
         >>> from treesim_mujoco.mjcf import MujocoFile
@@ -61,6 +61,7 @@ class MujocoFile:
         self.names = _names(model)
         self.joints = {name: TYPES[int(model.jnt_type[k])] for k, name in enumerate(self.names)}
         self.parameters = {name: _parameters(model, k) for k, name in enumerate(self.names)}
+        self.mimics = dict(_mimics(model, self.names))
 
     def model(self, robot: Tree, joints: Collection[str]) -> MjcfModel:
         """Return MuJoCo's model of the robot beside treesim's tree, all joints but those named fixed where the file has
@@ -150,3 +151,13 @@ def _parameters(model: Any, k: int) -> dict[str, float]:
     if model.jnt_actfrclimited[k]:
         found["effort"] = model.jnt_actfrcrange[k][1]
     return {name: float(value) for name, value in found.items()}
+
+
+def _mimics(model: Any, names: list[str]) -> Iterator[tuple[str, tuple[str, float, float]]]:
+    """The joints that linear equality constraints hold to others: q_b - q_b0 = a0 + a1 (q_a - q_a0)."""
+    start = model.qpos0[model.jnt_qposadr]
+    for k in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0) & model.eq_active0):
+        follower, leader = model.eq_obj1id[k], model.eq_obj2id[k]
+        offset, multiplier, *higher = model.eq_data[k, :5].tolist()
+        if not any(higher):
+            yield names[follower], (names[leader], multiplier, offset + start[follower] - multiplier * start[leader])

@@ -49,10 +49,10 @@ def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spe
     return model
 
 
-def free_of_constraints(model: Any) -> None:
-    """Switch off all that is no dynamics of bodies, and step by semi-implicit Euler."""
+def free_of_constraints(model: Any, but: tuple[str, ...] = ()) -> None:
+    """Switch off all that is no dynamics of bodies, but what is named, and step by semi-implicit Euler."""
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    for name in DISABLED:
+    for name in set(DISABLED) - set(but):
         model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
 
 

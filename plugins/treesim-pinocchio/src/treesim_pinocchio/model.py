@@ -174,3 +174,20 @@ class PinocchioModel(EngineModel):
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
         """Return none: Pinocchio has no rollouts."""
         return []
+
+
+class TiedModel(PinocchioModel):
+    """A model in which joints follow others: Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not take
+    those, so accelerations are solved for with the mass matrix, by numpy."""
+
+    followers = True
+    skipped: Mapping[str, str] = PinocchioModel.skipped | {
+        "inverse_mass_matrix": "Pinocchio has none for joints that follow others"
+    }
+
+    def forward_dynamics(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, f_ext: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the derivative (nv,) of v, M^-1 (tau - C); f_ext (N, 6): external forces."""
+        bias = self.inverse_dynamics(q, v, np.zeros_like(v), f_ext)
+        return np.linalg.solve(self.mass_matrix(q), tau - bias)

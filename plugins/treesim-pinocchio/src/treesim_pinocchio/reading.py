@@ -8,13 +8,15 @@ import numpy as np
 import pinocchio as pin
 
 from treesim import Placement
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, listed
 from treesim.model.pack import axis_rotation
 
-from .model import PinocchioModel
+from .layout import PinocchioLayout
+from .model import PinocchioModel, TiedModel
 
 if TYPE_CHECKING:
-    from treesim import Tree
+    from treesim import Joint, Tree
+    from treesim.model.mimic import Coupling
 
 ROOT_JOINT = "root_joint"  # what both call the joint of a floating base that no URDF mentions
 JOINTS = {
@@ -41,24 +43,67 @@ def from_urdf(robot: Tree, urdf: str) -> PinocchioModel:
 
 
 def from_tree(robot: Tree) -> PinocchioModel:
-    """Return the model built joint by joint, in the tree's own numbering, with joints of any type anywhere."""
+    """Return the model built joint by joint, with joints of any type anywhere, in the tree's own numbering, but that
+    leaders come before the joints that follow them. Raises UnsupportedError where a leader's link hangs on a follower:
+    Pinocchio has no joints that follow later ones.
+    """
     model, turned = pin.Model(), {}
-    turns = {0: np.eye(3)}
-    for i, body in enumerate(robot.bodies, start=1):
-        joint = body.joint
-        turns[i] = axis_rotation(np.array(joint.axis)) if joint.type in TURNED else np.eye(3)
+    turns, numbers = {0: np.eye(3)}, {0: 0}
+    for i in leaders_first(robot):
+        body = robot.bodies[i - 1]
+        joint, kind = body.joint, joint_type(robot, body.joint)
+        turns[i] = axis_rotation(np.array(joint.axis)) if kind in TURNED else np.eye(3)
         turned[joint.name] = turns[i]
         on_parent = Placement(turns[body.parent].T) @ joint.placement @ Placement(turns[i])
-        index = model.addJoint(body.parent, JOINTS[joint.type](np.array(joint.axis)), se3(on_parent), joint.name)
+        moves = JOINTS[kind](np.array(joint.axis))
+        numbers[i] = index = model.addJoint(numbers[body.parent], moves, se3(on_parent), joint.name)
         inertia = body.inertia
         model.appendBodyToJoint(index, pin.Inertia(inertia.mass, inertia.com, inertia.rotational),
                                 se3(Placement(turns[i].T)))  # fmt: skip
+    if robot.coupling is not None:
+        model = _tied(model, robot.coupling)
     for name, frame in robot.frames.items():
         placement = Placement(turns[frame.body].T) @ frame.placement
         kind = pin.BODY if name in robot.body_names else pin.OP_FRAME
-        model.addFrame(pin.Frame(name, frame.body, 0, se3(placement), kind))
-    model.armature = np.array(robot.armature)
-    return PinocchioModel(robot, model, turned)
+        model.addFrame(pin.Frame(name, numbers[frame.body], 0, se3(placement), kind))
+    model.armature = np.array(robot.armature)[PinocchioLayout(robot, model).v_order]
+    return (PinocchioModel if robot.coupling is None else TiedModel)(robot, model, turned)
+
+
+def joint_type(robot: Tree, joint: Joint) -> str:
+    """Return the type by which Pinocchio gets a joint: a continuous one that follows, or is followed, is revolute,
+    since cosine and sine do not tell how often it has turned."""
+    tied = robot.coupling is not None and joint.name in (*robot.coupling.names, *robot.coupling.leaders)
+    return "revolute" if tied and joint.type == "continuous" else joint.type
+
+
+def leaders_first(robot: Tree) -> list[int]:
+    """Return the bodies' numbers, parents before children and leaders before followers, else in their own order."""
+    leads = {} if robot.coupling is None else dict(zip(robot.coupling.names, robot.coupling.leaders, strict=True))
+    numbers = {body.joint.name: i for i, body in enumerate(robot.bodies, start=1)}
+    placed, waiting = {0: None}, list(range(1, robot.n_bodies + 1))
+    while waiting:
+        for i in waiting:
+            body = robot.bodies[i - 1]
+            leader = leads.get(body.joint.name)
+            if body.parent in placed and (leader is None or numbers[leader] in placed):
+                break
+        else:
+            names = [robot.joint_names[i - 1] for i in waiting if robot.joint_names[i - 1] in leads]
+            raise UnsupportedError(
+                f"{robot.name!r}: Pinocchio has no joint that follows one which hangs on it, as {listed(names)}"
+            )
+        placed[i] = None
+        waiting.remove(i)
+    return list(placed)[1:]
+
+
+def _tied(model: Any, coupling: Coupling) -> Any:
+    """The model with followers, which Pinocchio calls mimic joints, in the place of joints of their own."""
+    for follower, (leader, multiplier, offset) in coupling.lines().items():
+        places = model.getJointId(leader), model.getJointId(follower)
+        model = pin.transformJointIntoMimic(model, *places, multiplier, offset)
+    return model
 
 
 def se3(placement: Placement) -> Any:

@@ -49,20 +49,21 @@ class PybulletModel(EngineModel):
     def __init__(self, robot: Tree, urdf: str, level: str, adapter: PybulletAdapter) -> None:
         super().__init__(robot)
         self.floating, self._read = is_floating(robot), (adapter, urdf, level)
-        motors, merge = adapter.motors, adapter.merge
+        motors = adapter.motors
+        flags = [] if adapter.boxes else ["URDF_USE_INERTIA_FROM_FILE"]
+        flags += ["URDF_MERGE_FIXED_LINKS"] if adapter.merge else []
         try:
             self._stripped = strip(urdf, self.floating)
         except StripError as error:
             raise UnsupportedError(str(error)) from error
         spherical = any(body.joint.type == "spherical" for body in robot.bodies)
         self.skipped = NOT_COMPARED | (dict.fromkeys(FUNCTIONS, SPHERICAL) if spherical else {})
-        flags = "URDF_USE_INERTIA_FROM_FILE" + (" | URDF_MERGE_FIXED_LINKS" if merge else "")
         driven = "default motors left on" if motors else "motors off"
-        settings = f"{driven}, link and joint damping 0, maxJointVelocity 1e9, numSubSteps 0"
-        self.changes = (*self._stripped.changes, f"flags {flags}", settings)
+        settings = f"{driven}, link and joint damping 0, maxJointVelocity 1e12, numSubSteps 0"
+        self.changes = (*self._stripped.changes, f"flags {' | '.join(flags) or 'none'}", settings)
         self._job: dict[str, Any] = {
             "moments": self._stripped.moments, "floating": self.floating, "gravity": robot.gravity.tolist(),
-            "joints": joint_table(robot), "motors": motors, "merge": merge,
+            "joints": joint_table(robot), "motors": motors, "flags": flags,
         }  # fmt: skip
 
     @cached_property
@@ -153,8 +154,9 @@ class PybulletModel(EngineModel):
 class PybulletAdapter:
     """PyBullet, for `treesim compare --against pybullet` and `treesim bench`.
 
-    motors, merge: leave Bullet's default joint motors on, or let it merge fixed links; both spoil the comparison and
-    exist so that it can show that it notices (`controls`).
+    motors, merge, boxes: leave Bullet's default joint motors on, let it merge fixed links, or let it make inertias of
+    its own, of boxes around shapes, as its default flags do; all spoil the comparison and exist so that it can show
+    that it notices (`controls`).
     """
 
     name = "pybullet"
@@ -163,8 +165,8 @@ class PybulletAdapter:
     levels: tuple[str, ...] = (RAW, CANONICAL)
     timed = CANONICAL
 
-    def __init__(self, motors: bool = False, merge: bool = False) -> None:
-        self.motors, self.merge = motors, merge
+    def __init__(self, motors: bool = False, merge: bool = False, boxes: bool = False) -> None:
+        self.motors, self.merge, self.boxes = motors, merge, boxes
 
     def version(self) -> str:
         """Return the version of PyBullet."""
@@ -188,6 +190,7 @@ class PybulletAdapter:
         return {
             "default motors on": PybulletAdapter(motors=True),
             "URDF_MERGE_FIXED_LINKS on": PybulletAdapter(merge=True),
+            "URDF_USE_INERTIA_FROM_FILE off": PybulletAdapter(boxes=True),
         }
 
 

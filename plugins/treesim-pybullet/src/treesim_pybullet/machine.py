@@ -22,7 +22,7 @@ NO_DRAG = {
     "linearDamping": 0.0,
     "angularDamping": 0.0,
     "jointDamping": 0.0,
-    "maxJointVelocity": 1e9,  # the default caps every speed at 100, that of the base too
+    "maxJointVelocity": 1e12,  # the default caps every speed at 100, that of the base too
 }
 
 
@@ -31,7 +31,7 @@ class BulletMachine:
 
     job: "floating", "gravity" (3,) [m/s^2], "moments" (see strip.Stripped),
     "joints" = treesim's table [{"name", "type", "body", "q", "v"}],
-    "motors" (leave Bullet's default motors on) and "merge" (let Bullet merge fixed links): two ways to go wrong.
+    "motors" (leave Bullet's default motors on), "flags" (the names of those that the file is loaded with).
     Raises ValueError when Bullet's joints are not treesim's.
     """
 
@@ -40,9 +40,7 @@ class BulletMachine:
         self.gravity = np.array(job["gravity"], dtype=float)
         self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a world of its own: reused ones keep old mass matrices
         bullet.setPhysicsEngineParameter(numSubSteps=0, enableFileCaching=0)
-        flags = bullet.URDF_USE_INERTIA_FROM_FILE
-        if job["merge"]:
-            flags |= bullet.URDF_MERGE_FIXED_LINKS
+        flags = sum(getattr(bullet, name) for name in job["flags"])
         self.robot = bullet.loadURDF(path, flags=flags, useFixedBase=not self.floating)
         self.infos = [bullet.getJointInfo(self.robot, i) for i in range(bullet.getNumJoints(self.robot))]
         self.links = [BASE, *range(len(self.infos))]

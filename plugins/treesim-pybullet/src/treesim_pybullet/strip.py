@@ -19,6 +19,7 @@ IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_contro
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}
 
 PRINCIPAL = ("ixx", "iyy", "izz")
+MOST_JOINTS = 127  # of a robot, fixed ones too, of which Bullet tells the state
 
 
 class StripError(ValueError):
@@ -39,13 +40,17 @@ def strip(text: str, floating: bool) -> Stripped:
     """Return the URDF `text` fit for Bullet.
 
     floating: whether the base is to be free; then a root without mass gets that of the link fixed to it, because
-    Bullet holds a massless root fast. Raises StripError if there is none.
+    Bullet holds a massless root fast. Raises StripError if there is none, and for more joints than Bullet tells of.
     """
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     changes = _drop_ignored(root)
     changes += _free_limits(root)
     changes += _normalise_axes(root)
     changes += _drop_floating_root_joint(root)
+    if (joints := len(root.findall("joint"))) > MOST_JOINTS:
+        raise StripError(
+            f"PyBullet tells no states of a robot with {joints} joints, fixed ones too: {MOST_JOINTS} at most"
+        )
     changes += _complete_inertials(root)
     changes += _turn_to_principal_axes(root)
     if floating:

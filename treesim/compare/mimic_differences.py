@@ -1,0 +1,65 @@
+"""Joints that follow others in two descriptions of one robot: whom, by which multiplier and offset, in a row and in
+words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from .causes import Explanation
+from .description import Description, Line
+from .engines import RAW
+from .report import Row
+
+LEFT = "follows none"
+
+
+def mimic_row(
+    ours: Mapping[str, Line], theirs: Mapping[str, Line], shared: Collection[str], tolerance: float
+) -> Iterator[Row]:
+    """Yield the row of the joints that follow others in either description, if there are any: multipliers relative to
+    the larger, offsets too where they are above 1 [rad, m]; 1 where the leader is another one, or there is none."""
+    found = {name: _apart(ours.get(name), theirs.get(name)) for name in shared if name in ours or name in theirs}
+    if not found:
+        return
+    name, largest = max(found.items(), key=lambda item: item[1])
+    where = f"joint {name!r}" + (f": {_told(ours.get(name))}, {_told(theirs.get(name))}" if largest else "")
+    sizes = list(found.values())
+    yield Row("mimic", RAW, len(found), largest, float(np.median(sizes)), tolerance, largest <= tolerance, where)
+
+
+def mimic_causes(
+    ours: Description,
+    label: str,
+    other: Description | None,
+    theirs: Mapping[str, Line],
+    shared: Collection[str],
+    tolerance: float,
+) -> Iterator[Explanation]:
+    """Yield an explanation for each joint that follows otherwise in the second description, called `label`; its
+    `<mimic>` in both files. No force is, as forces are compared with all joints free."""
+    for name in shared:
+        line, another = ours.mimics.get(name), theirs.get(name)
+        if _apart(line, another) <= tolerance:
+            continue
+        place = ours.line("joint", name, "mimic")
+        other_place = other and other.line("joint", name, "mimic")
+        yield Explanation(
+            kind="mimic", owner=f"joint {name!r}", cause=f"{_told(another)} instead of {_told(line)}",
+            place=f"{ours.file}:{place}" if place else "", effect=0.0, unit="", joint=name, before=0.0, after=0.0,
+            other_place=f"{label}:{other_place}" if other_place else "",
+        )  # fmt: skip
+
+
+def _apart(ours: Line | None, theirs: Line | None) -> float:
+    if ours is None or theirs is None or ours[0] != theirs[0]:
+        return float(ours != theirs)
+    (_, k, o), (_, other_k, other_o) = ours, theirs
+    largest = max(abs(k), abs(other_k))
+    scaled = abs(k - other_k) / largest if largest else 0.0
+    return max(scaled, abs(o - other_o) / max(abs(o), abs(other_o), 1.0))
+
+
+def _told(line: Line | None) -> str:
+    return LEFT if line is None else f"follows {line[0]!r} (multiplier {line[1]:.6g}, offset {line[2]:.6g})"
