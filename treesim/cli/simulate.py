@@ -68,8 +68,9 @@ class Outputs:
     ) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
         from ..files import checked_output
+        from ..formats import SUFFIXES
         from ..plotting import require_matplotlib
-        from ..trajectory import PLOT_SUFFIXES, SUFFIXES
+        from ..trajectory import PLOT_SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
