@@ -115,6 +115,22 @@ class Rollouts(Shown):
 
         return dataset_of_rollouts(self)
 
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table: one row a recorded state of a rollout, columns rollout, t, q.NAME, v.NAME, and work
+        if it was counted, with units in the fields' metadata; names are numbers where the robot is not known.
+
+        `pyarrow.parquet.write_table` makes a Parquet file of it. Raises ArgumentError, saying how to install it, if
+        pyarrow is missing. Costs a copy.
+
+        Example:
+            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+            >>> runs.to_arrow().num_rows
+            200
+        """
+        from .formats.parquet import table_of_rollouts
+
+        return table_of_rollouts(self)
+
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
         span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""

@@ -226,8 +226,9 @@ class Trajectory(Shown):
         """Write everything to `path`, by its suffix, whole or not at all; return the path.
 
         .npz: NumPy's archive. .csv: text; one comment line of metadata, then the header; numbers keep every digit.
-        .nc: netCDF of `to_xarray`. Raises ArgumentError for another suffix, a library that is missing, or a place that
-        cannot be written, with the bytes that are needed and free on a full disk; a file that was there stays.
+        .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. Raises ArgumentError for another suffix, a
+        library that is missing, or a place that cannot be written, with the bytes that are needed and free on a full
+        disk; a file that was there stays.
 
         Example:
             >>> import tempfile
@@ -259,6 +260,21 @@ class Trajectory(Shown):
         frame = pandas.DataFrame(table[:, 1:], index, names[1:])
         frame.attrs = {**self.metadata, "robot_name": self.robot_name}
         return frame
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table: one row a state, columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in
+        a CSV; the unit of each is in its field's metadata.
+
+        Raises ArgumentError, saying how to install it, if pyarrow is missing.
+
+        Example:
+            >>> table = treesim.Simulation(treesim.load("ur5")).run(0.01).to_arrow()
+            >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
+            (11, {b'unit': b'rad/s'})
+        """
+        from .formats.parquet import table_of_trajectory
+
+        return table_of_trajectory(self)
 
     def to_xarray(self) -> Any:
         """Return an xarray.Dataset: q (time, coordinate), v and tau (time, dof), energy (time) and work (time,

@@ -11,7 +11,7 @@ from typing import IO, Any
 from ..errors import ArgumentError
 from ..files import DAMAGED, check_suffix, checked_output, write_whole
 from ..trajectory import Trajectory
-from . import csv, npz, xarray
+from . import csv, npz, parquet, xarray
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Format:
 FORMATS = {
     ".npz": Format(npz.write, npz.read, npz.size_of),
     ".csv": Format(csv.write, csv.read),
+    ".parquet": Format(parquet.write, parquet.read),
     ".nc": Format(xarray.write, xarray.read),
 }
 SUFFIXES = tuple(FORMATS)
