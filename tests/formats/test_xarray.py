@@ -42,6 +42,18 @@ def test_a_file_of_netcdf_keeps_every_bit(tmp_path: Path, name: str) -> None:
     assert_same(Trajectory.load(run.save(tmp_path / "run.nc")), run)
 
 
+def test_contact_without_bodies_is_kept(tmp_path: Path) -> None:
+    """Joint limits are told of like contact, and no body touches anything."""
+    run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+    assert run.contact is not None and not run.contact.bodies
+    assert_same(Trajectory.load(run.save(tmp_path / "run.nc")), run)
+
+
+def test_what_has_no_numbers_is_no_netcdf(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"netCDF holds no trajectory without states, .*: take \.npz"):
+        treesim.Simulation(treesim.Tree("still", [])).run(0.01).save(tmp_path / "run.nc")
+
+
 def test_a_recipe_goes_along(tmp_path: Path) -> None:
     run = treesim.Simulation(generators.chain(2)).run(0.01)
     assert treesim.replay(run.save(tmp_path / "run.nc")).same

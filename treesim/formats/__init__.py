@@ -1,5 +1,6 @@
 """Trajectories and rollouts in the formats that other programs read, and back: one format, one file."""
 
 from .files import SUFFIXES, load, save
+from .mcap import write_mcap
 
-__all__ = ["SUFFIXES", "load", "save"]
+__all__ = ["SUFFIXES", "load", "save", "write_mcap"]

@@ -11,7 +11,7 @@ from typing import IO, Any
 from ..errors import ArgumentError
 from ..files import DAMAGED, check_suffix, checked_output, write_whole
 from ..trajectory import Trajectory
-from . import csv, npz, parquet, xarray
+from . import csv, mcap, npz, parquet, xarray
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ FORMATS = {
     ".csv": Format(csv.write, csv.read),
     ".parquet": Format(parquet.write, parquet.read),
     ".nc": Format(xarray.write, xarray.read),
+    ".mcap": Format(mcap.write, mcap.read),
 }
 SUFFIXES = tuple(FORMATS)
 

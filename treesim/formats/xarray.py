@@ -79,17 +79,18 @@ def _repeated(joints: tuple[str, ...], types: tuple[str, ...], parts: Mapping[st
 
 
 def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Variables and names; what is of no body, or no pair, is left out, as netCDF has no axes of length 0."""
     forces = contact.pair_wrench.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
     axes = {"long_name": "mean force [N] and moment [N m] in the step, along the world's axes"}
-    variables = {
-        "contact_wrench": (("time", "body", "part"), contact.wrench, axes),
-        "contact_pair_wrench": (("time", "pair", "side", "part"), forces, axes),
-        "contact_told": (("time", "told"), contact.told),
-    }
-    names = {
-        "body": contact.bodies, "pair": [f"{one}, {other}" for one, other in contact.pairs],
-        "side": ("on_first", "on_second"), "part": PARTS, "told": TOLD_NAMES,
-    }  # fmt: skip
+    variables: dict[str, Any] = {"contact_told": (("time", "told"), contact.told)}
+    names: dict[str, Sequence[str]] = {"told": TOLD_NAMES}
+    if contact.bodies:
+        variables["contact_wrench"] = ("time", "body", "part"), contact.wrench, axes
+        names |= {"body": contact.bodies, "part": PARTS}
+    if contact.pairs:
+        variables["contact_pair_wrench"] = ("time", "pair", "side", "part"), forces, axes
+        pairs = [f"{one}, {other}" for one, other in contact.pairs]
+        names |= {"pair": pairs, "side": ("on_first", "on_second"), "part": PARTS}
     return variables, {axis: (axis, _texts(texts)) for axis, texts in names.items()}
 
 
@@ -100,7 +101,7 @@ def trajectory_of(dataset: Any) -> Trajectory:
     """
     try:
         description = json.loads(dataset.attrs["treesim"])
-        arrays = {label: np.asarray(dataset[label].values) for label in NUMBERS}
+        arrays: dict[str, Any] = {label: np.asarray(dataset[label].values) for label in NUMBERS}
         arrays["t"] = np.asarray(dataset["time"].values)
         if "contact_told" in dataset:
             arrays["contact"] = _contact_of(dataset, description)
@@ -109,12 +110,12 @@ def trajectory_of(dataset: Any) -> Trajectory:
         raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error
 
 
-def _contact_of(dataset: Any, description: Mapping[str, Any]) -> Any:
+def _contact_of(dataset: Any, description: Mapping[str, Any]) -> ContactHistory:
     surfaces, pairs = names_of(description)
-    told = dataset["contact_told"].values
-    forces = dataset["contact_pair_wrench"].values.reshape(len(told), len(pairs), 2 * len(PARTS))
-    wrench = dataset["contact_wrench"].values
-    return ContactHistory(tuple(description["touching"]), wrench, told, surfaces, pairs, forces)
+    bodies, told = tuple(description["touching"]), dataset["contact_told"].values
+    wrench = dataset["contact_wrench"].values if bodies else np.zeros((len(told), 0, 6))
+    forces = dataset["contact_pair_wrench"].values.reshape(len(told), len(pairs), 2 * len(PARTS)) if pairs else None
+    return ContactHistory(bodies, wrench, told, surfaces, pairs, forces)  # type: ignore[arg-type]
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:
@@ -141,6 +142,8 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     """Write netCDF 3 with 64-bit offsets, which every reader of netCDF knows, by SciPy. Raises ArgumentError for
     variables that it cannot hold."""
     dataset = dataset_of(trajectory)
+    if 0 in dataset.sizes.values():
+        raise ArgumentError("netCDF holds no trajectory without states, or of a robot without joints: take .npz")
     for label, variable in dataset.variables.items():
         if variable.nbytes >= LARGEST:
             raise ArgumentError(
