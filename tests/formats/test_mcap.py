@@ -141,6 +141,10 @@ def test_the_robot_inside_is_the_robot(tmp_path: Path) -> None:
     assert len(again.visuals) == len(robot.visuals)
     shown = {(v.kind, v.file, v.body) for v in robot.visuals}
     assert {(v.kind, v.file, v.body) for v in again.visuals} == shown
+    read = Trajectory.load(tmp_path / "run.mcap")  # knows the robot, not what it looks like
+    ((_, bare),) = messages(read.save(tmp_path / "bare.mcap"))["/robot_description"]
+    ((_, seen),) = messages(write_mcap(read, tmp_path / "seen.mcap", robot))["/robot_description"]
+    assert "<visual>" not in bare.data and seen.data == message.data
 
 
 def test_channels_are_those_of_ros2(tmp_path: Path) -> None:

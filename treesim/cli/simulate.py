@@ -132,7 +132,9 @@ def simulate(
     push: PushOption = None,
     push_at: PushAtOption = None,
     push_for: PushForOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
     record: RecordOption = None,
