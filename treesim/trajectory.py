@@ -226,9 +226,10 @@ class Trajectory(Shown):
         """Write everything to `path`, by its suffix, whole or not at all; return the path.
 
         .npz: NumPy's archive. .csv: text; one comment line of metadata, then the header; numbers keep every digit.
-        .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: messages of ROS 2, and the robot. Raises ArgumentError for another suffix, a
-        library that is missing, or a place that cannot be written, with the bytes that are needed and free on a full
-        disk; a file that was there stays.
+        .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: messages of ROS 2, and the robot, whose
+        motion a simulation must have made. docs/formats.md has them side by side.
+        Raises ArgumentError for another suffix, a library that is missing, or a place that cannot be written, with the
+        bytes that are needed and free on a full disk; a file that was there stays.
 
         Example:
             >>> import tempfile

@@ -26,8 +26,8 @@ GhostOption = Annotated[
     typer.Option(
         metavar="GHOST",
         help="A second, translucent run to compare with: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
-        "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the engine's "
-        "name (`treesim plugins` lists them).",
+        "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
+        "engine's name (`treesim plugins` lists them).",
         show_default=False,
     ),
 ]

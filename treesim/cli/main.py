@@ -35,8 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    simulate, replay, convert, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule, scaling,
-    accuracy, robots,
+    simulate, replay, convert, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule,
+    scaling, accuracy, robots,
     plugins,
 )  # fmt: skip
 for command in COMMANDS:

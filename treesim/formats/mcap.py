@@ -3,8 +3,9 @@
 /robot_description: the URDF, once. /joint_states: joints of one coordinate, followers too. /tf, /tf_static: every link;
 a joint of several coordinates, such as a free base, is told by its transform alone, as JointState has no place for it.
 /odom: pose and velocity of a free base, the velocity in the base's axes. /contact/LINK: mean force and moment of
-contact on a link that is touched, in the step that starts there, at the link's origin along its axes. Times are whole nanoseconds there. The
-trajectory itself, with every bit, is the attachment "trajectory.npz", from which it is read back.
+contact on a link that is touched, in the step that starts there, at the link's origin along its axes. Times are whole
+nanoseconds there. The trajectory itself, with every bit, is the attachment "trajectory.npz", from which it is read
+back.
 
 Source: MCAP format specification 1.x; messages and their encoding are those of ROS 2 Jazzy, by rosbags. A metadata
 record "rosbag2" without entries makes all releases of rosbag2 read QoS profiles as the numbers that stand here.
