@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from treesim import trajectory as module
 from treesim.errors import ArgumentError, UnknownNameError
 from treesim.files import write_whole
-from treesim.trajectory import Trajectory, load
+from treesim.formats import csv as module
+from treesim.formats import load
+from treesim.trajectory import Trajectory
 
 JOINTS = ("root_joint", "hip", "slide", "ball", "flat")
 TYPES = ("floating", "revolute", "prismatic", "spherical", "planar")

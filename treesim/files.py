@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import secrets
 import shutil
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +21,11 @@ from .errors import ArgumentError
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
 ZEROS = bytes(1 << 20)
+# what readers of damaged archives, arrays, texts and tables raise, besides OSError
+DAMAGED = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
+    NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:

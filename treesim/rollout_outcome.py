@@ -93,6 +93,38 @@ class Rollouts(Shown):
             raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
         return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
+    def to_xarray(self) -> Any:
+        """Return an xarray.Dataset: q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time,
+        account) if it was counted, and diverged, done, residual and energy_at_start (rollout).
+
+        Coordinates have the joints' names, and units, as in `Trajectory.to_xarray`, where the robot is known. Arrays
+        are not copied. Raises ArgumentError, saying how to install it, if xarray is missing.
+
+        Example:
+            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+            >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
+            True
+        """
+        from .formats.xarray import dataset_of_rollouts
+
+        return dataset_of_rollouts(self)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table: one row a recorded state of a rollout, columns rollout, t, q.NAME, v.NAME, and work
+        if it was counted, with units in the fields' metadata; names are numbers where the robot is not known.
+
+        `pyarrow.parquet.write_table` makes a Parquet file of it. Raises ArgumentError, saying how to install it, if
+        pyarrow is missing. Costs a copy.
+
+        Example:
+            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+            >>> runs.to_arrow().num_rows
+            200
+        """
+        from .formats.parquet import table_of_rollouts
+
+        return table_of_rollouts(self)
+
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
         span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
-import struct
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .contact.description import surface_of
 from .contact.ground import Surface
-from .contact.history import ContactHistory, names_of, no_contact
+from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, unknown_name
-from .files import check_suffix, checked_output, write_whole
+from .files import checked_output, write_whole
 from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from .model.given import checked_robot
 
 if TYPE_CHECKING:
     from .model.tree import Tree
 
-SUFFIXES = (".npz", ".csv")
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
-_ARRAYS = ("t", "q", "v", "tau", "energy", "work")
-_WORK = ("work.controls", "work.damping_and_friction")  # columns; older files have none
-# what readers of damaged archives, arrays, texts and tables raise, besides OSError
-DAMAGED = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
-    NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-_HEADING = "# treesim trajectory: "
 
 
 class JointStates(NamedTuple):
@@ -229,8 +214,34 @@ class Trajectory(Shown):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Return the trajectory that `save` wrote to `path` (.npz or .csv), bit for bit; raises ArgumentError."""
+        """Return the trajectory that `save` wrote to `path`, by its suffix, bit for bit.
+
+        Raises ArgumentError if the file is missing, has another suffix, or was not written by treesim.
+        """
+        from .formats import load
+
         return load(path)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything to `path`, by its suffix, whole or not at all; return the path.
+
+        .npz: NumPy's archive. .csv: text; one comment line of metadata, then the header; numbers keep every digit.
+        .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: messages of ROS 2, and the robot, whose
+        motion a simulation must have made. docs/formats.md has them side by side.
+        Raises ArgumentError for another suffix, a library that is missing, or a place that cannot be written, with the
+        bytes that are needed and free on a full disk; a file that was there stays.
+
+        Example:
+            >>> import tempfile
+            >>> from pathlib import Path
+            >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+            >>> path = run.save(Path(tempfile.mkdtemp()) / "run.npz")
+            >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
+            True
+        """
+        from .formats import save
+
+        return save(self, path)
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
@@ -239,27 +250,58 @@ class Trajectory(Shown):
 
         Raises ArgumentError, saying how to install it, if pandas is missing.
         """
+        from .formats.columns import table_of
+
         try:
             import pandas
         except ImportError:
             raise ArgumentError("data frames need pandas: `python -m pip install pandas` brings it") from None
-        names, table = self._table()
+        names, table = table_of(self)
         index = pandas.Index(self.t, name="t")
         frame = pandas.DataFrame(table[:, 1:], index, names[1:])
         frame.attrs = {**self.metadata, "robot_name": self.robot_name}
         return frame
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything to `path`, by its suffix .npz or .csv, whole or not at all; return the path.
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table: one row a state, columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in
+        a CSV; the unit of each is in its field's metadata.
 
-        A CSV begins with one comment line of metadata, then the header; numbers keep every digit.
-        Raises ArgumentError for another suffix or a place that cannot be written, with the bytes that are needed and
-        free on a full disk; a file that was there stays.
+        Raises ArgumentError, saying how to install it, if pyarrow is missing.
+
+        Example:
+            >>> table = treesim.Simulation(treesim.load("ur5")).run(0.01).to_arrow()
+            >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
+            (11, {b'unit': b'rad/s'})
         """
-        path = checked_output(path, SUFFIXES)
-        if path.suffix.lower() == ".npz":
-            return write_whole(path, self._write_npz, sum(getattr(self, name).nbytes for name in _ARRAYS))
-        return write_whole(path, self._write_csv)
+        from .formats.parquet import table_of_trajectory
+
+        return table_of_trajectory(self)
+
+    def to_xarray(self) -> Any:
+        """Return an xarray.Dataset: q (time, coordinate), v and tau (time, dof), energy (time) and work (time,
+        account), and of contact contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
+        contact_told (time, told).
+
+        Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`; joint_of_coordinate and joint_of_dof say whose
+        they are, unit_of_q, unit_of_v and unit_of_tau in what they are measured. Arrays are not copied. `from_xarray`
+        is the way back, also after `to_zarr` and `to_netcdf`.
+        Raises ArgumentError, saying how to install it, if xarray is missing.
+
+        Example:
+            >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+            >>> run.to_xarray().v.sel(dof="elbow_joint").shape
+            (11,)
+        """
+        from .formats.xarray import dataset_of
+
+        return dataset_of(self)
+
+    @classmethod
+    def from_xarray(cls, dataset: Any) -> Trajectory:
+        """Return the trajectory of a Dataset that `to_xarray` made, bit for bit. Raises ArgumentError for another."""
+        from .formats.xarray import trajectory_of
+
+        return trajectory_of(dataset)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, energy.
@@ -271,130 +313,3 @@ class Trajectory(Shown):
 
         path = checked_output(path, PLOT_SUFFIXES)
         return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
-
-    def _description(self) -> str:
-        return json.dumps(
-            {
-                "robot_name": self.robot_name,
-                "joint_names": self.joint_names,
-                "joint_types": self.joint_types,
-                "metadata": dict(self.metadata),
-                "states": len(self),
-                **({"followers": self.followers} if self.followers else {}),
-                **({} if self.recipe is None else {"recipe": self.recipe() if callable(self.recipe) else self.recipe}),
-                **({"touching": []} if self.contact is None else self.contact.description()),
-            }
-        )
-
-    def _table(self) -> tuple[list[str], np.ndarray]:
-        """Names of all columns, and the columns."""
-        led = [self[name] for name in self.followers]
-        names = ["t", *(f"q.{n}" for n in (*self.q_names, *self.followers))]
-        names += [f"v.{n}" for n in (*self.v_names, *self.followers)]
-        names += [*(f"tau.{n}" for n in self.v_names), "energy", *_WORK]
-        columns = [] if self.contact is None else list(self.contact.columns())
-        last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(self), 0))
-        states = (self.t, self.q, *(joint.q for joint in led), self.v, *(joint.v for joint in led), self.tau)
-        return [*names, *(name for name, _ in columns)], np.column_stack((*states, self.energy, self.work, last))
-
-    def _write_npz(self, stream: IO[bytes]) -> None:
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        if self.contact is not None:
-            arrays |= {"wrench": self.contact.wrench, "told": self.contact.told, "pairs": self.contact.pair_wrench}
-        np.savez(stream, description=np.array(self._description()), **arrays)
-
-    def _write_csv(self, stream: IO[bytes]) -> None:
-        header, table = self._table()
-        stream.write((_HEADING + self._description() + "\r\n").encode())
-        text = _Encoded(stream)
-        writer = csv.writer(text)
-        writer.writerow(header)
-        writer.writerows(table.tolist())  # Python's float repr is exact
-
-
-class _Encoded:
-    """The text side of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return self._stream.write(text.encode())
-
-
-def load(path: str | os.PathLike[str]) -> Trajectory:
-    """Return the trajectory that `Trajectory.save` wrote to `path` (.npz or .csv), bit for bit.
-
-    Raises ArgumentError if the file is missing, has another suffix, or was not written by treesim.
-    """
-    path = Path(path)
-    check_suffix(path, SUFFIXES)
-    read = _read_npz if path.suffix.lower() == ".npz" else _read_csv
-    try:
-        return _trajectory(*read(path))
-    except OSError as error:
-        raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error
-    except DAMAGED as error:
-        what = str(error) or type(error).__name__
-        raise ArgumentError(f"{path} is not a trajectory that treesim wrote, or is damaged: {what}") from error
-
-
-def _trajectory(description: Any, arrays: dict[str, Any]) -> Trajectory:
-    name, metadata, states = description["robot_name"], description["metadata"], description.get("states")
-    if not isinstance(metadata, dict) or not isinstance(name, str):
-        raise ValueError("its description is not one of a trajectory")
-    trajectory = Trajectory(
-        robot_name=name,
-        joint_names=tuple(description["joint_names"]),
-        joint_types=tuple(description["joint_types"]),
-        metadata=metadata,
-        followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
-        recipe=description.get("recipe"),
-        **arrays,
-    )
-    if states not in (None, len(trajectory)):  # None in files of older versions
-        raise ValueError(f"it holds {len(trajectory)} states, but {states} were written")
-    return trajectory
-
-
-def _read_npz(path: Path) -> tuple[Any, dict[str, Any]]:
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in _ARRAYS if name != "work" or name in archive}
-        description = json.loads(str(archive["description"]))
-        if "told" in archive:
-            bodies, names = tuple(description["touching"]), names_of(description)
-            pairs = archive.get("pairs")
-            arrays["contact"] = ContactHistory(bodies, archive["wrench"], archive["told"], *names, pairs)
-        return description, arrays
-
-
-def _read_csv(path: Path) -> tuple[Any, dict[str, Any]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        heading = stream.readline()
-        if not heading.startswith(_HEADING):
-            raise ValueError(f"its first line does not begin with {_HEADING!r}")
-        description = json.loads(heading[len(_HEADING) :])
-        rows = csv.reader(_whole_lines(stream))
-        header = next(rows, [])
-        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
-
-    def block(label: str) -> np.ndarray:
-        led = {f"{label}.{name}" for name in description.get("followers", {})}
-        return table[:, [i for i, name in enumerate(header) if name.startswith(label + ".") and name not in led]]
-
-    energy = header.index("energy") if "energy" in header else -1
-    return description, {
-        "t": table[:, 0],
-        **{label: block(label) for label in ("q", "v", "tau")},
-        "energy": table[:, energy],
-        "work": block("work") if _WORK[0] in header else None,
-        "contact": ContactHistory.from_columns(header, table, description),
-    }
-
-
-def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, each of which must have an end: a number that is cut short still is a number."""
-    for line in lines:
-        if not line.endswith("\n"):
-            raise ValueError("its last line is cut short")
-        yield line

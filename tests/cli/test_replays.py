@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import treesim as library
-from treesim.trajectory import load
+from treesim.formats import load
 
 
 def test_the_same_bits_end_in_code_0(treesim, robot, tmp_path):

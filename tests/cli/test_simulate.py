@@ -18,7 +18,7 @@ import pytest
 
 from treesim import Simulation, momentum, plotting, plugins
 from treesim import load as load_robot
-from treesim.trajectory import load
+from treesim.formats import load
 
 QUICK = ("--duration", 0.1)
 
@@ -141,7 +141,7 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--dt", 1e-300), "--duration 5 s would be 5e+300 steps of --dt 1e-300 s: far too many"),
         (("--dt", 0.3, "--duration", 1), "no whole number of steps of --dt 0.3 s: take --duration 0.9 or 1.2"),
         (("--duration", 1e8), "GiB are free: take a shorter --duration or a larger --dt ("),
-        (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv is needed"),
+        (("--out", "run.mat"), "'run.mat': it ends in '.mat', but one of .npz, .csv"),
         (("--plot", "/nowhere/run.png"), "cannot write /nowhere/run.png: there is no folder /nowhere"),
         (("--backend", "abba"), "unknown forward-dynamics backend 'abba': did you mean 'aba'"),
         (("--integrator", "rk5"), "unknown integrator 'rk5': did you mean 'rk4'"),

@@ -11,7 +11,7 @@ from treesim.errors import UnsupportedError
 from treesim.model.inertia import Inertia, Placement, rotation_from_rpy
 from treesim.model.joints import Joint
 from treesim.model.shapes import CollisionShape
-from treesim.model.tree import Body, Frame, Tree
+from treesim.model.tree import Body, Frame, Tree, Visual
 from treesim.urdf import UrdfWarning, installed_robots, load, to_urdf
 from treesim.urdf.export import rpy_from_rotation
 
@@ -184,3 +184,25 @@ def test_what_urdf_cannot_say_is_refused():
     tree = Tree("t", [Body("a", 0, Joint("j", "spherical", damping=(1, 2, 3)), Inertia(1.0, rotational=np.eye(3)))])
     with pytest.raises(UnsupportedError, match=r"one damping per joint, but joint 'j' has \[1.0, 2.0, 3.0\]"):
         to_urdf(tree)
+
+
+def drawn():
+    """A link with a coloured shape of every kind that URDF has."""
+    body = Body("arm", 0, Joint("elbow", "revolute"), Inertia(1.0, (0, 0, 0), np.eye(3)))
+    place = Placement(rotation_from_rpy((0.1, -0.2, 0.3)), (1, 2, 3))
+    kinds = {"box": (1.0, 2.0, 3.0), "sphere": (0.5,), "cylinder": (0.1, 0.7)}
+    shapes = [Visual(1, place, kind, size, color=(1.0, 0.5, 0.25, 1.0)) for kind, size in kinds.items()]
+    return Tree("drawn", [body], visuals=shapes)
+
+
+@pytest.mark.parametrize("make", [drawn, lambda: quietly("ur5")], ids=["shapes", "meshes"])
+def test_visuals_are_written_when_asked_for(make):
+    robot = make()
+    assert "<visual>" not in to_urdf(robot)
+    again = quietly(to_urdf(robot, visuals=True))
+    found, wanted = (sorted(tree.visuals, key=lambda visual: visual.body) for tree in (again, robot))
+    assert len(found) == len(wanted) > 0
+    for one, other in zip(found, wanted, strict=True):
+        for label in ("body", "kind", "size", "file", "color"):
+            assert getattr(one, label) == getattr(other, label)
+        np.testing.assert_allclose(one.placement.matrix(), other.placement.matrix(), atol=1e-15)

@@ -26,8 +26,8 @@ GhostOption = Annotated[
     typer.Option(
         metavar="GHOST",
         help="A second, translucent run to compare with: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
-        "(or contact_solver=admm); a trajectory (.npz, .csv); or another engine's free motion of 10 s, by the engine's "
-        "name (`treesim plugins` lists them).",
+        "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
+        "engine's name (`treesim plugins` lists them).",
         show_default=False,
     ),
 ]
@@ -62,6 +62,7 @@ def ghost_of(given: str, robot: Tree, start: Start) -> GhostChoice:
 def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajectory]:
     """Return the name and the motion of a ghost that is a file or another engine's; raises ArgumentError for another
     robot's, and for methods, which a recording has not."""
+    from ..formats import SUFFIXES
     from ..live import engine_motion
     from ..live.recorded import check_fits
     from ..trajectory import Trajectory
@@ -72,7 +73,7 @@ def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajecto
             "`treesim simulate`"
         )
     path = Path(given)
-    if path.suffix.lower() in (".npz", ".csv"):
+    if path.suffix.lower() in SUFFIXES:
         motion = Trajectory.load(path)
         check_fits(robot, motion)
         return path.name, motion

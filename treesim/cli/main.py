@@ -13,6 +13,7 @@ from .bench import bench
 from .census import census
 from .check import check
 from .compare import compare
+from .convert import convert
 from .cost import cost
 from .info import info
 from .plugins import plugins
@@ -35,7 +36,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    simulate, sweep, replay, view, info, check, readers, audit, compare, census, stability, bench, cost, schedule,
+    simulate, sweep, replay, convert, view, info, check, readers, audit, compare, census, stability, bench, cost,
+    schedule,
     scaling, accuracy, robots,
     plugins,
 )  # fmt: skip

@@ -23,7 +23,9 @@ KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port
 
 def is_recording(source: str) -> bool:
     """Whether the command line names a trajectory, not a robot."""
-    return Path(source).suffix.lower() in (".npz", ".csv")
+    from ..formats import SUFFIXES
+
+    return Path(source).suffix.lower() in SUFFIXES
 
 
 def checked_options(context: typer.Context) -> set[str]:
@@ -74,11 +76,11 @@ def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Traje
     from ..trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
-    return _robot_of(path, trajectory, base, mimic), trajectory
+    return robot_of(path, trajectory, base, mimic), trajectory
 
 
-def _robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
-    """The robot that a recording was made with, by what its metadata tell."""
+def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
+    """Return the robot that a recording was made with, by what its metadata tell; raises ArgumentError."""
     made = trajectory.metadata
     source = str(made.get("source") or trajectory.robot_name)
     try:

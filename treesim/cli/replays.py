@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @guarded
 def replay(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A .npz or .csv file of `treesim simulate --out`.", show_default=False)
-    ],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
     json: JsonOption = False,
 ) -> None:
     """Simulate RUN again, as its file tells, and say whether every bit is the same.

@@ -65,8 +65,9 @@ class Outputs:
     ) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
         from ..files import checked_output
+        from ..formats import SUFFIXES
         from ..plotting import require_matplotlib
-        from ..trajectory import PLOT_SUFFIXES, SUFFIXES
+        from ..trajectory import PLOT_SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
@@ -128,7 +129,9 @@ def simulate(
     push: PushOption = None,
     push_at: PushAtOption = None,
     push_for: PushForOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write the trajectory to this .npz or .csv file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
     record: RecordOption = None,

@@ -57,8 +57,8 @@ RobotOrRecording = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="A URDF file, the name of an installed robot (`treesim robots` lists them), or a trajectory (.npz, .csv) "
-        "of `treesim simulate --out` to be replayed.",
+        help="A URDF file, the name of an installed robot (`treesim robots` lists them), or a trajectory (.npz, "
+        ".mcap ...) of `treesim simulate --out` to be replayed.",
         show_default=False,
     ),
 ]

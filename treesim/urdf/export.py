@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
@@ -17,18 +18,19 @@ from .numbers import number_text
 if TYPE_CHECKING:
     from ..model.loops import Loop
     from ..model.shapes import CollisionShape
-    from ..model.tree import Frame, Tree
+    from ..model.tree import Frame, Tree, Visual
 
 
-def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True) -> str:
+def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
     One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame, and loops
     between these; numbers are written so that they are read back exactly. Joints without position limits are written as
-    continuous, which is what that means. Gravity and visuals are not written. A tree whose only child of the world
+    continuous, which is what that means. Gravity is not written. A tree whose only child of the world
     hangs on a floating joint "root_joint" is written with that body as root link, to be loaded with base="floating".
     principal: turn inertial frames to the principal axes, so that products of inertia are zero. shapes: write the
-    collision shapes, each with the link that declares it; a hull as the file that it is made of.
+    collision shapes, each with the link that declares it; a hull as the file that it is made of. visuals: write what is
+    drawn, each with the link of its body.
 
     Raises UnsupportedError for hulls without a file, and for limits, damping, friction or rotor inertia that differ
     between the degrees of freedom of one joint, which URDF cannot say.
@@ -43,6 +45,8 @@ def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True) -> str:
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
     touching = _collisions_by_link(tree, names) if shapes else {}
+    for each in tree.visuals if visuals else ():
+        touching.setdefault(names[each.body], []).extend(_visual(each))
     lines = [f"<robot name={quoteattr(tree.name)}>"]
     if not floating:
         lines += _link(base, Inertia(), touching)
@@ -79,6 +83,21 @@ def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
         f"      <geometry>{_geometry(shape)}</geometry>",
         "    </collision>",
     ]
+
+
+def _visual(visual: Visual) -> list[str]:
+    if visual.kind == "mesh":
+        file = f"file://{visual.file}" if Path(str(visual.file)).is_absolute() else str(visual.file)
+        geometry = f'<mesh filename={quoteattr(file)} scale="{_numbers(visual.size)}"/>'
+    elif visual.kind == "box":
+        geometry = f'<box size="{_numbers(visual.size)}"/>'
+    else:
+        geometry = _element(visual.kind, dict(zip(("radius", "length"), visual.size, strict=False)))
+    color = (
+        [] if visual.color is None else [f'      <material name=""><color rgba="{_numbers(visual.color)}"/></material>']
+    )
+    lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *color]
+    return ["    <visual>", *lines, "    </visual>"]
 
 
 def _geometry(shape: CollisionShape) -> str:

@@ -1,0 +1,69 @@
+"""`treesim convert run.npz run.mcap`: recorded motions in other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ArgumentError
+from .common import JsonOption, guarded, messages, output, print_json, print_warning
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+PathsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN... TARGET",
+        help="Trajectories of `treesim simulate --out`, then what to write: one file, whose suffix is its format "
+        "(.npz, .csv, .parquet, .nc, .mcap), or a new folder, which becomes a LeRobotDataset with an episode for each.",
+        show_default=False,
+    ),
+]
+
+
+@guarded
+def convert(
+    paths: PathsArgument,
+    fps: Annotated[int, typer.Option(help="Frames per second of a LeRobotDataset.")] = 50,
+    task: Annotated[str, typer.Option(help="What the episodes of a LeRobotDataset show, in words.")] = "simulation",
+    json: JsonOption = False,
+) -> None:
+    """Write recorded motions in another format: for pandas, xarray, ROS 2, Foxglove, Rerun, LeRobot ..."""
+    from ..formats import write_lerobot
+    from ..trajectory import Trajectory
+
+    *sources, target = paths
+    if not sources:
+        raise ArgumentError("convert needs a trajectory to read, and a file or folder to write")
+    with messages().status("converting ..."):
+        runs = [Trajectory.load(source) for source in sources]
+        if not target.suffix:
+            write_lerobot(runs, target, fps, task)
+        elif len(runs) > 1:
+            raise ArgumentError(f"{target} holds one trajectory, not {len(runs)}: name a folder for a LeRobotDataset")
+        else:
+            _write(sources[0], runs[0], target)
+    if json:
+        print_json({"runs": list(map(str, sources)), "target": str(target), "states": sum(map(len, runs))})
+    else:
+        output().print(f"wrote {target}: {sum(map(len, runs))} states", soft_wrap=True)
+
+
+def _write(source: Path, run: Trajectory, target: Path) -> None:
+    """Write one file; that for viewers with what the robot looks like, which the trajectory's own file leaves out."""
+    from ..formats import write_mcap
+    from .replay import robot_of
+
+    if target.suffix.lower() != ".mcap":
+        run.save(target)
+        return
+    try:
+        robot = robot_of(str(source), run, None, None)
+    except ArgumentError as error:
+        print_warning(f"{target} does not tell what the robot looks like: {error}")
+        run.save(target)
+    else:
+        write_mcap(run, target, robot)

@@ -1,0 +1,65 @@
+"""A trajectory as a table: one row a state, one column a number, for all formats that are tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact.history import ContactHistory
+from ..trajectory import Trajectory
+from .units import configuration_units, force_units, velocity_units
+
+WORK = ("work.controls", "work.damping_and_friction")  # older files have none
+CONTACT_UNITS = {
+    **dict.fromkeys(("fx", "fy", "fz"), "N"),
+    **dict.fromkeys(("mx", "my", "mz"), "N m"),
+    "contact:penetration": "m",
+    "contact:residual": "m/s",
+    "contact:certificate": "J",
+}
+
+
+def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
+    """Return the names of all columns, and the columns (K, number of names): t, q.NAME, v.NAME, tau.NAME, energy, the
+    work and what contact did; those of followers stand behind the other joints' q and v."""
+    led = [trajectory[name] for name in trajectory.followers]
+    names = ["t", *(f"q.{n}" for n in (*trajectory.q_names, *trajectory.followers))]
+    names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.followers)]
+    names += [*(f"tau.{n}" for n in trajectory.v_names), "energy", *WORK]
+    columns = [] if trajectory.contact is None else list(trajectory.contact.columns())
+    last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
+    q, v = ((getattr(trajectory, label), *(getattr(joint, label) for joint in led)) for label in ("q", "v"))
+    table = np.column_stack((trajectory.t, *q, *v, trajectory.tau, trajectory.energy, trajectory.work, last))
+    return [*names, *(name for name, _ in columns)], table
+
+
+def units_of(trajectory: Trajectory) -> list[str]:
+    """Return the unit of each column of the table."""
+    types = trajectory.joint_types
+    of = dict(zip(trajectory.joint_names, types, strict=True))
+    led = [of[leader] for leader, *_ in trajectory.followers.values()]
+    moved = ["s", *configuration_units((*types, *led)), *velocity_units((*types, *led)), *force_units(types)]
+    return [*moved, "J", "J", "J", *_contact_units(trajectory.contact)]
+
+
+def _contact_units(contact: ContactHistory | None) -> Iterator[str]:
+    for name, _ in () if contact is None else contact.columns():
+        yield CONTACT_UNITS.get(name, CONTACT_UNITS.get(name.rpartition(".")[2], "1"))
+
+
+def arrays_of(description: Mapping[str, Any], names: Sequence[str], table: np.ndarray) -> dict[str, Any]:
+    """Return the arrays of a trajectory that a table (K, number of names) holds, which `description` tells of."""
+
+    def block(label: str) -> np.ndarray:
+        led = {f"{label}.{name}" for name in description.get("followers", {})}
+        return table[:, [i for i, name in enumerate(names) if name.startswith(label + ".") and name not in led]]
+
+    return {
+        "t": table[:, names.index("t") if "t" in names else 0],
+        **{label: block(label) for label in ("q", "v", "tau")},
+        "energy": table[:, names.index("energy") if "energy" in names else -1],
+        "work": block("work") if WORK[0] in names else None,
+        "contact": ContactHistory.from_columns(names, table, description),
+    }

@@ -1,0 +1,57 @@
+"""Trajectories as tables of text (.csv): one comment line of metadata, a header, and numbers with every digit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from ..trajectory import Trajectory
+from .columns import arrays_of, table_of
+from .description import described, restored
+
+HEADING = "# treesim trajectory: "
+
+
+def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
+    """Write the table to a stream of bytes."""
+    header, table = table_of(trajectory)
+    stream.write((HEADING + described(trajectory) + "\r\n").encode())
+    writer = csv.writer(_Encoded(stream))
+    writer.writerow(header)
+    writer.writerows(table.tolist())  # Python's float repr is exact
+
+
+class _Encoded:
+    """The text side of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode())
+
+
+def read(path: Path) -> Trajectory:
+    """Return the trajectory of a table that `write` wrote; raises ValueError for one that is cut short."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        heading = stream.readline()
+        if not heading.startswith(HEADING):
+            raise ValueError(f"its first line does not begin with {HEADING!r}")
+        description = json.loads(heading[len(HEADING) :])
+        rows = csv.reader(_whole_lines(stream))
+        header = next(rows, [])
+        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
+    return restored(description, arrays_of(description, header, table))
+
+
+def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, each of which must have an end: a number that is cut short still is a number."""
+    for line in lines:
+        if not line.endswith("\n"):
+            raise ValueError("its last line is cut short")
+        yield line

@@ -1,0 +1,53 @@
+"""Which format a file is of, by its suffix, and what writes and reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import ArgumentError
+from ..files import DAMAGED, check_suffix, checked_output, write_whole
+from ..trajectory import Trajectory
+from . import csv, mcap, npz, parquet, xarray
+
+
+@dataclass(frozen=True)
+class Format:
+    """What writes a trajectory to a stream of bytes, what reads a file, and the bytes that it takes, where known."""
+
+    write: Callable[[Trajectory, IO[bytes]], Any]
+    read: Callable[[Path], Trajectory]
+    size_of: Callable[[Trajectory], int | None] = lambda _: None
+
+
+FORMATS = {
+    ".npz": Format(npz.write, npz.read, npz.size_of),
+    ".csv": Format(csv.write, csv.read),
+    ".parquet": Format(parquet.write, parquet.read),
+    ".nc": Format(xarray.write, xarray.read),
+    ".mcap": Format(mcap.write, mcap.read),
+}
+SUFFIXES = tuple(FORMATS)
+
+
+def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
+    """Write a trajectory to `path` in the format of its suffix, whole or not at all; see `Trajectory.save`."""
+    target = checked_output(path, SUFFIXES)
+    of = FORMATS[target.suffix.lower()]
+    return write_whole(target, lambda stream: of.write(trajectory, stream), of.size_of(trajectory))
+
+
+def load(path: str | os.PathLike[str]) -> Trajectory:
+    """Return the trajectory of a file, by its suffix; see `Trajectory.load`."""
+    path = Path(path)
+    check_suffix(path, SUFFIXES)
+    try:
+        return FORMATS[path.suffix.lower()].read(path)
+    except OSError as error:
+        raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error
+    except DAMAGED as error:
+        what = str(error) or type(error).__name__
+        raise ArgumentError(f"{path} is not a trajectory that treesim wrote, or is damaged: {what}") from error

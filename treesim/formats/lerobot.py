@@ -1,0 +1,196 @@
+"""Trajectories as a LeRobotDataset of version 3.0: one episode each, states and actions, for training policies.
+
+Layout: meta/info.json, meta/stats.json, meta/tasks.parquet, and one file each of meta/episodes and data, as
+`lerobot` 0.4 reads and writes them. Frames are states at a constant rate; a frame's "observation.state" is q, then v,
+its "action" the generalised forces of the step that starts there, in single precision, as policies take them; the
+quantiles of statistics are exact ones, where lerobot's are those of a histogram.
+
+Source: Hugging Face, lerobot, LeRobotDataset v3.0.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..files import cannot_write
+from ..model.given import whole_number
+from ..trajectory import Trajectory
+from .libraries import required
+
+FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
+Frames = dict[str, np.ndarray]  # features by name: (K, n), or (K,) of what every dataset has
+
+
+def write_lerobot(
+    trajectories: Sequence[Trajectory], folder: str | PathLike[str], fps: int = 50, task: str = "simulation"
+) -> Path:
+    """Write trajectories of one robot as the episodes of a new dataset in `folder`, and return its path.
+
+    fps: frames per second, which the steps of every trajectory must divide into whole numbers of steps; the last state
+    of a trajectory, whose forces are those of no step, makes no frame. task: what the episodes show, in words. Single
+    precision: nothing is read back from it. Raises ArgumentError for a folder that exists or cannot be written, robots
+    that differ, rates that do not fit, and if pyarrow is missing. A dataset that was not finished is taken away.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from treesim.formats import write_lerobot
+        >>> simulation = treesim.Simulation(treesim.load("ur5"))
+        >>> runs = [simulation.run(0.1, q0=np.full(6, angle)) for angle in (0.1, 0.2)]
+        >>> path = write_lerobot(runs, Path(tempfile.mkdtemp()) / "swings", fps=100, task="swing freely")
+        >>> sorted(file.name for file in (path / "meta").iterdir())
+        ['episodes', 'info.json', 'stats.json', 'tasks.parquet']
+    """
+    arrow, parquet = required("pyarrow", "datasets"), required("pyarrow.parquet", "datasets")
+    fps = whole_number("fps", fps, 1)
+    episodes = _episodes(trajectories, fps)
+    path = _new_folder(folder)
+    try:
+        for name, content in (
+            ("info", _info(trajectories[0], episodes, fps)),
+            ("stats", _statistics(_joined(episodes))),
+        ):
+            (path / "meta" / f"{name}.json").write_text(json.dumps(content, indent=4), encoding="utf-8")
+        parquet.write_table(_tasks(arrow, task), path / "meta" / "tasks.parquet")
+        of = FILE.format(chunk_index=0, file_index=0)
+        parquet.write_table(_frames(arrow, _joined(episodes)), path / "data" / of)
+        rows = [_episode(frames, task) for frames in episodes]
+        parquet.write_table(arrow.Table.from_pylist(rows), path / "meta" / "episodes" / of)
+    except BaseException as error:
+        shutil.rmtree(path)
+        if isinstance(error, OSError):
+            raise cannot_write(path, error) from error
+        raise
+    return path
+
+
+def _new_folder(folder: str | PathLike[str]) -> Path:
+    path = Path(folder)
+    try:
+        path.mkdir()
+        for part in ("data", "meta/episodes"):
+            (path / part / "chunk-000").mkdir(parents=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
+
+
+def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
+    """The frames of every trajectory."""
+    if not trajectories:
+        raise ArgumentError("a dataset needs one trajectory at least")
+    first, episodes, start = trajectories[0], [], 0
+    for k, run in enumerate(trajectories):
+        if (run.joint_names, run.joint_types) != (first.joint_names, first.joint_types):
+            raise ArgumentError(f"trajectory {k} is of {run.robot_name!r}, but the first is of {first.robot_name!r}")
+        kept = _kept(run, fps, k)
+        count = len(kept)
+        numbers = np.arange(count)
+        episodes.append({
+            "observation.state": np.concatenate((run.q[kept], run.v[kept]), axis=1, dtype=np.float32),
+            "action": run.tau[kept].astype(np.float32), "timestamp": (numbers / fps).astype(np.float32),
+            "frame_index": numbers, "episode_index": np.full(count, k), "index": start + numbers,
+            "task_index": np.zeros(count, int),
+        })  # fmt: skip
+        start += count
+    return episodes
+
+
+def _kept(run: Trajectory, fps: int, k: int) -> np.ndarray:
+    """The states that are frames: one in so many steps, each of which has its forces."""
+    steps = np.diff(run.t)
+    if not len(steps):
+        raise ArgumentError(f"trajectory {k} has {len(run)} states, and no step")
+    dt = float(steps.mean())
+    every = round(1 / (fps * dt))
+    if every < 1 or abs(every * dt * fps - 1) > 1e-6 or np.abs(steps - dt).max() > 1e-6 * dt:
+        raise ArgumentError(
+            f"trajectory {k} has steps of {dt:g} s, of which no whole number is 1/{fps} s, as fps={fps}"
+        )
+    return np.arange(0, len(steps), every)
+
+
+def _joined(episodes: Sequence[Frames]) -> Frames:
+    return {name: np.concatenate([frames[name] for frames in episodes]) for name in episodes[0]}
+
+
+def _info(run: Trajectory, episodes: Sequence[Frames], fps: int) -> dict[str, Any]:
+    """The contents of info.json."""
+    names = {
+        "observation.state": [*(f"q.{n}" for n in run.q_names), *(f"v.{n}" for n in run.v_names)],
+        "action": [f"tau.{n}" for n in run.v_names],
+    }
+    features = {
+        name: {"dtype": str(x.dtype), "shape": list(x.shape[1:]) or [1], "names": names.get(name)}
+        for name, x in episodes[0].items()
+    }
+    return {
+        "codebase_version": "v3.0", "robot_type": run.robot_name, "total_episodes": len(episodes),
+        "total_frames": sum(len(frames["index"]) for frames in episodes), "total_tasks": 1, "chunks_size": 1000,
+        "data_files_size_in_mb": 100, "video_files_size_in_mb": 200, "fps": fps,
+        "splits": {"train": f"0:{len(episodes)}"}, "data_path": f"data/{FILE}", "video_path": None,
+        "features": features,
+    }  # fmt: skip
+
+
+def _statistics(frames: Frames) -> dict[str, dict[str, list[Any]]]:
+    """Minimum, maximum, mean, standard deviation, count and quantiles of every feature."""
+    return {name: _statistics_of(x.reshape(len(x), -1)) for name, x in frames.items()}
+
+
+def _statistics_of(x: np.ndarray) -> dict[str, list[Any]]:
+    wide = x.astype(float)
+    levels = np.quantile(wide, list(QUANTILES.values()), axis=0)
+    found = {"min": x.min(axis=0), "max": x.max(axis=0), "mean": wide.mean(axis=0), "std": wide.std(axis=0)}
+    found |= {"count": np.array([len(x)]), **dict(zip(QUANTILES, levels, strict=True))}
+    return {name: numbers.tolist() for name, numbers in found.items()}
+
+
+def _tasks(arrow: Any, task: str) -> Any:
+    """The table of tasks, with the index that pandas gives it."""
+    index = "__index_level_0__"
+    told = {
+        "index_columns": [index], "column_indexes": [], "pandas_version": "2.2.0",
+        "columns": [
+            {"name": "task_index", "field_name": "task_index", "pandas_type": "int64", "numpy_type": "int64",
+             "metadata": None},
+            {"name": None, "field_name": index, "pandas_type": "unicode", "numpy_type": "object", "metadata": None},
+        ],
+    }  # fmt: skip
+    return arrow.table({"task_index": [0], index: [task]}).replace_schema_metadata({"pandas": json.dumps(told)})
+
+
+def _frames(arrow: Any, frames: Frames) -> Any:
+    """The table of frames, with the types that the library datasets looks for."""
+    columns: dict[str, Any] = {}
+    types: dict[str, Any] = {}
+    for name, x in frames.items():
+        value = {"dtype": str(x.dtype), "_type": "Value"}
+        if x.ndim == 1:
+            columns[name], types[name] = arrow.array(x), value
+        else:
+            columns[name] = arrow.FixedSizeListArray.from_arrays(arrow.array(x.ravel()), x.shape[1])
+            types[name] = {"feature": value, "length": x.shape[1], "_type": "List"}
+    told = json.dumps({"info": {"features": types}})
+    return arrow.table(columns).replace_schema_metadata({"huggingface": told})
+
+
+def _episode(frames: Frames, task: str) -> dict[str, Any]:
+    """The row of one episode."""
+    index = frames["index"]
+    row = {
+        "episode_index": int(frames["episode_index"][0]), "tasks": [task], "length": len(index),
+        "data/chunk_index": 0, "data/file_index": 0,
+        "dataset_from_index": int(index[0]), "dataset_to_index": int(index[-1]) + 1,
+    }  # fmt: skip
+    found = {f"stats/{name}/{kind}": x for name, of in _statistics(frames).items() for kind, x in of.items()}
+    return {**row, **found, "meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0}

@@ -1,0 +1,161 @@
+"""Trajectories and rollouts as an xarray.Dataset, whose axes have names and whose numbers have units; and netCDF.
+
+A Dataset goes on to Zarr by its own `to_zarr`, and comes back by `xarray.open_zarr`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..contact.history import PARTS, TOLD_NAMES, ContactHistory, names_of
+from ..errors import ArgumentError
+from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
+from ..trajectory import Trajectory
+from .description import described, restored
+from .libraries import required
+from .units import configuration_units, force_units, velocity_units
+
+if TYPE_CHECKING:
+    from ..rollouts import Rollouts
+
+LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
+NUMBERS = {  # of a trajectory: axes and attributes
+    "q": (("time", "coordinate"), {"long_name": "configuration"}),
+    "v": (("time", "dof"), {"long_name": "velocity"}),
+    "tau": (("time", "dof"), {"long_name": "generalised forces in the step that starts here"}),
+    "energy": (("time",), {"long_name": "kinetic and potential energy", "units": "J"}),
+    "work": (("time", "account"), {"long_name": "work up to here", "units": "J"}),
+}
+ACCOUNTS = ("controls", "damping_and_friction")
+OF_ROLLOUT = {  # attributes of what there is once for a rollout
+    "diverged": {"long_name": "first recorded time at which a state is not finite, -1: none"},
+    "done": {"long_name": "recorded times that are computed"},
+    "energy_at_start": {"long_name": "kinetic and potential energy at the start", "units": "J"},
+    "residual": {"long_name": "by how much contacts, limits and joint friction miss their laws at most"},
+}
+
+
+def dataset_of(trajectory: Trajectory) -> Any:
+    """Return the Dataset that `Trajectory.to_xarray` describes."""
+    variables: dict[str, Any] = {
+        label: (axes, getattr(trajectory, label), attributes) for label, (axes, attributes) in NUMBERS.items()
+    }
+    names = _joint_axes(trajectory.joint_names, trajectory.joint_types) | {
+        "time": ("time", trajectory.t, {"units": "s"}),
+        "account": ("account", _texts(ACCOUNTS)),
+    }
+    if trajectory.contact is not None:
+        contact_variables, contact_names = _contact(trajectory.contact)
+        variables, names = variables | contact_variables, names | contact_names
+    attributes = {"robot_name": trajectory.robot_name, "treesim": described(trajectory)}
+    return required("xarray", "datasets").Dataset(variables, names, attributes)
+
+
+def _joint_axes(joints: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:
+    """Names of coordinates and degrees of freedom, the joint of each, and units."""
+    return {
+        "coordinate": ("coordinate", _texts(configuration_names(joints, types))),
+        "dof": ("dof", _texts(velocity_names(joints, types))),
+        "joint_of_coordinate": ("coordinate", _texts(_repeated(joints, types, Q_PARTS))),
+        "joint_of_dof": ("dof", _texts(_repeated(joints, types, V_PARTS))),
+        "unit_of_q": ("coordinate", _texts(configuration_units(types))),
+        "unit_of_v": ("dof", _texts(velocity_units(types))),
+        "unit_of_tau": ("dof", _texts(force_units(types))),
+    }
+
+
+def _texts(names: Sequence[str]) -> np.ndarray:
+    """Strings of any length, which Zarr has a type for; it has none for those that numpy pads."""
+    return np.array(names, dtype=object)
+
+
+def _repeated(joints: tuple[str, ...], types: tuple[str, ...], parts: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [joint for joint, kind in zip(joints, types, strict=True) for _ in parts.get(kind, (kind,))]
+
+
+def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Variables and names; what is of no body, or no pair, is left out, as netCDF has no axes of length 0."""
+    forces = contact.pair_wrench.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
+    axes = {"long_name": "mean force [N] and moment [N m] in the step, along the world's axes"}
+    variables: dict[str, Any] = {"contact_told": (("time", "told"), contact.told)}
+    names: dict[str, Sequence[str]] = {"told": TOLD_NAMES}
+    if contact.bodies:
+        variables["contact_wrench"] = ("time", "body", "part"), contact.wrench, axes
+        names |= {"body": contact.bodies, "part": PARTS}
+    if contact.pairs:
+        variables["contact_pair_wrench"] = ("time", "pair", "side", "part"), forces, axes
+        pairs = [f"{one}, {other}" for one, other in contact.pairs]
+        names |= {"pair": pairs, "side": ("on_first", "on_second"), "part": PARTS}
+    return variables, {axis: (axis, _texts(texts)) for axis, texts in names.items()}
+
+
+def trajectory_of(dataset: Any) -> Trajectory:
+    """Return the trajectory that a Dataset of `Trajectory.to_xarray` holds, after whatever file it went through.
+
+    Raises ArgumentError where it was made by something else, or lacks a variable.
+    """
+    try:
+        description = json.loads(dataset.attrs["treesim"])
+        arrays: dict[str, Any] = {label: np.asarray(dataset[label].values) for label in NUMBERS}
+        arrays["t"] = np.asarray(dataset["time"].values)
+        if "contact_told" in dataset:
+            arrays["contact"] = _contact_of(dataset, description)
+        return restored(description, arrays)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error
+
+
+def _contact_of(dataset: Any, description: Mapping[str, Any]) -> ContactHistory:
+    surfaces, pairs = names_of(description)
+    bodies, told = tuple(description["touching"]), dataset["contact_told"].values
+    wrench = dataset["contact_wrench"].values if bodies else np.zeros((len(told), 0, 6))
+    forces = dataset["contact_pair_wrench"].values.reshape(len(told), len(pairs), 2 * len(PARTS)) if pairs else None
+    return ContactHistory(bodies, wrench, told, surfaces, pairs, forces)  # type: ignore[arg-type]
+
+
+def dataset_of_rollouts(rollouts: Rollouts) -> Any:
+    """Return the Dataset that `Rollouts.to_xarray` describes."""
+    axes = {"q": "coordinate", "v": "dof", "work": "account"}
+    arrays = {label: getattr(rollouts, label) for label in (*axes, *OF_ROLLOUT)}
+    variables = {
+        label: (("rollout", "time", axes[label]) if label in axes else ("rollout",), array, OF_ROLLOUT.get(label))
+        for label, array in arrays.items()
+        if array is not None
+    }
+    for name, x in rollouts.measures.items():  # (rollout) or (rollout, bins)
+        label = name if name not in variables else f"measure {name}"
+        variables[label] = ("rollout", f"{name} bin")[: x.ndim], x, None
+    names: dict[str, Any] = {"time": ("time", rollouts.t, {"units": "s"}), "rollout": np.arange(len(rollouts.q))}
+    attributes = {"stopped": rollouts.stopped or ""}
+    if rollouts.work is not None:
+        names["account"] = ("account", _texts(ACCOUNTS))
+    if rollouts.robot is not None:
+        moving = [body.joint for body in rollouts.robot.bodies if body.joint.mimic is None]
+        names |= _joint_axes(tuple(joint.name for joint in moving), tuple(joint.type for joint in moving))
+        attributes["robot_name"] = rollouts.robot.name
+    return required("xarray", "datasets").Dataset(variables, names, attributes)
+
+
+def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
+    """Write netCDF 3 with 64-bit offsets, which every reader of netCDF knows, by SciPy. Raises ArgumentError for
+    variables that it cannot hold."""
+    dataset = dataset_of(trajectory)
+    if 0 in dataset.sizes.values():
+        raise ArgumentError("netCDF holds no trajectory without states, or of a robot without joints: take .npz")
+    for label, variable in dataset.variables.items():
+        if variable.nbytes >= LARGEST:
+            raise ArgumentError(
+                f"netCDF holds less than 2 GiB of {label}, not {variable.nbytes:,} bytes: take .parquet"
+            )
+    stream.write(dataset.to_netcdf(engine="scipy", format="NETCDF3_64BIT"))
+
+
+def read(path: Path) -> Trajectory:
+    """Return the trajectory of a netCDF file that `write` wrote."""
+    with required("xarray", "netCDF files").open_dataset(path, engine="scipy") as dataset:
+        return trajectory_of(dataset.load())
