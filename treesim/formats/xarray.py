@@ -35,6 +35,7 @@ ACCOUNTS = ("controls", "damping_and_friction")
 OF_ROLLOUT = {  # attributes of what there is once for a rollout
     "diverged": {"long_name": "first recorded time at which a state is not finite, -1: none"},
     "done": {"long_name": "recorded times that are computed"},
+    "ended": {"long_name": "number of the step that ended it, -1: none did"},
     "energy_at_start": {"long_name": "kinetic and potential energy at the start", "units": "J"},
     "residual": {"long_name": "by how much contacts, limits and joint friction miss their laws at most"},
 }
@@ -122,7 +123,7 @@ def dataset_of_rollouts(rollouts: Rollouts) -> Any:
     """Return the Dataset that `Rollouts.to_xarray` describes."""
     axes = {"q": "coordinate", "v": "dof", "work": "account"}
     arrays = {label: getattr(rollouts, label) for label in (*axes, *OF_ROLLOUT)}
-    variables = {
+    variables: dict[str, Any] = {
         label: (("rollout", "time", axes[label]) if label in axes else ("rollout",), array, OF_ROLLOUT.get(label))
         for label, array in arrays.items()
         if array is not None
