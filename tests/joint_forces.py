@@ -4,6 +4,8 @@ Body coordinates, 6-vectors linear first. P takes the wrenches F that joints tra
 f = P F, and joints move at P' I^-1 f: the free part is what forces know, the held part must vanish.
 """
 
+from functools import cache, lru_cache
+
 import numpy as np
 
 import treesim
@@ -12,14 +14,20 @@ from treesim.cost.engine_errors import ROUNDING
 
 def moved_by_rounding(robot, q, v, a, f_ext=None, gravity=None):
     """How far accelerations (nv,) move for one rounding of every term of f = P F and of P' I^-1 f."""
-    P, inverse, (free, held) = to_bodies(robot, q), inverse_inertias(robot), directions(robot, q)
+    P, inverse, free, across_free, held, compliance = operators(robot, tuple(np.asarray(q, dtype=float).tolist()))
     wrenches = body_wrenches(robot, q, v, a, robot.gravity if gravity is None else np.asarray(gravity, dtype=float))
     pushes = np.zeros(P.shape[0]) if f_ext is None else np.asarray(f_ext).ravel()
     joints = np.linalg.solve(P, wrenches - pushes)
-    terms = np.abs(P.T) @ np.abs(inverse) @ (np.abs(P) @ np.abs(joints) + np.abs(wrenches) + np.abs(pushes))
-    K, across = P.T @ inverse @ P, np.abs(held.T) @ terms
-    forces = np.abs(np.linalg.inv(held.T @ K @ held)) @ across if held.size else across
-    return ROUNDING * (np.abs(free.T) @ terms + np.abs(free.T @ K @ held) @ forces)
+    terms = np.abs(P.T) @ (np.abs(inverse) @ (np.abs(P) @ np.abs(joints) + np.abs(wrenches) + np.abs(pushes)))
+    return ROUNDING * (np.abs(free.T) @ terms + across_free @ (compliance @ (np.abs(held.T) @ terms)))
+
+
+@lru_cache(maxsize=32)
+def operators(robot, q):
+    """P, I^-1, free, |free' K held|, held and |(held' K held)^-1|, K = P' I^-1 P: what depends on q, a tuple, alone."""
+    P, inverse, (free, held) = to_bodies(robot, np.array(q)), inverse_inertias(robot), directions(robot, np.array(q))
+    K = P.T @ inverse @ P
+    return P, inverse, free, np.abs(free.T @ K @ held), held, np.abs(np.linalg.inv(held.T @ K @ held))
 
 
 def to_bodies(robot, q):
@@ -33,6 +41,7 @@ def to_bodies(robot, q):
     return P
 
 
+@cache
 def inverse_inertias(robot):
     """I^-1 (6 N, 6 N)."""
     inverse = np.zeros((6 * robot.n_bodies,) * 2)
@@ -41,6 +50,7 @@ def inverse_inertias(robot):
     return inverse
 
 
+@cache
 def every_body_can_be_divided_by(robot):
     """Whether no body lacks mass or a moment of inertia."""
     return all(np.linalg.matrix_rank(matrix_of(body.inertia)) == 6 for body in robot.bodies)

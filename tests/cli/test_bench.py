@@ -316,11 +316,14 @@ def test_the_picture_of_ratios_leaves_bare_memory_out() -> None:
 # ---- contact
 
 
-def test_contact_is_timed_and_judged(treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contact_is_timed_and_judged(
+    treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     quick = partial(bench.time_contact, duration=0.01, count=2, steps=2, engines=[])
     monkeypatch.setattr(bench, "time_contact", quick)
-    found = json.loads(treesim("bench", "simple_humanoid", "--contact", "--kp", 3000, *QUICK, "--json").stdout)
+    saved = tmp_path / "contact.json"
+    text = treesim("bench", "simple_humanoid", "--contact", "--kp", 3000, *QUICK, "--save", saved).stdout
+    found = json.loads(saved.read_text())
     assert found["kp"] == 3000 and found["base"] == "floating" and len(found["contact"]) == 2
     assert all(row["threads"] >= 1 and row["min_s"] > 0 for row in found["rollouts"])
-    text = treesim("bench", "simple_humanoid", "--contact", *QUICK).stdout
     assert "stick error" in text and "Stepper.step, semi_implicit_euler" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ SOLVED = 1e-9  # m/s: what solvers that go to their limit step by step leave of 
 FRICTIONLESS: dict[str, Any] = {"limits": False, "friction": False}
 
 
+@cache
 def limbs() -> Tree:
-    """A floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits."""
+    """A floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits; shared."""
     at = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1))
     down = Placement.from_xyz_rpy((0, 0, -0.4))
     com, inertia = np.array([0, 0.05, -0.2]), np.diag([0.2, 0.3, 0.1])
