@@ -100,10 +100,13 @@ def cases(number, seed=0):
         "near cancellation": (x, y, -near),
         "ties of short numbers": tuple(few),
         "a tie beside the product": (x, y, half),
-        "next to a tie": (1 + np.ldexp(1.0, -rng.integers(1, bits, COUNT)), 1 - np.ldexp(1.0, -rng.integers(1, bits, COUNT)),
-                          np.ldexp(rng.choice([-1.0, 1.0], COUNT), rng.integers(-2 * bits, 2 * bits, COUNT))),
+        "next to a tie": (
+            1 + np.ldexp(1.0, -rng.integers(1, bits, COUNT)),
+            1 - np.ldexp(1.0, -rng.integers(1, bits, COUNT)),
+            np.ldexp(rng.choice([-1.0, 1.0], COUNT), rng.integers(-2 * bits, 2 * bits, COUNT)),
+        ),
         "of all sizes": tuple(spread(rng, number, 1000 if number == np.float64 else 120) for _ in range(3)),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", cases(np.float64))
@@ -142,9 +145,9 @@ def test_at_the_ends_of_the_range(lanes):
 @pytest.mark.parametrize("lanes", [LANES[1], LANES[7]], ids=str)
 def test_infinite_numbers_nan_and_the_signs_of_zeros(lanes):
     inf, nan = math.inf, math.nan
-    given = [(0.0, -1.0, -0.0), (0.0, 1.0, -0.0), (-0.0, 1.0, -0.0), (1.0, 1.0, -1.0), (0.0, -1.0, 0.0),
-             (inf, 1.0, 1.0), (inf, 1.0, -inf), (inf, 0.0, 1.0), (2.0, 3.0, -inf), (nan, 1.0, 0.0), (1.0, 1.0, nan)]  # fmt: skip
-    found = fused(lanes, *zip(*given, strict=True))
+    zeros = [(0.0, -1.0, -0.0), (0.0, 1.0, -0.0), (-0.0, 1.0, -0.0), (1.0, 1.0, -1.0), (0.0, -1.0, 0.0)]
+    others = [(inf, 1.0, 1.0), (inf, 1.0, -inf), (inf, 0.0, 1.0), (2.0, 3.0, -inf), (nan, 1.0, 0.0), (1.0, 1.0, nan)]
+    found = fused(lanes, *zip(*zeros, *others, strict=True))
     np.testing.assert_array_equal(found, [-0.0, 0.0, -0.0, 0.0, 0.0, inf, nan, nan, -inf, nan, nan])
     assert [math.copysign(1, x) for x in found[:5]] == [-1, 1, -1, 1, 1]
 
