@@ -57,6 +57,13 @@ def batch(dtype: type = np.float64, count: int = 300) -> str:
     return digest(treesim.forward_dynamics(body, q, v, np.zeros_like(v), engine="specialized"))
 
 
+def arm() -> str:
+    """Forward dynamics of a batch of a small robot, whose code is looped where $TREESIM_CODE asks for that."""
+    body = treesim.load("ur5")
+    q, v = np.random.default_rng(7).uniform(-3, 3, (2, 100, body.nv))
+    return digest(treesim.forward_dynamics(body, q, v, np.zeros_like(v), engine="specialized"))
+
+
 def generic() -> str:
     """Forward dynamics and mass matrix by the engine for all robots."""
     body = robot()
@@ -103,6 +110,7 @@ DIGESTS: dict[str, Callable[[], str]] = {
     "description": description,
     "batch": batch,
     "batch, float32": lambda: batch(np.float32),
+    "arm": arm,
     "generic": generic,
     "rollout": rollout,
     "rollout, float32": lambda: rollout(np.float32),

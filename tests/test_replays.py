@@ -8,7 +8,7 @@ import pytest
 import treesim
 from treesim import ArgumentError, UnsupportedError, recipe
 from treesim.model import generators
-from treesim.replays import changes, first_difference
+from treesim.replays import OTHER_PROCESSOR, changes, first_difference
 
 CHAIN = generators.chain(3)
 START = [0.5, -0.2, 0.1]
@@ -86,6 +86,7 @@ def test_the_reason_is_what_differs(monkeypatch):
     assert same.same and same.reasons == () and any(note.endswith("abacus then") for note in same.notes)
     other = treesim.replay(replace(run, recipe=text, v=run.v + 1e-9))
     assert any(reason.startswith("numpy: ") and reason.endswith("0.1 then") for reason in other.reasons)
+    assert OTHER_PROCESSOR in other.reasons and any(note.endswith("abacus then") for note in other.notes)
     unknown = treesim.replay(replace(run, v=run.v + 1e-9))
     assert unknown.reasons[0].startswith("unknown")
 

@@ -26,7 +26,12 @@ from .trajectory import Trajectory
 from .urdf.findings import Findings
 from .urdf.resolve import open_source
 
-UNKNOWN = "unknown: versions, processor and arguments are those of the recording"
+UNKNOWN = "unknown: versions and arguments are those of the recording"
+PROCESSOR = ("processor", "features")  # of the surroundings: compiled code gives the same bits on any
+OTHER_PROCESSOR = (
+    "another processor: NumPy and the C library may round differently there what a controller in Python, or kernels "
+    "that are interpreted, ask of them; compiled kernels do not"
+)
 DIGITS = 12  # of a hash that a message tells
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 
@@ -59,9 +64,9 @@ class Repetition(Shown):
     """What came of running a recorded simulation again.
 
     robot_name. states: how many there were to compare. first: where the run first differs, None where every bit of
-    every state is the same. reasons: what may have changed bits, as far as it is known: versions, processor,
-    interpreter; empty where nothing differs. notes: what else has changed, without changing the run, such as the file
-    that the robot was read from. trajectory: the new run.
+    every state is the same. reasons: what may have changed bits, as far as it is known: versions,
+    interpreter, libraries on another processor; empty where nothing differs. notes: what else has changed, without
+    changing the run, such as the processor, or the file that the robot was read from. trajectory: the new run.
 
     Example:
         >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
@@ -127,9 +132,12 @@ def replay(
         warnings.simplefilter("ignore", EnergyWarning)  # the recorded run told of it
         again = simulation.run_from(duration, trajectory.q[0].copy(), trajectory.v[0].copy(), progress)
     first = first_difference(trajectory, again, cut)
-    changed = changes(recipe.surroundings, surroundings())
-    reasons = () if first is None else changed or (UNKNOWN,)
-    notes = (*(() if first else changed), *_source_notes(trajectory))
+    then, now = recipe.surroundings, surroundings()
+    processor = changes(*({name: some[name] for name in PROCESSOR if name in some} for some in (then, now)))
+    others = tuple(change for change in changes(then, now) if change not in processor)
+    causes = (*others, *((OTHER_PROCESSOR,) if processor else ())) or (UNKNOWN,)
+    reasons = () if first is None else causes
+    notes = (*(others if first is None else ()), *processor, *_source_notes(trajectory))
     return Repetition(trajectory.robot_name, len(trajectory), first, reasons, notes, again)
 
 

@@ -162,7 +162,7 @@ class Function:
 
     fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
     add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))
-    both, either, xor, shl, ashr = map(_of_integers, ("and", "or", "xor", "shl", "ashr"))
+    both, either, xor, shl, ashr, lshr = map(_of_integers, ("and", "or", "xor", "shl", "ashr", "lshr"))
 
     def arithmetic(self, word: str, x: Operand, y: Operand) -> Value:
         """Append a floating-point operation by its name."""

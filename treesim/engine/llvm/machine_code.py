@@ -19,6 +19,7 @@ from ...errors import UnsupportedError
 from ..threads import lock_across_forks
 from . import object_cache, object_code, processor_levels, second_process
 from .chunks import APART
+from .fused_multiply_add import emulated
 from .object_code import Order
 from .straight_line import Code
 
@@ -29,12 +30,14 @@ _beginning = lock_across_forks()
 
 
 class Processor(NamedTuple):
-    """What code is compiled for: LLVM's target, processor and features, and the width of its vectors in bytes."""
+    """What code is compiled for: LLVM's target, processor and features, the width of its vectors in bytes, and whether
+    it has fused multiply-adds."""
 
     triple: str
     name: str
     features: str
     vector_bytes: int
+    fuses: bool
 
 
 @lru_cache(maxsize=1)
@@ -47,9 +50,10 @@ def processor() -> Processor:
 
     triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
     if level := processor_levels.wanted(features):
-        return Processor(triple, level.name, "", level.vector_bytes)
+        return Processor(triple, level.name, "", level.vector_bytes, level.fuses)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
-    return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width)
+    fuses = features.get("fma", not triple.startswith(("x86_64", "i686")))
+    return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses)
 
 
 class Linked(NamedTuple):
@@ -172,6 +176,8 @@ def _target(here: Processor) -> Any:
 
 def _order(text: str, source: Code) -> Order:
     here = processor()
+    if not here.fuses:
+        text = emulated(text)
     return Order(text, here.triple, here.name, here.features, source.optimize, source.unrolled)
 
 

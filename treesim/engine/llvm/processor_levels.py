@@ -16,18 +16,20 @@ VARIABLE = "TREESIM_CPU"
 
 
 class Level(NamedTuple):
-    """A level as LLVM names it, the width of its vectors in bytes, and what it adds to the level before."""
+    """A level as LLVM names it, the width of its vectors in bytes, whether it has fused multiply-adds, and what it adds
+    to the level before."""
 
     name: str
     vector_bytes: int
+    fuses: bool
     added: str
 
 
 LEVELS = (
-    Level("x86-64", 16, "sse2"),
-    Level("x86-64-v2", 16, "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"),
-    Level("x86-64-v3", 32, "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"),
-    Level("x86-64-v4", 64, "avx512bw avx512cd avx512dq avx512f avx512vl"),
+    Level("x86-64", 16, False, "sse2"),
+    Level("x86-64-v2", 16, False, "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"),
+    Level("x86-64-v3", 32, True, "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"),
+    Level("x86-64-v4", 64, True, "avx512bw avx512cd avx512dq avx512f avx512vl"),
 )
 
 
