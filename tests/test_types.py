@@ -82,9 +82,13 @@ def arguments():
 
 
 def test_arguments_have_types():
-    """But for the results that a class of results is made of, and what a user keeps with a trajectory."""
+    """But for the results that a class of results is made of, what a user keeps with a trajectory, another library's
+    client, and what is handed on."""
     untyped = {(name, argument) for name, argument, kind in arguments() if re.search(r"\bAny\b", str(kind))}
-    assert untyped == {("OperationalSpace", "rank"), ("Trajectory", "metadata"), ("Trajectory", "entries")}
+    assert untyped == {
+        ("OperationalSpace", "rank"), ("Trajectory", "metadata"), ("Trajectory", "entries"), ("sweep", "client"),
+        ("sweep", "settings"),
+    }  # fmt: skip
 
 
 @pytest.mark.slow

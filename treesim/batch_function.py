@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class BatchFunction(Shown):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., Iterable[object]],
         sizes: Sequence[int],
         what: str = "the function",
         named: Sequence[str] | None = None,

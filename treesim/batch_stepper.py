@@ -116,13 +116,14 @@ class BatchStepper(Shown):
         """Velocities (B, nv), as q."""
         return _read_only(self._v)
 
-    def put(self, rows: Any, q: ArrayLike, v: ArrayLike) -> None:
+    def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
         """Let the states of `rows`, a slice, indices or a mask, be q (..., nq) and v (..., nv), without impulses of a
         step before. In a world, gaps below 1e-6 are closed. Raises ArgumentError, also for larger gaps and for starts
         deep inside the ground, NonFiniteError."""
         given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
         q, v = (coerce(argument) for argument in given)
         refuse_non_finite(given, (q, v))
+        rows = rows if isinstance(rows, slice) else np.asarray(rows)
         count = len(self.finite[rows])
         try:
             q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))

@@ -19,6 +19,7 @@ from ..rollouts import StoppedWarning
 from ..world import World
 from .chunk import Task, checksum, nominal_results
 from .cluster import DaskPool
+from .distributions import Distribution
 from .estimate import Estimate, check_disk, chunk_size, sample_bytes, sample_seconds
 from .manifest import Manifest, held
 from .plan import Plan, plan_of
@@ -41,7 +42,7 @@ def sweep(
     store: str | os.PathLike[str],
     dt: float = 1e-3,
     seed: int = 0,
-    vary: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Distribution | ArrayLike] | None = None,
     measure: Mapping[str, Measure] | None = None,
     parameters: ArrayLike | None = None,
     kp: ArrayLike = 0.0,
