@@ -7,7 +7,7 @@ from tests import joint_forces
 from treesim import plugins
 from treesim.cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
 from treesim.dynamics.conjugate_gradient import ConjugateGradient
-from treesim.dynamics.constraint_force import ChainsBackend, HeavyPathBackend
+from treesim.dynamics.constraint_force import ChainsBackend, ConstraintForcePcr, HeavyPathBackend
 from treesim.dynamics.explicit_inverse import ExplicitInverse
 from treesim.kernels.conjugate_gradient import TOLERANCE
 from treesim.testing import farthest
@@ -56,7 +56,9 @@ def of_forward_dynamics(robot, q, v, tau, a, backend="aba", **options):
         return by_rounding + relative(moved_by_rounding(M, forces, products), a)  # once: they cancel
     if isinstance(method, HeavyPathBackend | ChainsBackend) and joint_forces.every_body_can_be_divided_by(robot):
         moved = joint_forces.moved_by_rounding(robot, q, v, a, options.get("f_ext"), options.get("gravity"))
-        return by_rounding + relative(moved, a)  # once: the terms of long sums of which most cancel
+        # terms of long sums of which most cancel, rounded once; anew in every sweep of parallel cyclic reduction
+        times = np.ceil(np.log2(robot.n_bodies + 1)) if isinstance(method, ConstraintForcePcr) else 1
+        return by_rounding + times * relative(moved, a)
     if isinstance(method, ConjugateGradient):
         right = tau - treesim.bias_forces(robot, q, v, options.get("f_ext"), options.get("gravity"))
         return by_rounding + of_residual(M, right, a)

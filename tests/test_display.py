@@ -57,6 +57,10 @@ SCHEDULE = treesim.schedule(ROBOT, "aba")
 MANY = (4, 3)  # states of a batch
 
 
+def square(q):
+    return q * q
+
+
 def zeros(*shapes):
     return [np.zeros((*MANY, *shape)) for shape in shapes]
 
@@ -131,6 +135,8 @@ LINES = {
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
+    "<BatchFunction 'square': q (2,) -> (2,)>": treesim.BatchFunction(square, [2], named="q"),
+    "<BatchStepper of 'chain_2': 5 states, 3 steps of 0.01 s a call>": treesim.BatchStepper(ROBOT, 5, dt=1e-2, steps=3),
     "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), 1.0, 2.0),
     "<Pushed: (0, 9, 0) N on 'body' from 0.5 to 0.7 s, and <Zero: no torque>>": control.Pushed(
         None, FREE_BODY, (0, 9, 0), 0.5

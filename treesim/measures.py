@@ -20,7 +20,7 @@ import numpy as np
 
 from .dynamics.functions import energy as total_energy
 from .dynamics.tables import constants_of
-from .engine.graph.trace import Traced, written_down
+from .engine.graph.trace import is_traced, written_down
 from .errors import ArgumentError
 from .kernels.kinematics import energy_and_momentum_states, frame_pose_states
 from .kernels.numbers import less, select
@@ -344,7 +344,7 @@ def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
     )
 
     def position_of(q: Any) -> np.ndarray:
-        if not _is_traced(q):
+        if not is_traced(q):
             return frame_pose(robot, q, frame)[..., :3, 3]
         [pose] = written_down(q[0].graph, entry, constants, [q], [16])
         return pose.reshape(4, 4)[:3, 3]
@@ -365,13 +365,9 @@ def energy(robot: Tree) -> Callable[[Any, Any], Any]:
     entry, constants = serving(energy_and_momentum_states, robot, constants_of(robot))
 
     def energy_of(q: Any, v: Any) -> Any:
-        if not _is_traced(q):
+        if not is_traced(q):
             return sum(total_energy(robot, q, v))
         [found] = written_down(q[0].graph, entry, constants, [q, v], [8])
         return found[0] + found[1]
 
     return energy_of
-
-
-def _is_traced(q: Any) -> bool:
-    return isinstance(q, np.ndarray) and q.dtype == object and bool(q.size) and isinstance(q[0], Traced)

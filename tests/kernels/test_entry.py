@@ -150,9 +150,9 @@ def test_shapes_results_and_what_may_be_missing_are_read_from_the_declaration():
     assert SUM.__annotations__["forces"] == "Reals" and SUM.__doc__ == scaled_sum.__doc__
 
 
-def test_all_kernels_of_states_are_declared_but_products_with_sparse_rows():
+def test_all_kernels_of_states_are_declared_but_those_of_functions_that_users_bring_and_sparse_rows():
     """So none can forget to look at its sizes."""
-    undeclared = {"product_states", "transposed_product_states"}
+    undeclared = {"product_states", "transposed_product_states", "applied_states"}
     for module in pkgutil.iter_modules(treesim.kernels.__path__):
         of_states = vars(importlib.import_module(f"treesim.kernels.{module.name}"))
         for name, function in of_states.items():

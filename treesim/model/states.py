@@ -14,7 +14,7 @@ from ..engine.admission import CONFIGURATIONS
 from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
 from ..engine.call.varied import Varied
-from ..engine.graph.trace import on_traced
+from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
 from ..kernels.entry import SYMBOLS, Signature, made_function
 from ..kernels.status import FINE
@@ -47,7 +47,7 @@ def on_states(
     values: its arrays by their declared names, which messages use. physics: numbers of the robot's real table that
     states have of their own, whose leading axes broadcast with the values'. options: as in `evaluate`.
     """
-    if OBJECT in [getattr(value, "dtype", None) for value in values.values()]:
+    if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
         return _on_traced_numbers(entry, robot, constants, values)
     if robot.coupling is not None:
         entry, constants = for_followers(entry, robot, constants)

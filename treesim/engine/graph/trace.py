@@ -380,6 +380,11 @@ def _objects(items: Sequence[Any]) -> np.ndarray:
     return array
 
 
+def is_traced(value: Any) -> bool:
+    """Return whether a value is an array that holds numbers of a trace."""
+    return isinstance(value, np.ndarray) and value.dtype == object and any(isinstance(x, Traced) for x in value.flat)
+
+
 def on_traced(
     entry: Callable[..., int], constants: Sequence[Any], arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
 ) -> list[np.ndarray]:
