@@ -21,8 +21,8 @@ from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
-from .contact_step import acts, change_work, rates, work_of
-from .kinematics import energy_change
+from .contact_step import acts, rates, work_of
+from .contact_work import change_work, work_of_corrections, work_of_impulses
 from .numbers import maximum, minimum, select, some
 from .state_lanes import OnLanes, gathered, scattered
 from .status import status_of
@@ -138,6 +138,8 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         remember(m, nc, n, after, R, first, last)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        if scheme[4] > 0:
+            work[1] = work_of_impulses(moved, v, n, m) + work_of_corrections(moved, s.dt, scheme[0], m)
         if scheme[5] > 0:
             told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
@@ -145,8 +147,6 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
     stand(tree, m, n, q_free, v_free, q_new, v_new, work)
-    if n > 0 and scheme[4] > 0:
-        work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
     return True
 
 

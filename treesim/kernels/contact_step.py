@@ -47,12 +47,12 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
+from .contact_work import change_work, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
-from .kinematics import energy_change
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
-from .step import put_work, resist, settings_of
+from .step import resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
@@ -140,25 +140,6 @@ def deepest(m, nc, dt, share):
     return found
 
 
-def work_at(tree, s, v, force, m, work):
-    """The work of the control (and of damping) in a step that ends with the velocity m.end, along the axes at its
-    start."""
-    for k in range(tree.nv):
-        m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
-        m.step.mean[k] = (m.end[k] + v[k]) / 2
-    put_work(tree, s, v, force, m.step.mean, m.step, work)
-
-
-def change_work(tree, s, v, force, m, work):
-    """m.end += m.end_change, and work[0] = by how much that changes the work of the control."""
-    work_at(tree, s, v, force, m, work)
-    free = work[0]
-    for k in range(tree.nv):
-        m.end[k] += m.end_change[k]
-    work_at(tree, s, v, force, m, work)
-    work[0] -= free
-
-
 def find_rows(tree, q, dt, found_outside, m, parts):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
@@ -233,8 +214,8 @@ def make_contact_step(solver, felt, hold, parts):
             take_part(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
-        """The impulses of both sets, what they change of the velocities, and what is told of them."""
+    def resolve(moved, q, v, nc, n, s, scheme, before, told, work, m, memory, tie):
+        """The impulses of both sets, what they change of the velocities, what is told of them, and their work."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
@@ -260,6 +241,8 @@ def make_contact_step(solver, felt, hold, parts):
         told[4] += taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        if scheme[4] > 0:
+            work[1] = work_of_impulses(moved, v, n, m) + work_of_corrections(moved, s.dt, share, m)
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
@@ -282,7 +265,7 @@ def make_contact_step(solver, felt, hold, parts):
             return FINE
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
-        resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
+        resolve(moved, q, v, nc, n, s, scheme, before, told, work, m, memory, tie)
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
@@ -291,7 +274,7 @@ def make_contact_step(solver, felt, hold, parts):
             into_middle(tree, moved, s.dt, q, v, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             start_gaps(tree, s.dt, m, nc)
-            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, work, m, memory, tie)
             forget(after)
             remember(m, nc, n, after)
             out_of_middle(tree, s.dt, q, m)
@@ -300,8 +283,6 @@ def make_contact_step(solver, felt, hold, parts):
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(m, nc, s.dt, wrench, pairs)
-        if scheme[4] > 0:
-            work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
         return FINE
 
     return contact_step

@@ -1,0 +1,79 @@
+"""The energy that goes in and out in a step with contact: the work of each of its forces at the step's mean velocity.
+
+Along the axes at the start, with the velocity v+ that the step really ends with and v_ = (v + v+) / 2, a step is
+
+    M (v+ - v) = h (f - d v_ - C - dU/dq) + J' lambda,
+
+f the control's force less what its gains take from it, J and M where the rows are. Times v_ that is
+
+    T(v+) - T(v) = h f' v_ - h d v_^2 - h v_' (C + dU/dq) + lambda' J v_.
+
+h f' v_ and -h d v_^2 are what `step.put_work` says, of the velocities with impulses; lambda' J v_ is the work of the
+impulses. Positions move by the rule's own share of the change of velocity, and by what the correcting impulses add:
+
+    q+ = q (+) h (v_m + share (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - share lambda),
+
+which raises the potential energy by h dU/dq e more: -h g' P(e), P the linear momentum at e. It is booked beside the work
+of impulses; the two together are never positive of impacts without restitution and of friction. What a free step would
+have done is in no account: a robot that rests under constant forces, v = v+ = 0, has no work done on it, to the bit.
+"""
+
+from __future__ import annotations
+
+from .contact_rows import move_bodies, velocities_along
+from .linear import Vector, dot, rotate
+from .spatial import rigid_apply
+from .step import put_work
+from .tables import body_inertia, motion_at, transform_at
+
+
+def work_at(tree, s, v, force, m, work):
+    """work = that of the control and of damping in a step that ends with the velocity m.end, along the axes at its
+    start."""
+    for k in range(tree.nv):
+        m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
+        m.step.mean[k] = (m.end[k] + v[k]) / 2
+    put_work(tree, s, v, force, m.step.mean, m.step, work)
+
+
+def change_work(tree, s, v, force, m, work):
+    """m.end += m.end_change; work[0] = by how much that changes the work of the control, and work[1], which is that of
+    the rows, has what it changes of that of damping added."""
+    rows = work[1]
+    work_at(tree, s, v, force, m, work)
+    control, damping = work[0], work[1]
+    for k in range(tree.nv):
+        m.end[k] += m.end_change[k]
+    work_at(tree, s, v, force, m, work)
+    work[0] -= control
+    work[1] += rows - damping
+
+
+def work_of_impulses(tree, v, n, m):
+    """lambda' J v_ of n rows; m.sigma is scratch memory."""
+    for k in range(tree.nv):
+        m.step.mean[k] = (v[k] + m.end[k] + m.end_change[k]) / 2
+    move_bodies(tree, m.rows, m.step.mean)
+    velocities_along(m.rows, n, m.step.mean, m.sigma)
+    total = m.impulse[0] * 0
+    for r in range(n):
+        total += m.impulse[r] * m.sigma[r]
+    return total
+
+
+def potential_rate(tree, r):
+    """-g' P: how fast the potential energy grows when bodies move with r.V at the placements r.W."""
+    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    total = tree.gravity[0] * 0
+    for i in range(1, tree.n_bodies + 1):
+        momentum = rigid_apply(body_inertia(tree, i), motion_at(r.V, i))
+        total -= dot(g, rotate(transform_at(r.W, i).R, momentum.f))
+    return total
+
+
+def work_of_corrections(tree, dt, share, m):
+    """h dU/dq e."""
+    for k in range(tree.nv):
+        m.step.mean[k] = m.mean_change[k] - share * m.end_change[k]
+    move_bodies(tree, m.rows, m.step.mean)
+    return dt * potential_rate(tree, m.rows)
