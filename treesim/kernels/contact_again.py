@@ -58,7 +58,7 @@ def into_middle(tree, moved, dt, q, v, m):
     """Free motion, bodies and their velocities v_h at the middle of the step that the impulses have led to."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     for k in range(tree.nv):
-        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
+        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], (v[k] + m.end[k] + m.end_change[k]) / 2
     advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
     forward_dynamics(moved, m.step.q_mid, m.step.v_mid, m.step.tau, no_forces, m.step.qdd, *g.forward)
     into_start_axes(tree, m.step.mean, half, m.step.v_mid, m.step.qdd, m.step.a)

@@ -139,13 +139,15 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         if scheme[4] > 0:
-            work[1] = work_of_impulses(moved, v, n, m) + work_of_corrections(moved, s.dt, scheme[0], m)
+            work[1] = work_of_impulses(moved, v, n, m)
         if scheme[5] > 0:
             told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
+        if scheme[4] > 0:
+            work[1] += work_of_corrections(tree, q, q_new, v_new, s.dt, scheme[0], m)
     stand(tree, m, n, q_free, v_free, q_new, v_new, work)
     return True
 

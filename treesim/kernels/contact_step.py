@@ -242,7 +242,7 @@ def make_contact_step(solver, felt, hold, parts):
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         if scheme[4] > 0:
-            work[1] = work_of_impulses(moved, v, n, m) + work_of_corrections(moved, s.dt, share, m)
+            work[1] = work_of_impulses(moved, v, n, m)
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
@@ -283,6 +283,8 @@ def make_contact_step(solver, felt, hold, parts):
         change_work(tree, s, v, force, m, work)
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(m, nc, s.dt, wrench, pairs)
+        if scheme[4] > 0:
+            work[1] += work_of_corrections(tree, q, q_new, v_new, s.dt, scheme[0], m)
         return FINE
 
     return contact_step

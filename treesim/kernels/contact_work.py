@@ -20,11 +20,10 @@ have done is in no account: a robot that rests under constant forces, v = v+ = 0
 
 from __future__ import annotations
 
+from .configuration import advance
 from .contact_rows import move_bodies, velocities_along
-from .linear import Vector, dot, rotate
-from .spatial import rigid_apply
+from .kinematics import energy_change
 from .step import put_work
-from .tables import body_inertia, motion_at, transform_at
 
 
 def work_at(tree, s, v, force, m, work):
@@ -61,19 +60,10 @@ def work_of_impulses(tree, v, n, m):
     return total
 
 
-def potential_rate(tree, r):
-    """-g' P: how fast the potential energy grows when bodies move with r.V at the placements r.W."""
-    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    total = tree.gravity[0] * 0
-    for i in range(1, tree.n_bodies + 1):
-        momentum = rigid_apply(body_inertia(tree, i), motion_at(r.V, i))
-        total -= dot(g, rotate(transform_at(r.W, i).R, momentum.f))
-    return total
-
-
-def work_of_corrections(tree, dt, share, m):
-    """h dU/dq e."""
+def work_of_corrections(tree, q, q_new, v_new, dt, share, m):
+    """What e changes of the energy of a step that ends at (q_new, v_new) with the velocity m.end, along the axes at its
+    start, and the mean m.mean."""
     for k in range(tree.nv):
-        m.step.mean[k] = m.mean_change[k] - share * m.end_change[k]
-    move_bodies(tree, m.rows, m.step.mean)
-    return dt * potential_rate(tree, m.rows)
+        m.step.mean[k] = m.mean[k] - (m.mean_change[k] - share * m.end_change[k])
+    advance(tree, q, m.step.mean, m.end, dt, m.step.q_mid, m.step.v_mid)
+    return energy_change(tree, m.step.q_mid, m.step.v_mid, q_new, v_new, m.W, m.V)
