@@ -47,7 +47,7 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
-from .contact_work import change_work, work_of_corrections, work_of_impulses
+from .contact_work import work_at, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
 from .numbers import maximum, minimum, sqrt
@@ -75,8 +75,8 @@ def forget(after):
         after[r] = 0.0
 
 
-def clear(after, wrench, pairs, told, work):
-    """Nothing has happened yet."""
+def clear(after, wrench, pairs, told, work, work_free):
+    """Nothing has happened yet but the free step."""
     forget(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
@@ -86,7 +86,7 @@ def clear(after, wrench, pairs, told, work):
             pairs[i, j] = 0.0
     for k in range(told.size):
         told[k] = 0.0
-    work[0], work[1] = 0.0, 0.0
+    work[0], work[1] = work_free[0], work_free[1]
 
 
 def moves_freely(m, q, q_free):
@@ -214,8 +214,9 @@ def make_contact_step(solver, felt, hold, parts):
             take_part(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, told, work, m, memory, tie):
-        """The impulses of both sets, what they change of the velocities, what is told of them, and their work."""
+    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
+        """The impulses of both sets, what they change of the velocities, and what is told of them; returns the work of
+        those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
@@ -241,31 +242,30 @@ def make_contact_step(solver, felt, hold, parts):
         told[4] += taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
-        if scheme[4] > 0:
-            work[1] = work_of_impulses(moved, v, n, m)
+        return work_of_impulses(moved, v, n, m) if scheme[4] > 0 else s.dt * 0
 
     def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
-        told, work, m, memory, tie,
+        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
+        wrench, pairs, told, work, m, memory, tie,
     ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
-        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
-        [J]."""
+        pairs of them, what is told of the step, and the work of the control, and of all that resists [J]; work_free:
+        that of the free step."""
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
             stand_on_free_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work)
+            clear(after, wrench, pairs, told, work, work_free)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
-        clear(after, wrench, pairs, told, work)
+        clear(after, wrench, pairs, told, work, work_free)
         told[5] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
-        resolve(moved, q, v, nc, n, s, scheme, before, told, work, m, memory, tie)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
@@ -274,17 +274,18 @@ def make_contact_step(solver, felt, hold, parts):
             into_middle(tree, moved, s.dt, q, v, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             start_gaps(tree, s.dt, m, nc)
-            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, work, m, memory, tie)
+            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)
             remember(m, nc, n, after)
             out_of_middle(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
-        change_work(tree, s, v, force, m, work)
+            m.end[k] += m.end_change[k]
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(m, nc, s.dt, wrench, pairs)
+        work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += work_of_corrections(tree, q, q_new, v_new, s.dt, scheme[0], m)
+            work[1] += done + work_of_corrections(tree, q, q_new, v_new, s.dt, scheme, m)
         return FINE
 
     return contact_step
@@ -319,7 +320,7 @@ def work_of_impulse(problem, m, impulse, n):
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, tied, parts):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
+    v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
     with followers."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
 
@@ -345,7 +346,7 @@ def contact_step_entry(solver, solver_memory, tied, parts):
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", before="R", found_outside="F, 9", q_new="-> nq",
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9", q_new="-> nq",
         v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

@@ -23,6 +23,7 @@ from __future__ import annotations
 from .configuration import advance
 from .contact_rows import move_bodies, velocities_along
 from .kinematics import energy_change
+from .numbers import absolute, maximum, select, some
 from .step import put_work
 
 
@@ -33,19 +34,6 @@ def work_at(tree, s, v, force, m, work):
         m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
         m.step.mean[k] = (m.end[k] + v[k]) / 2
     put_work(tree, s, v, force, m.step.mean, m.step, work)
-
-
-def change_work(tree, s, v, force, m, work):
-    """m.end += m.end_change; work[0] = by how much that changes the work of the control, and work[1], which is that of
-    the rows, has what it changes of that of damping added."""
-    rows = work[1]
-    work_at(tree, s, v, force, m, work)
-    control, damping = work[0], work[1]
-    for k in range(tree.nv):
-        m.end[k] += m.end_change[k]
-    work_at(tree, s, v, force, m, work)
-    work[0] -= control
-    work[1] += rows - damping
 
 
 def work_of_impulses(tree, v, n, m):
@@ -60,10 +48,17 @@ def work_of_impulses(tree, v, n, m):
     return total
 
 
-def work_of_corrections(tree, q, q_new, v_new, dt, share, m):
+def work_of_corrections(tree, q, q_new, v_new, dt, scheme, m):
     """What e changes of the energy of a step that ends at (q_new, v_new) with the velocity m.end, along the axes at its
-    start, and the mean m.mean."""
+    start, and the mean m.mean; nothing, if it is within the tolerance of the impulses."""
+    largest = m.impulse[0] * 0
     for k in range(tree.nv):
-        m.step.mean[k] = m.mean[k] - (m.mean_change[k] - share * m.end_change[k])
-    advance(tree, q, m.step.mean, m.end, dt, m.step.q_mid, m.step.v_mid)
-    return energy_change(tree, m.step.q_mid, m.step.v_mid, q_new, v_new, m.W, m.V)
+        e = m.mean_change[k] - scheme[0] * m.end_change[k]
+        largest = maximum(largest, absolute(e))
+        m.step.mean[k] = m.mean[k] - e
+    change = largest * 0
+    if some(largest > scheme[1]):
+        advance(tree, q, m.step.mean, m.end, dt, m.step.q_mid, m.step.v_mid)
+        found = energy_change(tree, m.step.q_mid, m.step.v_mid, q_new, v_new, m.W, m.V)
+        change = select(largest > scheme[1], found, 0)
+    return change
