@@ -1,21 +1,24 @@
-"""The energy that goes in and out in a step with contact: the work of each of its forces at the step's mean velocity.
+"""The energy that goes in and out in a step with contact: the work of each force at the mean velocity of the step.
 
-Along the axes at the start, with the velocity v+ that the step really ends with and v_ = (v + v+) / 2, a step is
+Along the axes at its start, with the velocity v+ that it really ends with and the mean u = (v + v+) / 2, a step is
 
-    M (v+ - v) = h (f - d v_ - C - dU/dq) + J' lambda,
+    M (v+ - v) = h (f - d u - C - dU/dq) + J' lambda,
 
-f the control's force less what its gains take from it, J and M where the rows are. Times v_ that is
+f the control's force less what its gains take from it at u, J and M where the rows are. Times u' that is
 
-    T(v+) - T(v) = h f' v_ - h d v_^2 - h v_' (C + dU/dq) + lambda' J v_.
+    T(v+) - T(v) = h f' u - h u' d u - h u' (C + dU/dq) + lambda' J u.
 
-h f' v_ and -h d v_^2 are what `step.put_work` says, of the velocities with impulses; lambda' J v_ is the work of the
-impulses. Positions move by the rule's own share of the change of velocity, and by what the correcting impulses add:
+The first two are what `step.put_work` says of these velocities; lambda' J u is the work of the impulses. Positions move
+by the rule's own share of a change of velocity, and by what the impulses of the positions add to it:
 
     q+ = q (+) h (v_m + share (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - share lambda),
 
-which raises the potential energy by h dU/dq e more: -h g' P(e), P the linear momentum at e. It is booked beside the work
-of impulses; the two together are never positive of impacts without restitution and of friction. What a free step would
-have done is in no account: a robot that rests under constant forces, v = v+ = 0, has no work done on it, to the bit.
+so E(q+, v+) - E(q (+) h (v_m + share (M + D)^-1 J' lambda), v+) is the work of the corrections: what an overlap that is
+pushed back lifts, and in impacts, where positions move to the closed gap, what that lacks of h u. Both are booked with
+damping. What is left of the balance is the error of the rule, of order 1 in h where rows act, and 0 to rounding where M
+is constant and U linear in q. Of the free step, which knows no ground, nothing is booked: at rest u = 0, and no work is
+done, however large the forces are. Without restitution, forces and velocity products, where v is that of the free end,
+lambda' J u = lambda' sigma+ - lambda' G lambda / 2 <= 0: friction and impacts only take.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def work_at(tree, s, v, force, m, work):
 
 
 def work_of_impulses(tree, v, n, m):
-    """lambda' J v_ of n rows; m.sigma is scratch memory."""
+    """lambda' J u of n rows, along the axes of m.end and v; m.sigma is scratch memory."""
     for k in range(tree.nv):
         m.step.mean[k] = (v[k] + m.end[k] + m.end_change[k]) / 2
     move_bodies(tree, m.rows, m.step.mean)
