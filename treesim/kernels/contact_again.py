@@ -21,8 +21,8 @@ import numpy as np
 
 from .aba import forward_dynamics, scratch_for
 from .configuration import advance, into_start_axes, retrace
-from .contact_rows import move_bodies, place, velocities_along
-from .numbers import absolute, maximum
+from .contact_rows import move_bodies, place, response, velocities_along
+from .numbers import absolute, maximum, minimum
 
 FAST = 1e-5  # m/s, rad/s: what may be amiss of a velocity, h |dv| |v|, without a second look
 
@@ -55,11 +55,25 @@ def needs_second_look(tree, m, dt):
     return dt * change * speed > FAST
 
 
-def into_middle(tree, moved, dt, q, v, m):
+def motion_of_impacts(nc, n, m):
+    """m.push <- what of it moves positions as the impulses of the velocities do, from some time of the step on: at most
+    these. The rest, which brings back what overlaps, is no motion, and has no velocity products."""
+    for c in range(nc):
+        normal, most = m.push[3 * c + 2], m.impulse[3 * c + 2]
+        if normal > most:
+            for j in range(3):
+                m.push[3 * c + j] *= most / normal
+    for r in range(3 * nc, n):
+        m.push[r] = minimum(maximum(m.push[r], minimum(m.impulse[r], 0)), maximum(m.impulse[r], 0))
+
+
+def into_middle(tree, moved, dt, q, v, nc, n, m):
     """Free motion, bodies and their velocities v_h at the middle of the step that the impulses have led to."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
+    motion_of_impacts(nc, n, m)
+    response(moved, m.rows, n, m.push, m.mean_change)
     for k in range(tree.nv):
-        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], (v[k] + m.end[k] + m.end_change[k]) / 2
+        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
     advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
     forward_dynamics(moved, m.step.q_mid, m.step.v_mid, m.step.tau, no_forces, m.step.qdd, *g.forward)
     into_start_axes(tree, m.step.mean, half, m.step.v_mid, m.step.qdd, m.step.a)

@@ -271,7 +271,7 @@ def make_contact_step(solver, felt, hold, parts):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
         if parts.again and needs_second_look(tree, m, s.dt):
-            into_middle(tree, moved, s.dt, q, v, m)
+            into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
