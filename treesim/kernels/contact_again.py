@@ -3,8 +3,8 @@
 A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its
 start: errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of
 its energy so. In robots with joint limits, where h |dv| |v| is above FAST, dv what impulses change, the step is looked
-at again: with v_h, the mean of the velocities at the step's start and at the end that the impulses have led to, and
-q_h = q (+) h/2 v_h,
+at again: with v_h, the mean velocity that the impulses have led to, but for what brings back overlaps
+(`motion_of_impacts`), and q_h = q (+) h/2 v_h,
 
     a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 

@@ -149,7 +149,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, v_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
     stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
     return True
 

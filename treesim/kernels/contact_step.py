@@ -285,7 +285,7 @@ def make_contact_step(solver, felt, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, v_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
         return FINE
 
     return contact_step

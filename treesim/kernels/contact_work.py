@@ -13,10 +13,10 @@ by the rule's own share of a change of velocity, and by what the impulses of the
 
     q+ = q (+) h (v_m + share (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - share lambda),
 
-so E(q+, v+) - E(q (+) h (v_m + share (M + D)^-1 J' lambda), v+) is the work of the corrections: what an overlap that is
-pushed back lifts, and in impacts, where positions move to the closed gap, what that lacks of h u. Both are booked with
-damping. What is left of the balance is the error of the rule, of order 1 in h where rows act, and 0 to rounding where M
-is constant and U linear in q. Of the free step, which knows no ground, nothing is booked: at rest u = 0, and no work is
+and e lifts the bodies by U(q+) - U(q (+) h (v_m + share (M + D)^-1 J' lambda)), the work of the corrections: what an
+overlap that is pushed back raises, and in impacts, where positions move to the closed gap, what that lacks of h u. Both
+are booked with damping. What is left of the balance is the error of the rule, of order 1 in h where rows act, and 0 to
+rounding where M is constant. Of the free step, which knows no ground, nothing is booked: at rest u = 0, and no work is
 done, however large the forces are. Without restitution, forces and velocity products, where v is that of the free end,
 lambda' J u = lambda' sigma+ - lambda' G lambda / 2 <= 0: friction and impacts only take.
 """
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from .configuration import advance
 from .contact_rows import move_bodies, velocities_along
-from .kinematics import energy_change
+from .kinematics import potential_change
 from .numbers import absolute, maximum, select, some
 from .step import put_work
 
@@ -51,17 +51,16 @@ def work_of_impulses(tree, v, n, m):
     return total
 
 
-def work_of_corrections(tree, q, q_new, v_new, dt, scheme, m):
-    """What e changes of the energy of a step that ends at (q_new, v_new) with the velocity m.end, along the axes at its
-    start, and the mean m.mean; nothing, if it is within the tolerance of the impulses."""
+def work_of_corrections(tree, q, q_new, dt, scheme, m):
+    """What e lifts in a step that moves with m.mean to q_new; nothing, if it is within the tolerance of the impulses.
+    m.step is scratch memory."""
     largest = m.impulse[0] * 0
     for k in range(tree.nv):
         e = m.mean_change[k] - scheme[0] * m.end_change[k]
         largest = maximum(largest, absolute(e))
         m.step.mean[k] = m.mean[k] - e
-    change = largest * 0
+    lifted = largest * 0
     if some(largest > scheme[1]):
-        advance(tree, q, m.step.mean, m.end, dt, m.step.q_mid, m.step.v_mid)
-        found = energy_change(tree, m.step.q_mid, m.step.v_mid, q_new, v_new, m.W, m.V)
-        change = select(largest > scheme[1], found, 0)
-    return change
+        advance(tree, q, m.step.mean, m.step.mean, dt, m.step.q_mid, m.step.v_mid)
+        lifted = select(largest > scheme[1], potential_change(tree, m.step.q_mid, q_new, m.W), 0)
+    return lifted
