@@ -110,8 +110,8 @@ def test_pushes_out_of_an_overlap_are_booked_as_what_they_lift():
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_push_back_to_a_limit_is_booked_as_what_it_lifts(rule):
-    """A pendulum of 1 kg that hangs half a radian beyond its limit: m g l times the sine, down to the slop of 1e-5, however
-    far the first steps take it; there it rests."""
+    """A pendulum of 1 kg that hangs half a radian beyond its limit: m g l times the sine, down to the slop of 1e-5,
+    however far the first steps take it; there it rests."""
     found = books(treesim.World(pendulum(lower=-1.0, upper=0.2)), [0.7], duration=0.2, integrator=rule)
     assert np.sum(found.passive) == pytest.approx(G * (np.sin(0.7) - np.sin(0.2 + 1e-5)), rel=1e-7)
     assert np.abs(found.error).max() < 1e-9 and np.abs(found.v).max() < 1e-9
@@ -147,7 +147,8 @@ def pushed(name):
 @pytest.mark.parametrize("motion", ["falls", "is pushed"])
 @pytest.mark.parametrize("rule", RULES)
 def test_the_error_falls_with_dt(rule, motion):
-    """All steps' errors together, positive and negative ones, of a humanoid that hits the ground: of first order, of four times the steps."""
+    """All steps' errors together, positive and negative ones, of a humanoid that hits the ground: of first order, of
+    four times the steps."""
     name = "g1_29dof_rev_1_0"
     world, q, v, drives = pushed(name) if motion == "is pushed" else (*falling(name), None, {})
     coarse, fine = (np.abs(books(world, q, v, 0.4, dt, integrator=rule, **drives).error).sum() for dt in (2e-3, 5e-4))

@@ -117,8 +117,8 @@ def remember(m, nc, n, after, size, first, last):
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
     told, work, room, memory, alive, count):  # fmt: skip
     """(q, v) at the end of the step, the impulses of every row by its place, what is told, and the work of the control,
-    and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several states have more
-    contacts together than there is room for."""
+    and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several
+    states have more contacts together than there is room for."""
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, alive, count)
     if nc > MOST and last > first:
@@ -239,8 +239,8 @@ def contact_step_on_lanes(
         fill(force, nv, first, last, rates_[2])
         fill(work_free, 2, first, last, few[5:7])
         done = contact_lanes(
-            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after, R,
-            first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
+            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
+            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
         )  # fmt: skip
         if done:
             spill(q_new, nq, first, last, coordinates[2])

@@ -320,8 +320,8 @@ def work_of_impulse(problem, m, impulse, n):
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, tied, parts):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
-    with followers."""
+    v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied:
+    of robots with followers."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
@@ -346,7 +346,7 @@ def contact_step_entry(solver, solver_memory, tied, parts):
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9", q_new="-> nq",
-        v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9",
+        q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made
