@@ -74,9 +74,11 @@ def into_middle(tree, moved, dt, q, v, nc, n, m):
     response(moved, m.rows, n, m.push, m.mean_change)
     for k in range(tree.nv):
         g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
-    advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
+        m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2
+    advance(tree, q, m.step.mean, m.step.a, half, m.step.q_mid, m.step.v_mid)
     forward_dynamics(moved, m.step.q_mid, m.step.v_mid, m.step.tau, no_forces, m.step.qdd, *g.forward)
     into_start_axes(tree, m.step.mean, half, m.step.v_mid, m.step.qdd, m.step.a)
+    advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
     for k in range(tree.nv):
         g.free_mean[k], g.free_end[k] = v[k] + half * m.step.a[k], v[k] + dt * m.step.a[k]
     advance(tree, q, m.step.mean, g.free_mean, half, g.there, m.mean)
