@@ -3,14 +3,18 @@
 A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its
 start: errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of
 its energy so. In robots with joint limits, where h |dv| |v| is above FAST, dv what impulses change, the step is looked
-at again: with v_h, the mean velocity that the impulses have led to, but for what brings back overlaps
-(`motion_of_impacts`), and q_h = q (+) h/2 v_h,
+at again: with the mean u of the velocities at its start and its end, and the mean velocity u + e of positions, both as
+the impulses have led to them, but for what brings back overlaps (`motion_of_impacts`),
 
-    a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
+    q_h = q (+) h/2 (u + e),  v_h = u + e/2,  a = qdd(q_h, v_h),
+    v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 
-once, as the change of a second pass is of the next order. The gap of a contact at the start is that at q_h less
-h/2 J v_h. All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in the free
-step, or are told of contacts from outside, known at its start, have no second look, nor have robots with followers.
+once, as the change of a second pass is of the next order. Impacts early and late in a step have an e, up to half of dv.
+On the way of positions M changes the kinetic energy by h/2 u' dM(u + e) u, and the products of u + x e take h u' C =
+h/2 u' dM(u) u + h x u' dM(e) u, in first order the same of x = 1/2. The gap of a contact at the start is that at q_h
+less h/2 J (u + e). All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in
+the free step, or are told of contacts from outside, known at its start, have no second look, nor have robots with
+followers.
 """
 
 from __future__ import annotations
@@ -68,7 +72,7 @@ def motion_of_impacts(nc, n, m):
 
 
 def into_middle(tree, moved, dt, q, v, nc, n, m):
-    """Free motion, bodies and their velocities v_h at the middle of the step that the impulses have led to."""
+    """Free motion, bodies and their velocities u + e at the middle of the step that the impulses have led to."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
     response(moved, m.rows, n, m.push, m.mean_change)
