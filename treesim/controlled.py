@@ -59,7 +59,7 @@ class ControlledRobot:
             warn_of_limits(robot, stacklevel=5)
         self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
         self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
-        self.work = np.zeros(2)  # of the controller, and of damping and friction, so far [J]
+        self.work = np.zeros(2)  # of the controller, and of all that resists, so far [J]
         self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())

@@ -152,19 +152,18 @@ class ContactSteps:
     def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
         """The same on lanes, all the way; what is not finite stays as the free step has left it. Returns residuals."""
         q, v, control, q_new, v_new, force, work = arrays
-        ends, change, impulses = (np.empty_like(q), np.empty_like(v)), np.empty_like(work), self.next
-        status = self._free(q, v, control, *ends, force, work)
-        inputs, results = (q, v, *ends, force, self.kept), (q_new, v_new, impulses, change)
+        *ends, done, impulses = np.empty_like(q), np.empty_like(v), np.empty_like(work), self.next
+        status = self._free(q, v, control, *ends, force, done)
+        inputs, results = (q, v, *ends, force, done, self.kept), (q_new, v_new, impulses, work)
         if status == FINE:
             told = touch.run(inputs, results)
         else:
             good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
-            q_new[...], v_new[...], impulses[...], change[...] = *ends, 0.0, 0.0
+            q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
             part, told = [x[good] for x in results], np.zeros(len(q))
             told[good] = touch.run([x[good] for x in inputs], part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
-        work += change
         self.kept, self.next = impulses, self.kept
         return told
 

@@ -91,10 +91,10 @@ def rollout(
     backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, limits,
     Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are
     the robot's.
-    work: whether to count the work of controls, and of damping and friction, inside the steps, and to hold the energy
-    of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with a remedy, for all that
-    are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at most. out may then be
-    three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
+    work: whether to count the work of controls, and of damping, friction, joint limits and contacts, inside the steps,
+    and to hold the energy of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with
+    a remedy, for all that are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at
+    most. out may then be three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
     parameters_of: physics that every rollout has of its own, or all of them share: a mapping of mass (B, n_bodies),
     center_of_mass (B, n_bodies, 3), inertia (B, n_bodies, 3, 3) about it in the body's axes, armature, damping,
     friction, lower, upper, effort, kp, kd (B, nv), gravity (B, 3), ground_friction (B,), each with or without B, or, of

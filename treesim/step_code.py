@@ -85,21 +85,20 @@ class StepCode:
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-5], rows[-5:]
-        q_free, v_free, change = np.empty(q_new.shape), np.empty(v_new.shape), np.zeros(work.shape)
-        status = free(q, v, control, q_free, v_free, force, work, *held)
+        q_free, v_free, work_free = np.empty(q_new.shape), np.empty(v_new.shape), np.empty(work.shape)
+        status = free(q, v, control, q_free, v_free, force, work_free, *held)
         if status == BAD_LAYOUT:
             return status
         good = self._to_touch(status, q, q_free, v_free, varied)
         found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
-        inputs, results = (q, v, q_free, v_free, force, before, found), (q_new, v_new, *given, change)
+        inputs, results = (q, v, q_free, v_free, force, work_free, before, found), (q_new, v_new, *given, work)
         if good is None or good.all():
             status = max(status, self._touch(varied, *inputs, *results))
         else:
-            q_new[...], v_new[...] = q_free, v_free
+            q_new[...], v_new[...], work[...] = q_free, v_free, work_free
             for x in given:
                 x[...] = 0.0
             self._touch_some(good, inputs, results, varied)
-        work += change
         return status
 
     def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:

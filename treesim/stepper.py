@@ -70,9 +70,10 @@ class State(Shown):
 @dataclass(frozen=True, repr=False)
 class Report(Shown):
     """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
-    the controls, and of damping and friction, (...) each [J]; status (...), 0 where all is well, 1 where an iteration
-    did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m) [N s, N m s], and residual
-    (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that have none [m/s, rad/s].
+    the controls, and of damping, friction, joint limits and contacts, (...) each [J]; status (...), 0 where all is
+    well, 1 where an iteration did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m)
+    [N s, N m s], and residual (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that
+    have none [m/s, rad/s].
     contact: what contacts, joint limits and joint friction did, a ContactReport.
 
     Example:

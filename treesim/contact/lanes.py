@@ -37,8 +37,8 @@ class ContactLanes:
         self.constants = (*tables, layout, geometry, rows, frames, settings, scheme)
 
     def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force and
-        impulses before, then q_new, v_new, impulses and change of the work; return the residuals (count,)."""
+        """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force, the
+        free step's work and impulses before, then q_new, v_new, impulses and work; return the residuals (count,)."""
         told = self._on_lanes(inputs, results)
         left = np.flatnonzero(told[:, 1] == FOR_ONE)
         if left.size:

@@ -55,7 +55,7 @@ class ContactStage:
             scheme,
         )
         n, found = (robot.nv,), (touching.told, FOUND)
-        inputs = ((robot.nq,), n, (robot.nq,), n, n, (touching.rows,), found)
+        inputs = ((robot.nq,), n, (robot.nq,), n, n, (2,), (touching.rows,), found)
         groups = int(touching.layout[8]) if work else 1
         wrenches = (robot.n_bodies + 1, 6), (groups, 12)
         self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
@@ -95,8 +95,8 @@ class ContactStage:
     def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
         """The same as `run` of a batch (count, ...) whose states have numbers of their own in the constants."""
         count, code = len(arrays[0]), compiled(self.entry)
-        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:7]]
-        flat += [x.reshape(count, -1) for x in arrays[7:]]
+        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:8]]
+        flat += [x.reshape(count, -1) for x in arrays[8:]]
 
         def part(first: int, last: int) -> int:
             constants, status = varied.copies(self.constants), FINE
@@ -108,12 +108,12 @@ class ContactStage:
         return over_threads(part, count, STATES_PER_TASK)
 
     def run(self, *arrays: np.ndarray) -> int:
-        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, before,
-        contacts that are told from outside, then q_new, v_new, impulses, wrenches of bodies and of pairs, told, change
-        of the work; return the worst status."""
+        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, its work,
+        impulses before, contacts that are told from outside, then q_new, v_new, impulses, wrenches of bodies and of
+        pairs, told, work; return the worst status."""
         if arrays[0].ndim == 1:
             status = self.bound.call(*arrays)
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in arrays]
-        return run_states(self.entry, self.constants, flat[:7], flat[7:], "generic")
+        return run_states(self.entry, self.constants, flat[:8], flat[8:], "generic")

@@ -29,10 +29,10 @@ class ContactModule(NamedTuple):
     at `stack`. image: what its memory holds from the address `base` on: the job's words, the world's tables, and room
     for arrays. call(base, heap) turns a free step into one with contact. arrays: by name, the address of each array of
     doubles and how many these are: settings and gravity; scheme, whose first number is the share of the rule; q, v,
-    what the free step gave, q_free, v_free and force, and the impulses before; then the results q_new, v_new, after,
-    wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told and others.
-    share: by rule that knows contact. kept: of independent velocities, their places among the `spanning_nv` of the
-    spanning tree, which settings are told of, in so many columns behind dt.
+    what the free step gave, q_free, v_free, force and work_free, and the impulses before; then the results q_new,
+    v_new, after, wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told
+    and others. share: by rule that knows contact. kept: of independent velocities, their places among the `spanning_nv`
+    of the spanning tree, which settings are told of, in so many columns behind dt.
     """
 
     code: bytes
@@ -73,7 +73,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
     stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
-    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, world.touching.rows]
+    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, 2, world.touching.rows]
     sizes = [*inputs, world.touching.told * FOUND, *(math.prod(shape) for shape in stage.shapes)]
     arrays = [*stage.constants, *(np.zeros(size) for size in sizes)]
     names = [name for name in stage.entry.__annotations__ if name != "return"]

@@ -3,13 +3,18 @@
 A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its
 start: errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of
 its energy so. In robots with joint limits, where h |dv| |v| is above FAST, dv what impulses change, the step is looked
-at again: with v_h, the mean velocity that the impulses have led to, and q_h = q (+) h/2 v_h,
+at again: with the mean u of the velocities at its start and its end, and the mean velocity u + e of positions, both as
+the impulses have led to them, but for what brings back overlaps (`motion_of_impacts`),
 
-    a = qdd(q_h, v_h),  v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
+    q_h = q (+) h/2 (u + e),  v_h = u + e/2,  a = qdd(q_h, v_h),
+    v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
 
-once, as the change of a second pass is of the next order. The gap of a contact at the start is that at q_h less
-h/2 J v_h. All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in the free
-step, or are told of contacts from outside, known at its start, have no second look, nor have robots with followers.
+once, as the change of a second pass is of the next order. Impacts early and late in a step have an e, up to half of dv.
+On the way of positions M changes the kinetic energy by h/2 u' dM(u + e) u, and the products of u + x e take h u' C =
+h/2 u' dM(u) u + h x u' dM(e) u, in first order the same of x = 1/2. The gap of a contact at the start is that at q_h
+less h/2 J (u + e). All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in
+the free step, or are told of contacts from outside, known at its start, have no second look, nor have robots with
+followers.
 """
 
 from __future__ import annotations
@@ -20,8 +25,8 @@ import numpy as np
 
 from .aba import forward_dynamics, scratch_for
 from .configuration import advance, into_start_axes, retrace
-from .contact_rows import move_bodies, place, velocities_along
-from .numbers import absolute, maximum
+from .contact_rows import move_bodies, place, response, velocities_along
+from .numbers import absolute, maximum, minimum
 
 FAST = 1e-5  # m/s, rad/s: what may be amiss of a velocity, h |dv| |v|, without a second look
 
@@ -54,14 +59,30 @@ def needs_second_look(tree, m, dt):
     return dt * change * speed > FAST
 
 
-def into_middle(tree, moved, dt, q, v, m):
-    """Free motion, bodies and their velocities v_h at the middle of the step that the impulses have led to."""
+def motion_of_impacts(nc, n, m):
+    """m.push <- what of it moves positions as the impulses of the velocities do, from some time of the step on: at most
+    these. The rest, which brings back what overlaps, is no motion, and has no velocity products."""
+    for c in range(nc):
+        normal, most = m.push[3 * c + 2], m.impulse[3 * c + 2]
+        if normal > most:
+            for j in range(3):
+                m.push[3 * c + j] *= most / normal
+    for r in range(3 * nc, n):
+        m.push[r] = minimum(maximum(m.push[r], minimum(m.impulse[r], 0)), maximum(m.impulse[r], 0))
+
+
+def into_middle(tree, moved, dt, q, v, nc, n, m):
+    """Free motion, bodies and their velocities u + e at the middle of the step that the impulses have led to."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
+    motion_of_impacts(nc, n, m)
+    response(moved, m.rows, n, m.push, m.mean_change)
     for k in range(tree.nv):
         g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
-    advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
+        m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2
+    advance(tree, q, m.step.mean, m.step.a, half, m.step.q_mid, m.step.v_mid)
     forward_dynamics(moved, m.step.q_mid, m.step.v_mid, m.step.tau, no_forces, m.step.qdd, *g.forward)
     into_start_axes(tree, m.step.mean, half, m.step.v_mid, m.step.qdd, m.step.a)
+    advance(tree, q, m.step.mean, m.step.mean, half, m.step.q_mid, m.step.v_mid)
     for k in range(tree.nv):
         g.free_mean[k], g.free_end[k] = v[k] + half * m.step.a[k], v[k] + dt * m.step.a[k]
     advance(tree, q, m.step.mean, g.free_mean, half, g.there, m.mean)

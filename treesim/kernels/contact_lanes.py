@@ -21,8 +21,8 @@ from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
-from .contact_step import acts, change_work, rates, work_of
-from .kinematics import energy_change
+from .contact_step import acts, rates, work_of
+from .contact_work import work_at, work_of_corrections, work_of_impulses
 from .numbers import maximum, minimum, select, some
 from .state_lanes import OnLanes, gathered, scattered
 from .status import status_of
@@ -114,17 +114,17 @@ def remember(m, nc, n, after, size, first, last):
         scattered(after, place_of(m, nc, r), size, first, last, m.impulse[r])
 
 
-def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R, first, last, q_new, v_new, told,
-    work, room, memory, alive, count):  # fmt: skip
-    """(q, v) at the end of the step, the impulses of every row by its place, what is told, and by how much the work of
-    the control, and what is lost, change [J]; returns False, having done nothing, where several states have more
-    contacts together than there is room for."""
+def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
+    told, work, room, memory, alive, count):  # fmt: skip
+    """(q, v) at the end of the step, the impulses of every row by its place, what is told, and the work of the control,
+    and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several
+    states have more contacts together than there is room for."""
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, alive, count)
     if nc > MOST and last > first:
         return False
     m = room._replace(rows=narrow(tree, room.rows, n))
-    told[0], told[1], work[0], work[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0), 0.0, 0.0
+    told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
@@ -138,15 +138,19 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, before, after, R
         remember(m, nc, n, after, R, first, last)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        done = m.impulse[0] * 0
+        if scheme[4] > 0:
+            done = work_of_impulses(moved, v, n, m)
         if scheme[5] > 0:
             told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
-        change_work(tree, s, v, force, m, work)
+            m.end[k] += m.end_change[k]
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
-    stand(tree, m, n, q_free, v_free, q_new, v_new, work)
-    if n > 0 and scheme[4] > 0:
-        work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
+        work_at(tree, s, v, force, m, work)
+        if scheme[4] > 0:
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+    stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
     return True
 
 
@@ -185,7 +189,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     told[1] = select(left, FOR_ONE, 0)
 
 
-def stand(tree, m, n, q_free, v_free, q_new, v_new, work):
+def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
     """Where no row acts, the step is the free one."""
     free = q_free[0] == q_free[0]
     if n > 0:
@@ -194,8 +198,8 @@ def stand(tree, m, n, q_free, v_free, q_new, v_new, work):
         q_new[k] = select(free, q_free[k], q_new[k])
     for k in range(tree.nv):
         v_new[k] = select(free, v_free[k], v_new[k])
-    if free:
-        work[0], work[1] = 0.0, 0.0
+    for k in range(2):
+        work[k] = select(free, work_free[k], work[k])
 
 
 def fill(x, size, first, last, out):
@@ -213,7 +217,8 @@ def spill(x, size, first, last, given):
 def contact_step_on_lanes(
     ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
     frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
-    v_free: Reals, force: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals, work: Reals,
+    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals,
+    work: Reals,
 ) -> int:  # fmt: skip
     """All states, eight at a time; arrays as `contact_step_entry` has them, but for `after`, which must be 0, and
     `told`, (TOLD,) of each."""
@@ -221,7 +226,7 @@ def contact_step_on_lanes(
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
     R = before.size // count
-    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(5, OnLanes)
+    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
     memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
     first, wide = 0, 8
@@ -232,9 +237,10 @@ def contact_step_on_lanes(
         fill(v, nv, first, last, rates_[0])
         fill(v_free, nv, first, last, rates_[1])
         fill(force, nv, first, last, rates_[2])
+        fill(work_free, 2, first, last, few[5:7])
         done = contact_lanes(
-            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], before, after, R, first,
-            last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
+            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
+            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
         )  # fmt: skip
         if done:
             spill(q_new, nq, first, last, coordinates[2])

@@ -45,8 +45,7 @@ class ContactMemory(NamedTuple):
     mu: Any
     rebound: Any
     limit: Any  # which limit a scalar row is of; friction behind them
-    W: Any  # (2, N + 1, 12) and (2, N + 1, 6), of the free step's end, and of the end
-    V: Any
+    W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
     again: Any
 
 
@@ -55,11 +54,10 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
     touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
     M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
     dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((12, M), q.dtype), np.empty((2, touch.capacity), q.dtype)
-    B = tree.n_bodies + 1
     return ContactMemory(
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
         dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
         by[0], by[1],
-        np.empty(M, np.int64), np.empty((2, B, 12), q.dtype), np.empty((2, B, 6), q.dtype),
+        np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
         again_memory(tree, q),
     )  # fmt: skip

@@ -47,12 +47,12 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
+from .contact_work import work_at, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
-from .kinematics import energy_change
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
-from .step import put_work, resist, settings_of
+from .step import resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
@@ -75,8 +75,8 @@ def forget(after):
         after[r] = 0.0
 
 
-def clear(after, wrench, pairs, told, work):
-    """Nothing has happened yet."""
+def clear(after, wrench, pairs, told, work, work_free):
+    """Nothing has happened yet but the free step."""
     forget(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
@@ -86,7 +86,7 @@ def clear(after, wrench, pairs, told, work):
             pairs[i, j] = 0.0
     for k in range(told.size):
         told[k] = 0.0
-    work[0], work[1] = 0.0, 0.0
+    work[0], work[1] = work_free[0], work_free[1]
 
 
 def moves_freely(m, q, q_free):
@@ -138,25 +138,6 @@ def deepest(m, nc, dt, share):
         rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
         found = maximum(found, -(m.contacts.gap[c] + dt * rate))
     return found
-
-
-def work_at(tree, s, v, force, m, work):
-    """The work of the control (and of damping) in a step that ends with the velocity m.end, along the axes at its
-    start."""
-    for k in range(tree.nv):
-        m.step.qdd[k] = (m.end[k] - v[k]) / s.dt
-        m.step.mean[k] = (m.end[k] + v[k]) / 2
-    put_work(tree, s, v, force, m.step.mean, m.step, work)
-
-
-def change_work(tree, s, v, force, m, work):
-    """m.end += m.end_change, and work[0] = by how much that changes the work of the control."""
-    work_at(tree, s, v, force, m, work)
-    free = work[0]
-    for k in range(tree.nv):
-        m.end[k] += m.end_change[k]
-    work_at(tree, s, v, force, m, work)
-    work[0] -= free
 
 
 def find_rows(tree, q, dt, found_outside, m, parts):
@@ -234,7 +215,8 @@ def make_contact_step(solver, felt, hold, parts):
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
-        """The impulses of both sets, what they change of the velocities, and what is told of them."""
+        """The impulses of both sets, what they change of the velocities, and what is told of them; returns the work of
+        those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
@@ -260,48 +242,50 @@ def make_contact_step(solver, felt, hold, parts):
         told[4] += taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
+        return work_of_impulses(moved, v, n, m) if scheme[4] > 0 else s.dt * 0
 
     def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs,
-        told, work, m, memory, tie,
+        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
+        wrench, pairs, told, work, m, memory, tie,
     ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
-        pairs of them, what is told of the step, and by how much the work of the control, and what is lost, change
-        [J]."""
+        pairs of them, what is told of the step, and the work of the control, and of all that resists [J]; work_free:
+        that of the free step."""
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
             stand_on_free_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work)
+            clear(after, wrench, pairs, told, work, work_free)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
-        clear(after, wrench, pairs, told, work)
+        clear(after, wrench, pairs, told, work, work_free)
         told[5] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
-        resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
         if parts.again and needs_second_look(tree, m, s.dt):
-            into_middle(tree, moved, s.dt, q, v, m)
+            into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             start_gaps(tree, s.dt, m, nc)
-            resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)
             remember(m, nc, n, after)
             out_of_middle(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
-        change_work(tree, s, v, force, m, work)
+            m.end[k] += m.end_change[k]
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(m, nc, s.dt, wrench, pairs)
+        work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] = energy_change(tree, q_free, v_free, q_new, v_new, m.W, m.V) - work[0]
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
         return FINE
 
     return contact_step
@@ -336,8 +320,8 @@ def work_of_impulse(problem, m, impulse, n):
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, tied, parts):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied: of robots
-    with followers."""
+    v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied:
+    of robots with followers."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
@@ -362,7 +346,7 @@ def contact_step_entry(solver, solver_memory, tied, parts):
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", before="R", found_outside="F, 9", q_new="-> nq",
-        v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9",
+        q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

@@ -131,6 +131,13 @@ def start_energy(tree, W, V):
     put_motion(V, 0, zero_motion(tree))
 
 
+def potential_energy(tree, i, placement):
+    """-m g . c of body i at a placement."""
+    inertia = body_inertia(tree, i)
+    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    return -dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
+
+
 def body_energy(tree, i, q, v, W, V):
     """Kinetic and potential energy of body i, v' I v / 2 and -m g . c, its momentum I v along its own axes, and its
     placement; W[i] and V[i] are written, from those of its parent."""
@@ -139,11 +146,8 @@ def body_energy(tree, i, q, v, W, V):
     velocity = body_velocity(tree, i, X, motion_at(V, tree.parent[i]), v)
     put_transform(W, i, placement)
     put_motion(V, i, velocity)
-    inertia = body_inertia(tree, i)
-    momentum = rigid_apply(inertia, velocity)
-    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
-    potential = -dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
-    return force_dot(momentum, velocity) / 2, potential, momentum, placement
+    momentum = rigid_apply(body_inertia(tree, i), velocity)
+    return force_dot(momentum, velocity) / 2, potential_energy(tree, i, placement), momentum, placement
 
 
 def energy_and_momentum(tree, q, v, out, W, V):
@@ -165,18 +169,15 @@ def energy_and_momentum(tree, q, v, out, W, V):
     out[5], out[6], out[7] = total.n.x, total.n.y, total.n.z
 
 
-def energy_change(tree, q, v, q_new, v_new, W, V):
-    """T + U at (q_new, v_new) less that at (q, v): body by body, so that of what is large little is lost to rounding,
-    and two sweeps that do not wait for each other run at once. W, V: two tables each."""
-    start_energy(tree, W[0], V[0])
-    start_energy(tree, W[1], V[1])
+def potential_change(tree, q, q_new, W):
+    """U at q_new less that at q: body by body, so that of what is large little is lost to rounding. W: two tables."""
+    put_transform(W[0], 0, transform_at(tree.placement, 0))
+    put_transform(W[1], 0, transform_at(tree.placement, 0))
     change = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
-        T, U, _, _ = body_energy(tree, i, q, v, W[0], V[0])
-        T_new, U_new, _, _ = body_energy(tree, i, q_new, v_new, W[1], V[1])
-        change += (T_new - T) + (U_new - U)
-    for k in range(tree.nv):
-        change += tree.armature[k] * (v_new[k] - v[k]) * (v_new[k] + v[k]) / 2  # the rotors
+        put_transform(W[0], i, compose(transform_at(W[0], tree.parent[i]), body_transform(tree, i, q)))
+        put_transform(W[1], i, compose(transform_at(W[1], tree.parent[i]), body_transform(tree, i, q_new)))
+        change += potential_energy(tree, i, transform_at(W[1], i)) - potential_energy(tree, i, transform_at(W[0], i))
     return change
 
 
