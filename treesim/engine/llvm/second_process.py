@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 
 from ...cores import usable_cores
@@ -32,7 +33,8 @@ class Compilation:
     def __init__(self, order: Order) -> None:
         self.order = order
         self._made: bytes | None = None
-        self._waiting = threading.Thread(target=self._ask, daemon=True)
+        self._process = _started(order)
+        self._waiting = threading.Thread(target=self._wait, daemon=True)
         _at_work.add(self._waiting)
         self._waiting.start()
 
@@ -43,16 +45,34 @@ class Compilation:
             self._made = object_code.object_code(self.order)
         return self._made
 
-    def _ask(self) -> None:
-        text, *values = self.order
-        facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
-        # -I: what a user's environment and folder say of Python is not for a compiler
-        command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
-        given = f"{facts}\n{text}".encode()
+    def _wait(self) -> None:
         try:
-            done = subprocess.run(command, input=given, capture_output=True, check=True, timeout=TIME_LIMIT)
-        except (OSError, subprocess.SubprocessError):
-            return
+            self._made = _answer(self._process) if self._process else None
         finally:
             _at_work.discard(threading.current_thread())
-        self._made = object_code.unframed(done.stdout)
+
+
+def _started(order: Order) -> subprocess.Popen[bytes] | None:
+    """A process that has its order in a file, None where none can be had. Through a pipe, which holds 64 KiB, a thread
+    would hand it over piece by piece, and wait before each until another one, which writes more code, lets it run."""
+    text, *values = order
+    facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
+    # -I: what a user's environment and folder say of Python is not for a compiler
+    command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
+    try:
+        with tempfile.TemporaryFile() as given:
+            given.write(f"{facts}\n{text}".encode())
+            given.seek(0)
+            return subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+
+
+def _answer(process: subprocess.Popen[bytes]) -> bytes | None:
+    """The object file that a process gives, None if it fails, or hangs."""
+    try:
+        output, _ = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+    return None if process.returncode else object_code.unframed(output)
