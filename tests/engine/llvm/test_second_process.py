@@ -95,6 +95,27 @@ def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
             assert not second_process.possible()
 
 
+def test_an_order_for_later_is_begun_when_a_core_is_free(order, two_cores, monkeypatch):
+    go_on, answer = threading.Event(), second_process._answer
+    monkeypatch.setattr(second_process, "_answer", lambda process: go_on.wait(60) and answer(process))
+    first = second_process.Compilation(order)
+    asked, begun = (second_process.Later(order) for _ in range(2))
+    assert asked.result() == object_code(order)
+    go_on.set()
+    assert first.result() == object_code(order)
+    begun._thread.join()
+    assert begun.result() == object_code(order)
+    assert begun._compilation._made == begun.result(), "by a second process"
+    asked._thread.join()
+    assert asked._compilation is None, "it was made here"
+
+
+def test_an_order_for_later_is_begun_at_once_if_nothing_else_is_at_work(order, two_cores):
+    later = second_process.Later(order)
+    assert later._compilation is not None
+    assert later.result() == object_code(order)
+
+
 def test_what_was_begun_is_waited_for_and_kept(tmp_path, two_cores, monkeypatch):
     monkeypatch.setattr(object_cache, "cache_directory", lambda: tmp_path)
     monkeypatch.setattr(machine_code, "_compile", lambda write: pytest.fail("it was begun elsewhere"))

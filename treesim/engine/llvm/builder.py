@@ -260,6 +260,8 @@ class Function:
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
         """Append a vector of some lanes of two vectors, counted through both."""
+        if self.lanes.width == 1:
+            return (x, y)[lanes[0]]
         return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
 
     def broadcast(self, x: Value) -> Value:

@@ -8,8 +8,8 @@ from .values import as_many
 
 
 class Lanes(NamedTuple):
-    """A vector type: the number type, and how many of them; of one, the number's own type, since LLVM takes twice as
-    long to choose instructions for vectors of one number."""
+    """A vector type: the number type, and how many of them; of one, the number's own type, since LLVM
+    takes a sixth longer for vectors of one number."""
 
     single: bool
     width: int

@@ -11,14 +11,17 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 
 from ...cores import usable_cores
+from ..threads import lock_across_forks
 from . import object_code
 from .object_code import Order
 
 TIME_LIMIT = 300.0  # seconds after which a process is given up: it hangs
 
 _at_work: set[threading.Thread] = set()
+_counting = lock_across_forks()
 
 
 def possible() -> bool:
@@ -35,8 +38,9 @@ class Compilation:
         self._made: bytes | None = None
         self._process = _started(order)
         self._waiting = threading.Thread(target=self._wait, daemon=True)
-        _at_work.add(self._waiting)
-        self._waiting.start()
+        with _counting:
+            _at_work.add(self._waiting)
+            self._waiting.start()
 
     def result(self) -> bytes:
         """Return the object file, made here if the second process could not."""
@@ -50,6 +54,38 @@ class Compilation:
             self._made = _answer(self._process) if self._process else None
         finally:
             _at_work.discard(threading.current_thread())
+
+
+class Later:
+    """An order that a second process is to work on as soon as there is a core for it, unless it is asked for before."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self._compilation: Compilation | None = None
+        self._asked, self._beginning = False, threading.Lock()
+        with _counting:
+            before = [*_at_work]
+        self._thread = threading.Thread(target=self._begin_after, args=(before,), daemon=True)
+        if before:
+            self._thread.start()
+        else:
+            self._begin()
+
+    def result(self) -> bytes:
+        """Return the object file, made here if no second process has begun it."""
+        with self._beginning:
+            self._asked = True
+        return self._compilation.result() if self._compilation else object_code.object_code(self.order)
+
+    def _begin_after(self, others: Sequence[threading.Thread]) -> None:
+        for other in others:
+            other.join()
+        self._begin()
+
+    def _begin(self) -> None:
+        with self._beginning:
+            if not self._asked and possible():
+                self._compilation = Compilation(self.order)
 
 
 def _started(order: Order) -> subprocess.Popen[bytes] | None:
