@@ -50,7 +50,8 @@ def object_code(order: Order) -> bytes:
 
 
 def optimize(module: Any, machine: Any, unrolled: bool) -> None:
-    """Let LLVM inline functions, and, where that gains something, take loops to vectors and unroll them."""
+    """Let LLVM inline functions, take loops to vectors, and, where that gains something, unroll them. Where nothing is
+    unrolled, level 2 makes code as fast as level 3 does with loops interleaved, in nine tenths of the time."""
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3 if unrolled else 2)
