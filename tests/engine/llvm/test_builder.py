@@ -252,9 +252,9 @@ def test_what_is_called_is_declared_and_written_once_for_each_kind_of_lanes():
     write_helpers(module)
     found = opcodes(module.text())
     assert set(found) == {
-        "f0", "f1", *(f"{name}.{kind}" for name in ("sine_and_cosine", "exponential") for kind in ("v8f64", "v1f64"))
+        "f0", "f1", *(f"{name}.{kind}" for name in ("sine_and_cosine", "exponential") for kind in ("v8f64", "f64"))
     }  # fmt: skip
-    assert (found["f0"]["sine_and_cosine.v8f64"], found["f1"]["exponential.v1f64"]) == (2, 2)
+    assert (found["f0"]["sine_and_cosine.v8f64"], found["f1"]["exponential.f64"]) == (2, 2)
 
 
 @pytest.mark.parametrize("prefetches", [True, False])

@@ -1,7 +1,7 @@
 """Code that a second process compiles: the same as this one's, made here where there is none to help."""
 
-import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 
@@ -57,6 +57,13 @@ def test_without_a_process_that_works_the_code_is_made_here(order, interpreter, 
     assert second_process.Compilation(order).result() == object_code(order)
 
 
+def test_without_room_for_a_file_the_code_is_made_here(order, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/no/such/folder")
+    compilation = second_process.Compilation(order)
+    assert compilation._process is None
+    assert compilation.result() == object_code(order)
+
+
 @pytest.mark.parametrize("printed", ["hello from a user's site", ""])
 def test_what_python_prints_besides_is_not_taken_for_code(order, printed):
     code = object_code(order)
@@ -67,21 +74,16 @@ def test_what_python_prints_besides_is_not_taken_for_code(order, printed):
 
 
 def test_a_process_that_hangs_is_given_up(order, monkeypatch):
-    asked = []
-
-    def run(command, **options):
-        asked.append(options["timeout"])
-        raise subprocess.TimeoutExpired(command, options["timeout"])
-
-    monkeypatch.setattr(subprocess, "run", run)
-    assert second_process.Compilation(order).result() == object_code(order)
-    assert asked == [second_process.TIME_LIMIT]
+    monkeypatch.setattr(second_process, "TIME_LIMIT", 0.0)
+    compilation = second_process.Compilation(order)
+    assert compilation.result() == object_code(order)
+    assert compilation._process.returncode < 0, "it was ended by a signal"
 
 
 def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
     assert second_process.possible()
-    go_on, run = threading.Event(), subprocess.run
-    monkeypatch.setattr(subprocess, "run", lambda *a, **k: go_on.wait(60) and run(*a, **k))
+    go_on, answer = threading.Event(), second_process._answer
+    monkeypatch.setattr(second_process, "_answer", lambda process: go_on.wait(60) and answer(process))
     compilation = second_process.Compilation(order)
     assert not second_process.possible(), "both cores are at work"
     go_on.set()
@@ -91,6 +93,27 @@ def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
         with monkeypatch.context() as changed:
             changed.setattr(sys, name, value, raising=False)
             assert not second_process.possible()
+
+
+def test_an_order_for_later_is_begun_when_a_core_is_free(order, two_cores, monkeypatch):
+    go_on, answer = threading.Event(), second_process._answer
+    monkeypatch.setattr(second_process, "_answer", lambda process: go_on.wait(60) and answer(process))
+    first = second_process.Compilation(order)
+    asked, begun = (second_process.Later(order) for _ in range(2))
+    assert asked.result() == object_code(order)
+    go_on.set()
+    assert first.result() == object_code(order)
+    begun._thread.join()
+    assert begun.result() == object_code(order)
+    assert begun._compilation._made == begun.result(), "by a second process"
+    asked._thread.join()
+    assert asked._compilation is None, "it was made here"
+
+
+def test_an_order_for_later_is_begun_at_once_if_nothing_else_is_at_work(order, two_cores):
+    later = second_process.Later(order)
+    assert later._compilation is not None
+    assert later.result() == object_code(order)
 
 
 def test_what_was_begun_is_waited_for_and_kept(tmp_path, two_cores, monkeypatch):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,7 +49,8 @@ MASKED = "%mask"  # where the lanes are that a kernel may write on
 MOST_TRIES = 50  # types of variables that are found to be wider
 
 
-class Compiled(NamedTuple):
+@dataclass(frozen=True)
+class Compiled:
     """A function of a module: its name there, its result, of whose parts literals count, which parts of its arguments
     it takes, and whether it leaves memory to its caller. Results of many parts are written to memory: LLVM's
     interprocedural constant propagation takes seconds for those that hand on tuples of hundreds."""
@@ -62,19 +65,19 @@ class Compiled(NamedTuple):
         kinds = [part for kind in types for part in parts_of(kind)]
         return ", ".join(["ptr %arena", *(f"{kinds[k]} {parts[k]}" for k in self.takes)])
 
-    @property
+    @cached_property
     def gives(self) -> list[int]:
         """Which parts of the result it returns."""
         parts = self.result.parts
         return [k for k, part in enumerate(parts) if part.startswith("%") or len(parts) <= FEW]
 
-    @property
+    @cached_property
     def kinds(self) -> list[str]:
         """LLVM's types of these."""
         kinds = parts_of(self.result.type)
         return [kinds[k] for k in self.gives]
 
-    @property
+    @cached_property
     def in_memory(self) -> bool:
         """Whether it writes them to memory."""
         return len(self.gives) > MOST_IN_REGISTERS and WORDS.issuperset(self.kinds)

@@ -251,6 +251,8 @@ class Function:
 
     def vector_of(self, numbers: Sequence[Value]) -> Value:
         """Append a vector of numbers; what more lanes hold is undefined."""
+        if self.lanes.width == 1:
+            return numbers[0]
         vector = Value("undef", f"<{self.lanes.width} x {numbers[0].type}>")
         for lane, x in enumerate(numbers):
             vector = self.make(f"insertelement {typed(vector)}, {typed(x)}, {I32} {lane}", vector.type)
@@ -258,16 +260,22 @@ class Function:
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
         """Append a vector of some lanes of two vectors, counted through both."""
+        if self.lanes.width == 1:
+            return (x, y)[lanes[0]]
         return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
 
     def broadcast(self, x: Value) -> Value:
         """Append a vector with a number in all lanes."""
         vector = self.vector_of([x])
+        if self.lanes.width == 1:
+            return vector
         first = f"<{self.lanes.width} x {I32}> zeroinitializer"
         return self.make(f"shufflevector {typed(vector)}, {vector.type} undef, {first}", vector.type)
 
     def any(self, conditions: Value) -> Value:
         """Append whether one of the lanes' conditions holds."""
+        if self.lanes.width == 1:
+            return conditions
         return self.library(f"llvm.vector.reduce.or.v{self.lanes.width}{I1}", I1, conditions)
 
     # ---- calls

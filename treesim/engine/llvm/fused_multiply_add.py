@@ -15,7 +15,7 @@ from .lanes import Lanes
 from .values import I64, Value, as_many
 
 LIBRARY, OWN = "@llvm.fma.", "@fma."
-DECLARED = re.compile(rf"^declare (double|<(\d+) x (?:float|double)>) {OWN}(\w+)\(.*$", re.MULTILINE)
+DECLARED = re.compile(rf"^declare (float|double|<(\d+) x (?:float|double)>) {OWN}(\w+)\(.*$", re.MULTILINE)
 LEAST = 2.0**-900  # the last bit of x y is then no smaller than numbers can be, or x y is far below the last bit of z
 LOW = 27  # bits of a factor that its upper part leaves
 
@@ -23,7 +23,7 @@ LOW = 27  # bits of a factor that its upper part leaves
 def emulated(text: str) -> str:
     """Return a module's text that calls functions of its own in the place of LLVM's fused multiply-adds.
 
-    text: as LLVM reads it, with lanes of float64 and float32, and single numbers of float64.
+    text: as LLVM reads it, with lanes and single numbers of float64 and float32.
     """
     return DECLARED.sub(_definition, text.replace(LIBRARY, OWN))
 
@@ -33,9 +33,7 @@ def _definition(declared: re.Match[str]) -> str:
     (kind, width, suffix), line = declared.groups(), declared[0]
     lanes = Lanes("float" in kind, int(width or 1))
     f = Module(lanes).function(OWN[1:] + suffix, ", ".join(f"{kind} {name}" for name in "xyz"), kind)
-    x, y, z = (f.cast("bitcast", number, f.vector) for number in f.arguments)
-    result = _single(f, x, y, z) if lanes.single else _double(f, x, y, z)
-    f.ret(f.cast("bitcast", result, kind))
+    f.ret((_single if lanes.single else _double)(f, *f.arguments))
     return f"{line.replace(OWN, LIBRARY)}\n{f.text()}"
 
 
@@ -57,8 +55,8 @@ def _double(f: Function, x: Value, y: Value, z: Value) -> Value:
     with f.when(_any(f, beyond)):
         zero = f.either(f.fcmp("oeq", x, 0.0), f.fcmp("oeq", y, 0.0))
         with f.when(_any(f, f.both(beyond, f.xor(zero, 1)))):
-            f.ret(f.cast("bitcast", f.intrinsic("fma", x, y, z), f.result))
-        f.ret(f.cast("bitcast", f.select(zero, f.fadd(u, z), result), f.result))
+            f.ret(f.intrinsic("fma", x, y, z))
+        f.ret(f.select(zero, f.fadd(u, z), result))
     return result
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .values import as_many
+
 
 class Lanes(NamedTuple):
-    """A vector type: the number type, and how many of them."""
+    """A vector type: the number type, and how many of them; of one, the number's own type, since LLVM
+    takes a sixth longer for vectors of one number."""
 
     single: bool
     width: int
@@ -19,17 +22,17 @@ class Lanes(NamedTuple):
     @property
     def vector(self) -> str:
         """LLVM's name of the vector."""
-        return f"<{self.width} x {self.number}>"
+        return self.number if self.width == 1 else f"<{self.width} x {self.number}>"
 
     @property
     def whole(self) -> str:
         """LLVM's name of the vector of integers of the same size."""
-        return f"<{self.width} x i{8 * self.unit}>"
+        return as_many(f"i{8 * self.unit}", self.vector)
 
     @property
     def suffix(self) -> str:
         """LLVM's suffix of intrinsics on the vector."""
-        return f"v{self.width}f{8 * self.unit}"
+        return f"{f'v{self.width}' if self.width > 1 else ''}f{8 * self.unit}"
 
     @property
     def unit(self) -> int:

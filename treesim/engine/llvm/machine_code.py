@@ -218,7 +218,5 @@ def _compile(write: Callable[[], Code]) -> Kept:
         own, apart = (_order(text, source) for text in (source.text, source.apart))
         if not source.apart:
             return Kept(source.workspace, object_code.object_code(own))
-        if not second_process.possible():
-            return Kept(source.workspace, object_code.object_code(own), object_code.object_code(apart), source.called)
-        there = second_process.Compilation(apart)
+        there = second_process.Later(apart)
         return Kept(source.workspace, object_code.object_code(own), there.result(), source.called)

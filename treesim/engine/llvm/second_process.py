@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Sequence
 
 from ...cores import usable_cores
+from ..threads import lock_across_forks
 from . import object_code
 from .object_code import Order
 
 TIME_LIMIT = 300.0  # seconds after which a process is given up: it hangs
 
 _at_work: set[threading.Thread] = set()
+_counting = lock_across_forks()
 
 
 def possible() -> bool:
@@ -32,9 +36,11 @@ class Compilation:
     def __init__(self, order: Order) -> None:
         self.order = order
         self._made: bytes | None = None
-        self._waiting = threading.Thread(target=self._ask, daemon=True)
-        _at_work.add(self._waiting)
-        self._waiting.start()
+        self._process = _started(order)
+        self._waiting = threading.Thread(target=self._wait, daemon=True)
+        with _counting:
+            _at_work.add(self._waiting)
+            self._waiting.start()
 
     def result(self) -> bytes:
         """Return the object file, made here if the second process could not."""
@@ -43,16 +49,66 @@ class Compilation:
             self._made = object_code.object_code(self.order)
         return self._made
 
-    def _ask(self) -> None:
-        text, *values = self.order
-        facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
-        # -I: what a user's environment and folder say of Python is not for a compiler
-        command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
-        given = f"{facts}\n{text}".encode()
+    def _wait(self) -> None:
         try:
-            done = subprocess.run(command, input=given, capture_output=True, check=True, timeout=TIME_LIMIT)
-        except (OSError, subprocess.SubprocessError):
-            return
+            self._made = _answer(self._process) if self._process else None
         finally:
             _at_work.discard(threading.current_thread())
-        self._made = object_code.unframed(done.stdout)
+
+
+class Later:
+    """An order that a second process is to work on as soon as there is a core for it, unless it is asked for before."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self._compilation: Compilation | None = None
+        self._asked, self._beginning = False, threading.Lock()
+        with _counting:
+            before = [*_at_work]
+        self._thread = threading.Thread(target=self._begin_after, args=(before,), daemon=True)
+        if before:
+            self._thread.start()
+        else:
+            self._begin()
+
+    def result(self) -> bytes:
+        """Return the object file, made here if no second process has begun it."""
+        with self._beginning:
+            self._asked = True
+        return self._compilation.result() if self._compilation else object_code.object_code(self.order)
+
+    def _begin_after(self, others: Sequence[threading.Thread]) -> None:
+        for other in others:
+            other.join()
+        self._begin()
+
+    def _begin(self) -> None:
+        with self._beginning:
+            if not self._asked and possible():
+                self._compilation = Compilation(self.order)
+
+
+def _started(order: Order) -> subprocess.Popen[bytes] | None:
+    """A process that has its order in a file, None where none can be had. Through a pipe, which holds 64 KiB, a thread
+    would hand it over piece by piece, and wait before each until another one, which writes more code, lets it run."""
+    text, *values = order
+    facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
+    # -I: what a user's environment and folder say of Python is not for a compiler
+    command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
+    try:
+        with tempfile.TemporaryFile() as given:
+            given.write(f"{facts}\n{text}".encode())
+            given.seek(0)
+            return subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+
+
+def _answer(process: subprocess.Popen[bytes]) -> bytes | None:
+    """The object file that a process gives, None if it fails, or hangs."""
+    try:
+        output, _ = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+    return None if process.returncode else object_code.unframed(output)
