@@ -49,7 +49,7 @@ def compiled(entry: Callable[..., int]) -> Any:
         return found
     with ctrl_c_later(), _lock:
         if entry not in _entries:
-            whole = admitted(entry) if is_entry(entry) else entry
+            whole = _checked(entry)
             _entries[entry] = EntryCode(entry, whole) if runs_compiled() else whole
     return _entries[entry]
 
@@ -58,8 +58,13 @@ def compiled_soon(entry: Any) -> None:
     """Let a second process compile an entry for which `compiled` will be asked soon, if it can (`second_process`)."""
     if runs_compiled() and entry not in _entries:
         with ctrl_c_later(), _lock:
-            whole = admitted(entry)
+            whole = _checked(entry)
             machine_code.begin(_identity(entry), lambda: _written(entry, whole))
+
+
+def _checked(entry: Any) -> Any:
+    """An entry that works on states with its checks; what runs behind such an entry as it is."""
+    return admitted(entry) if is_entry(entry) else entry
 
 
 def bound_call(entry: Any, *arguments: Any) -> Callable[[], int]:
