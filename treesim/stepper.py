@@ -246,7 +246,8 @@ class Stepper(Shown):
         """The step under controls of the states' shape."""
         q, v, contact = state.q, state.v, state.contact
         batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
-        force, total = np.empty(v.shape), 0.0
+        force = np.empty(v.shape)
+        total: Any = 0.0
         impulses, parts, status = np.zeros((*batch, self.world.m)), [], FINE
         residual = impulses
         for _ in range(self.substeps):
