@@ -18,7 +18,7 @@ from .convex_pairs import nothing_found
 from .stage import ContactStage
 
 WIDTH = 8  # states side by side
-STATES_PER_TASK = 32 * WIDTH  # at least, for another of Python's threads, to which handing them over takes 0.1 ms
+STATES_PER_TASK = 32 * WIDTH  # fewer are not worth handing to another of Python's threads, in every step
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
 BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
 
