@@ -71,15 +71,21 @@ def method_of(
 ) -> Method:
     """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
     given: Any = (
-        world, dt, integrator, chosen_backend(backend), substeps, kp, kd, bool(work), engine,
+        world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
         chosen_solver(contact_solver),
     )  # fmt: skip
     try:
         method = _remembered(*given)
-    except TypeError:  # gains that are arrays, or objects without a hash
+    except TypeError:  # lists of gains, or objects without a hash
         method = _method(*given)
     warn_of_friction(world.robot, integrator, stacklevel=4)
     return method
+
+
+def _hashable(gain: ArrayLike) -> ArrayLike:
+    """A row of gains as a tuple, by which a method is remembered; anything else as it is."""
+    row = isinstance(gain, np.ndarray) and gain.ndim == 1 and gain.dtype == np.float64
+    return tuple(gain.tolist()) if row else gain  # type: ignore[union-attr]
 
 
 def _method(

@@ -247,13 +247,15 @@ class Stepper(Shown):
         """The step under controls of the states' shape."""
         q, v, contact = state.q, state.v, state.contact
         batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
-        force, work, total = np.empty(v.shape), np.empty((*batch, 2)), np.zeros((*batch, 2))
+        force = np.empty(v.shape)
+        total: Any = 0.0
         impulses, parts, status = np.zeros((*batch, self.world.m)), [], FINE
         residual = impulses
         for _ in range(self.substeps):
-            q_new, v_new, rows = np.empty(q.shape), np.empty(v.shape), self.code.row_results(batch, contact)
+            q_new, v_new, work = np.empty(q.shape), np.empty(v.shape), np.empty((*batch, 2))
+            rows = self.code.row_results(batch, contact)
             status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
-            total += work
+            total = work if self.substeps == 1 else total + work
             if held:
                 impulses += rows[0]
                 residual = rows[1]

@@ -288,7 +288,7 @@ class World(Shown):
 
     def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
         """start: the number of the first of the states q (..., nq) among all."""
-        found, _ = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+        found = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
         if found.size and found.min() < -DEEPEST:
             *state, k = np.unravel_index(int(found.argmin()), found.shape)
             label = f"q0[{start + int(state[0])}]" if state else "q0"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.contact import lanes
 from treesim.contact.lanes import begin_lanes
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.contact_points_lanes import MOST
@@ -63,9 +64,10 @@ def test_the_worst_residual_is_told(humanoid):
     assert treesim.rollout(free, q, v, steps=2).residual is None
 
 
-def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid):
+def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch):
     q, v = pushed(humanoid, 37)
     u = np.zeros((12, humanoid.robot.nv))
+    monkeypatch.setattr(lanes, "STATES_PER_TASK", 9)
     together = rolled(humanoid, q, v, u, threads=1)
     order = np.random.default_rng(1).permutation(len(q))
     for rows, threads in ((order, 1), (np.arange(37), 2), (np.arange(37), 3), (order[:3], 1), (order[5:6], 1)):

@@ -114,10 +114,12 @@ def test_the_lowest_of_several_links_is_named_and_the_fixed_base_is_not_looked_a
 def test_gaps_of_batches():
     robot = free_body(*(shape_of(kind, Placement()) for kind in SIZES))
     q = np.array([[robot.random(k) for k in range(4)] for _ in range(3)])
-    gap, points = gaps(robot, q, np.array([0, 0, 1.0]), 0.5)
-    assert gap.shape == (3, 4, 1 + 2 + 2 + 8 + 12) and points.shape == (*gap.shape, 3)
+    gap = gaps(robot, q, np.array([0, 0, 1.0]), 0.5)
+    assert gap.shape == (3, 4, 1 + 2 + 2 + 8 + 12)
     for state in np.ndindex(3, 4):
-        assert lowest_point(robot, q[state], height=0.5).gap == pytest.approx(gap[state].min(), abs=ROUND_OFF)
+        found = lowest_point(robot, q[state], height=0.5)
+        assert found.gap == pytest.approx(gap[state].min(), abs=ROUND_OFF)
+        assert found.point[2] - 0.5 == pytest.approx(found.gap, abs=ROUND_OFF)
 
 
 def test_candidates_are_kept_and_belong_to_the_robot():

@@ -18,7 +18,7 @@ from .convex_pairs import nothing_found
 from .stage import ContactStage
 
 WIDTH = 8  # states side by side
-STATES_PER_TASK = 2 * WIDTH  # fewer states than this are not worth handing to another of Python's threads
+STATES_PER_TASK = 32 * WIDTH  # fewer are not worth handing to another of Python's threads, in every step
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
 BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
 
@@ -30,11 +30,12 @@ class ContactLanes:
     A state's bits do not depend on the other states, nor on how many there are."""
 
     def __init__(self, stage: ContactStage) -> None:
-        self.stage, self.code = stage, compiled(contact_step_on_lanes)
+        self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
         layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
         self.constants = (*tables, layout, geometry, rows, frames, settings, scheme)
+        self.code = compiled(contact_step_on_lanes).with_tables(*self.constants)
 
     def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force, the
@@ -56,7 +57,7 @@ class ContactLanes:
 
         def part(first: int, last: int) -> int:
             given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
-            return int(self.code(*self.constants, *given))
+            return self.code(*given)
 
         if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
             told[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE

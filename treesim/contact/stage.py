@@ -69,7 +69,7 @@ class ContactStage:
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
         """Return memory for what the stage gives beside states and work: impulses, wrenches of the bodies and of pairs
         of them, and what is told."""
-        return tuple(np.empty((*batch, *shape)) for shape in self.shapes[2:-1])
+        return tuple([np.empty(batch + shape) for shape in self.shapes[2:-1]])
 
     def begin(self) -> None:
         """Let the stage's code be made while the free step's is, if it will surely be needed."""

@@ -54,5 +54,5 @@ def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float]:
 
 def _extent(robot: Tree, q: np.ndarray, up: np.ndarray, top: float) -> float:
     """How far the lowest and the highest candidate point of a robot are apart along `up` [m]."""
-    above = gaps(robot, q, up, top)[0]
+    above = gaps(robot, q, up, top)
     return float(np.ptp(above) + np.abs(above).max())

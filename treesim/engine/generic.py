@@ -49,7 +49,7 @@ def compiled(entry: Callable[..., int]) -> Any:
         return found
     with ctrl_c_later(), _lock:
         if entry not in _entries:
-            whole = admitted(entry) if is_entry(entry) else entry
+            whole = _checked(entry)
             _entries[entry] = EntryCode(entry, whole) if runs_compiled() else whole
     return _entries[entry]
 
@@ -58,8 +58,13 @@ def compiled_soon(entry: Any) -> None:
     """Let a second process compile an entry for which `compiled` will be asked soon, if it can (`second_process`)."""
     if runs_compiled() and entry not in _entries:
         with ctrl_c_later(), _lock:
-            whole = admitted(entry)
+            whole = _checked(entry)
             machine_code.begin(_identity(entry), lambda: _written(entry, whole))
+
+
+def _checked(entry: Any) -> Any:
+    """An entry that works on states with its checks; what runs behind such an entry as it is."""
+    return admitted(entry) if is_entry(entry) else entry
 
 
 def bound_call(entry: Any, *arguments: Any) -> Callable[[], int]:
@@ -79,40 +84,52 @@ class EntryCode:
     def __init__(self, entry: Any, whole: Any) -> None:
         kinds = [kind for label, kind in entry.__annotations__.items() if label != "return"]
         self.__name__ = entry.__name__
-        self._numbers = [KINDS[kind] is not INTEGER and KINDS[kind].element for kind in kinds]
-        self._written = [kind in ("Reals", "Integers") for kind in kinds]
+        # of each argument: the type of an array's numbers, or False, and whether it may be written to
+        self._kinds = [
+            (KINDS[kind] is not INTEGER and KINDS[kind].element, kind in ("Reals", "Integers")) for kind in kinds
+        ]
         code = machine_code.linked(_name(entry), _identity(entry), lambda: _written(entry, whole))
         self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
         self.fast = builtin(entry.__name__, code.address("fast"), np.float64, code) if has_fast_entry(entry) else None
 
     def __call__(self, *arguments: Any) -> int:
         """Return the entry's status."""
-        return int(self._run(self._words(arguments)))
+        return int(self._run(_job(self._words(arguments, self._kinds))))
 
     def bound_to(self, *arguments: Any) -> Callable[[], int]:
         """Return the call with these arguments, which are checked once, and of which arrays are read at every call."""
-        words, run = self._words(arguments), self._run
+        words, run = _job(self._words(arguments, self._kinds)), self._run
 
         def call(kept: Sequence[Any] = arguments) -> int:  # whose memory must stay
             return int(run(words))
 
         return call
 
-    def _words(self, arguments: Sequence[Any]) -> ctypes.Array:
+    def with_tables(self, *tables: Any) -> Callable[..., int]:
+        """Return the call with these first arguments, which are checked once, and which the caller must keep: of the
+        other arguments alone."""
+        first, kinds = self._words(tables, self._kinds[: len(tables)]), self._kinds[len(tables) :]
+        return lambda *others: int(self._run(_job(first + self._words(others, kinds))))
+
+    def _words(self, arguments: Sequence[Any], kinds: Sequence[tuple[Any, bool]]) -> list[int]:
         """Arguments as machine code takes them."""
         words: list[int] = []
-        for x, number, written in zip(arguments, self._numbers, self._written, strict=True):
+        for x, (number, written) in zip(arguments, kinds, strict=True):
             if number is False:
                 words.append(int(x))
             else:
                 self._check(x, number is INTEGER, written)
                 words += (address(x), x.size)
-        return (ctypes.c_int64 * len(words))(*words)
+        return words
 
     def _check(self, x: Any, whole: bool, written: bool) -> None:
         fits = type(x) is np.ndarray and x.ndim == 1 and x.dtype == (np.int64 if whole else np.float64)
         if not (fits and (x.flags.carray if written else x.flags.c_contiguous and x.flags.aligned)):
             raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
+
+
+def _job(words: Sequence[int]) -> ctypes.Array:
+    return (ctypes.c_int64 * len(words))(*words)
 
 
 def _name(entry: Any) -> str:

@@ -112,15 +112,19 @@ def pool() -> ThreadPoolExecutor:
 
 
 def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
-    """Call run(first, last) on equal parts of `count` states, one for each of Python's threads, of at least so many
-    states; return the worst status."""
+    """Call run(first, last) on equal parts of `count` states, of at least so many states: the first on the caller's
+    thread, each other one on one of Python's; return the worst status."""
     tasks = max(1, min(thread_count(), count // least))
     if tasks == 1:
         return run(0, count)
     edges = [count * t // tasks for t in range(tasks + 1)]
-    parts = [pool().submit(run, *ends) for ends in pairwise(edges)]
-    _until_done(parts)
-    return max(part.result() for part in parts)
+    own, *others = pairwise(edges)
+    parts = [pool().submit(run, *ends) for ends in others]
+    try:
+        status = run(*own)
+    finally:
+        _until_done(parts)
+    return max(status, *(part.result() for part in parts))
 
 
 def _until_done(parts: Sequence[Future[Any]]) -> None:

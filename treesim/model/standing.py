@@ -57,7 +57,7 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
         return np.array(rows).reshape(states.shape)
     normal, height = ((0.0, 0.0, 1.0), 0.0) if ground is None else _plane_of(ground)
     n, d = checked_plane(normal, height)
-    return moved(robot, q, n, -gaps(robot, q, n, d)[0].min(axis=-1))
+    return moved(robot, q, n, -gaps(robot, q, n, d).min(axis=-1))
 
 
 def moved(robot: Tree, q: ArrayLike, direction: np.ndarray, distance: ArrayLike) -> np.ndarray:
