@@ -134,5 +134,5 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
     np.testing.assert_allclose(driven.state["com"], treesim.center_of_mass(robot, driven.state["q"]), atol=1e-12)
     driven.set(running=False)
     assert driven.set(joints=dict.fromkeys(knees, 0.0)) == []
-    gap = gaps(robot, driven.player.q, np.array([0, 0, 1.0]), 0.0)[0].min()
+    gap = gaps(robot, driven.player.q, np.array([0, 0, 1.0]), 0.0).min()
     assert driven.player.q[2] > q[2] + 0.02 and gap == pytest.approx(0, abs=1e-9)
