@@ -128,7 +128,7 @@ def test_how_a_child_ended():
 
 def test_arguments_input_and_variables_reach_a_child():
     code = "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['COLOUR'])"
-    assert run(python_command(code, "a b", "'"), input="x", COLOUR="red").output == "['a b', \"'\"] x red\n"
+    assert run(python_command(code, "a b", "'"), "x", environment={"COLOUR": "red"}).output == "['a b', \"'\"] x red\n"
 
 
 def test_a_child_that_takes_too_long_is_killed():

@@ -83,8 +83,8 @@ def ending(status: int, errors: str) -> Ending:
 class PythonProcess:
     """A child process that runs a program of treesim's, and the socket to it.
 
-    command: from `module_command` or `file_command`; the descriptor of the child's end of the socket follows as its last
-    argument. environment: variables that differ from the parent's.
+    command: from `module_command` or `file_command`; the descriptor of the child's end of the socket follows as its
+    last argument.     environment: variables that differ from the parent's.
 
     Raises OSError where no process can be started.
     """
@@ -144,14 +144,16 @@ class Finished(NamedTuple):
     failed: Ending | None
 
 
-def run(command: list[str], input: str = "", timeout: float | None = None, **environment: str) -> Finished:
+def run(
+    command: list[str], input: str = "", timeout: float | None = None, environment: dict[str, str] | None = None
+) -> Finished:
     """Run a command of this module to its end.
 
-    timeout [s]: after it the process is killed, and subprocess.TimeoutExpired raised. environment: variables that differ
-    from the parent's.
+    timeout [s]: after it the process is killed, and subprocess.TimeoutExpired raised. environment: variables that
+    differ from the parent's.
     """
     done = subprocess.run(
         command, input=input, capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
-        env={**os.environ, **environment},
+        env={**os.environ, **(environment or {})},
     )  # fmt: skip
     return Finished(done.stdout, ending(done.returncode, done.stderr) if done.returncode else None)

@@ -54,7 +54,7 @@ def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict
     with tempfile.TemporaryDirectory(prefix="treesim-cold-") as empty:
         environment = {"TREESIM_CACHE_DIR": empty} if cold else {}
         given = {"source": source, "base": base, "mimic": mimic, "states": STATES, "began": time.time()}
-        ended = run(python_command(_SCRIPT), input=json.dumps(given), **environment)
+        ended = run(python_command(_SCRIPT), json.dumps(given), environment=environment)
     if ended.failed:
         raise TreesimError(f"the process that measures the first call failed: {ended.failed.last_line}")
     found: dict[str, Any] = json.loads(ended.output.splitlines()[-1])

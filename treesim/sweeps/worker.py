@@ -10,7 +10,6 @@ import sys
 from contextlib import suppress
 
 from ..subprocesses import serve
-
 from .chunk import run_task
 from .workers import Done, Failed, Outcome
 
