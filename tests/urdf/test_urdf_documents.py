@@ -150,7 +150,7 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
 def test_xacro_runs_on_other_names_only_when_it_is_asked_for(arm, refusal, tmp_path, monkeypatch):
     (tmp_path / "expanded").write_text(arm())
     fake_xacro(tmp_path, monkeypatch, f'echo "$1" >> "{tmp_path}/ran"; cat "{tmp_path}/expanded"')
-    named = [tmp_path / name for name in ("a.urdf", "a.xacro.urdf", "a.xml", "xacro", "-a.XACRO")]
+    named = [tmp_path / name for name in ("a.urdf", "a.xacro.urdf", "a.xml", "robot", "-a.XACRO")]
     for source in named:
         source.write_text(XACRO)
         assert "xacro=True, --xacro" in refusal(source).findings[0].hint
