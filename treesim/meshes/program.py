@@ -101,8 +101,8 @@ def check_collada(file: str) -> None:
 def _check_positions(root: Any) -> None:
     sources = {element.get("id"): element for element in root.iter("{*}source")}
     for entry in root.iterfind(".//{*}vertices/{*}input[@semantic='POSITION']"):
-        source = sources.get(entry.get("source", "").lstrip("#"))
-        array = None if source is None else source.find("{*}float_array")
+        name = entry.get("source", "").lstrip("#")
+        array = sources[name].find("{*}float_array") if name in sources else None
         words = "" if array is None else array.text or ""
         try:
             with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def _check_positions(root: Any) -> None:
         except ValueError:
             sound = False
         if not sound:
-            raise Refused(f"the positions in {source.get('id')!r} must all be finite numbers")
+            raise Refused(f"the positions in {name!r} must all be finite numbers")
 
 
 def _instances(root: Any) -> int:
