@@ -12,6 +12,7 @@ import pytest
 
 import treesim
 from treesim import rollouts
+from treesim.files import digest_of
 from treesim.model import generators
 
 ROBOT = generators.chain(4)
@@ -192,6 +193,42 @@ def test_a_record_that_is_none_is_refused(tmp_path, text):
         np.save(tmp_path / f"run_{label}.npy", np.zeros((5, 6, 4)))
         (tmp_path / f"run_{label}.npy").rename(tmp_path / f"run_{label}.npy.part")
     (tmp_path / "run_unfinished.json").write_text(text)
+    with pytest.raises(treesim.ArgumentError, match="is not the record of rollouts"):
+        rollouts.read_unfinished(tmp_path / "run")
+
+
+def unfinished(folder, **changes):
+    """Write the files that a run leaves that was stopped, with changes of its record under a digest that fits."""
+    shape = (5, 6, 4)
+    for label in "qv":
+        with (folder / f"run_{label}.npy.part").open("wb") as stream:
+            np.save(stream, np.zeros(shape))
+    record = {"dt": 1e-3, "every": 2, "shapes": [shape, shape], "complete": 2, "partial": 1, "records": 3, **changes}
+    record = json.loads(json.dumps(record))
+    path = folder / "run_unfinished.json"
+    path.write_text(json.dumps({**record, "digest": digest_of(record)}))
+    return path
+
+
+def test_flipped_bits_of_a_record_are_found(tmp_path):
+    path = unfinished(tmp_path)
+    assert rollouts.read_unfinished(tmp_path / "run").done.tolist() == [6, 6, 3]
+    good, refused = path.read_bytes(), 0
+    for k in range(8 * len(good)):
+        path.write_bytes(good[: k // 8] + bytes([good[k // 8] ^ 1 << k % 8]) + good[k // 8 + 1 :])
+        try:
+            found = rollouts.read_unfinished(tmp_path / "run")
+        except treesim.ArgumentError:
+            refused += 1
+        else:
+            assert found.t[0] == 2e-3 and found.done.tolist() == [6, 6, 3]
+    assert refused > 7 * len(good)
+
+
+@pytest.mark.parametrize("label", ["dt", "every", "shapes", "complete", "partial", "records"])
+@pytest.mark.parametrize("value", [None, "1", -1, 1e400, float("nan"), [], {}, 10**30, [[]], True, [[5, 6, 4]]])
+def test_records_of_other_types_and_sizes_are_refused(tmp_path, label, value):
+    unfinished(tmp_path, **{label: value})
     with pytest.raises(treesim.ArgumentError, match="is not the record of rollouts"):
         rollouts.read_unfinished(tmp_path / "run")
 

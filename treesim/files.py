@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import errno
+import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -14,18 +16,24 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from .errors import ArgumentError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
 ZEROS = bytes(1 << 20)
+DIGITS = 32  # hexadecimal ones of SHA-256: they find damage, and prove nothing against who computes them anew
 # what readers of damaged archives, arrays, texts and tables raise, besides OSError
 DAMAGED = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
     NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+
+def digest_of(values: Any) -> str:
+    """Return the digest of plain values, as JSON has parsed them, whatever the order of names."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from .errors import ArgumentError
-from .files import cannot_write, cleared_up, free_bytes, reserve
+from .files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
+from .model.given import positive_number, whole_number
 from .rollout_slices import Done
 
 RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
@@ -65,7 +66,8 @@ class ResultFiles:
 
     def tell(self, done: Done) -> None:
         """Write down what is done: called when it is in the files."""
-        text = json.dumps({**self._facts, **done._asdict()}).ljust(RECORD_BYTES - 1) + "\n"
+        record = {**self._facts, **done._asdict()}
+        text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"
         try:
             self._record.seek(0)
             self._record.write(text.encode())
@@ -124,16 +126,32 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
     """
     path = record_path(out)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            record = json.loads(stream.read(RECORD_BYTES))
         shapes = [tuple(shape) for shape in record["shapes"]]
         arrays = [_mapped(_part(name), "r") for name in result_paths(out)[: len(shapes)]]
-        if [x.shape for x in arrays] != shapes or not {"dt", "every", *Done._fields} <= record.keys():
-            raise ValueError("it does not fit the files beside it")
+        _check_record(record, shapes, arrays)
     except OSError as error:
         raise ArgumentError(f"no unfinished rollouts of {os.fspath(out)!r}: {_reason(error)}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except DAMAGED as error:
         raise ArgumentError(f"{path} is not the record of rollouts that treesim wrote: {error}") from None
     return record, arrays
+
+
+def _check_record(record: dict[str, Any], shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> None:
+    """Raise ValueError or KeyError where a record does not fit the arrays, or is not the one that was written."""
+    digest = record.pop("digest", None)  # older versions wrote none
+    if digest is not None and digest != digest_of(record):
+        raise ValueError("its digest is that of another record: it is damaged")
+    count, records = shapes[0][:2]
+    fits = [x.shape for x in arrays] == shapes and all(x.ndim == 3 and x.dtype.kind == "f" for x in arrays)
+    if not fits or {shape[:2] for shape in shapes} != {(count, records)} or len(shapes) < 2:
+        raise ValueError("it does not fit the files beside it")
+    positive_number("dt", record["dt"])
+    whole_number("every", record["every"], 1)
+    complete = whole_number("complete", record["complete"], 0, count)
+    whole_number("partial", record["partial"], 0, count - complete)
+    whole_number("records", record["records"], 0, records)
 
 
 def _reason(error: OSError) -> str:

@@ -216,7 +216,8 @@ class Trajectory(Shown):
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
         """Return the trajectory that `save` wrote to `path`, by its suffix, bit for bit.
 
-        Raises ArgumentError if the file is missing, has another suffix, or was not written by treesim.
+        Raises ArgumentError if the file is missing, has another suffix, was not written by treesim, or is damaged: by
+        the digests that it holds, a flipped bit is found in any of its numbers and in its description.
         """
         from .formats import load
 
@@ -298,7 +299,8 @@ class Trajectory(Shown):
 
     @classmethod
     def from_xarray(cls, dataset: Any) -> Trajectory:
-        """Return the trajectory of a Dataset that `to_xarray` made, bit for bit. Raises ArgumentError for another."""
+        """Return the trajectory of a Dataset that `to_xarray` made, bit for bit. Raises ArgumentError for another, and
+        where a digest in it shows that numbers, or its description, are not those that were written."""
         from .formats.xarray import trajectory_of
 
         return trajectory_of(dataset)

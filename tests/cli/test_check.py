@@ -108,6 +108,19 @@ def test_a_xacro_is_expanded(treesim: Callable[..., Any], folder: Path, monkeypa
     assert result.exit_code == 0 and "U105" in result.stdout and "U403" in result.stdout
 
 
+@pytest.mark.parametrize("command", ["check", "info", "readers"])
+def test_a_file_of_another_name_is_expanded_only_with_the_option(
+    command: str, treesim: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = folder / "arm.urdf"
+    source.write_text('<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>')
+    _program(folder / "bin" / "xacro", f'/bin/cat "{folder}/good.urdf"')
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    refused = treesim(command, source)
+    assert refused.exit_code != 0 and "--xacro" in refused.stdout + refused.stderr
+    assert treesim(command, source, "--xacro").exit_code == 0
+
+
 def _program(path: Path, script: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")

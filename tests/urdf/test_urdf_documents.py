@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import treesim
 from treesim.errors import ArgumentError, UnknownNameError, UrdfError
 from treesim.urdf import UrdfWarning, load
 
@@ -143,6 +144,31 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
     assert "unknown macro arm" in str(refusal(source))
     fake_xacro(tmp_path, monkeypatch, f'cat "{source}"')
     assert "unexpanded" in str(refusal(source))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")
+def test_xacro_runs_on_other_names_only_when_it_is_asked_for(arm, refusal, tmp_path, monkeypatch):
+    (tmp_path / "expanded").write_text(arm())
+    fake_xacro(tmp_path, monkeypatch, f'echo "$1" >> "{tmp_path}/ran"; cat "{tmp_path}/expanded"')
+    named = [tmp_path / name for name in ("a.urdf", "a.xacro.urdf", "a.xml", "robot", "-a.XACRO")]
+    for source in named:
+        source.write_text(XACRO)
+        assert "xacro=True, --xacro" in refusal(source).findings[0].hint
+        assert "U103" in {found.code for found in treesim.check(source).findings}
+        with pytest.raises(UrdfError, match="U103"):
+            treesim.repair(source)
+        with source.open() as stream:
+            assert "U103" in str(refusal(stream))
+    assert not (tmp_path / "ran").exists()
+    for source in named:
+        assert load(source, xacro=True).nv == 1
+        assert treesim.check(source, xacro=True).robot.nv == 1
+        assert treesim.repair(source, xacro=True).text == arm()
+    monkeypatch.chdir(tmp_path)
+    assert load("-a.XACRO", xacro=True).nv == 1
+    ran = (tmp_path / "ran").read_text().splitlines()
+    assert ran[-1] == str(tmp_path / "-a.XACRO"), "not taken for an option"
+    assert "U103" in str(refusal(named[0])), "only for the call that asked"
 
 
 def laughs(levels):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError
+from ..subprocesses import python_command, run
 from .timing import shortest
 
 if TYPE_CHECKING:
@@ -108,9 +107,7 @@ def added_memory(backend: str, n: int) -> dict[str, Any]:
 
     Raises TreesimError with what the process said if it fails.
     """
-    command = [sys.executable, "-c", _PEAK, backend, str(n)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        last = (ended.stderr.strip() or "no message").splitlines()[-1]
-        raise TreesimError(f"the process that measures memory failed: {last}")
-    return {"backend": backend, "n_bodies": n, "added_bytes": 1024 * int(ended.stdout)}
+    ended = run(python_command(_PEAK, backend, str(n)))
+    if ended.failed:
+        raise TreesimError(f"the process that measures memory failed: {ended.failed.last_line}")
+    return {"backend": backend, "n_bodies": n, "added_bytes": 1024 * int(ended.output)}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
 from ..engine.call.specialized import STATES
 from ..errors import TreesimError
+from ..subprocesses import python_command, run
 
 _SCRIPT = """
 import json, resource, sys, time
@@ -54,14 +52,10 @@ def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict
     with what the process said if it fails.
     """
     with tempfile.TemporaryDirectory(prefix="treesim-cold-") as empty:
-        environment = {**os.environ, **({"TREESIM_CACHE_DIR": empty} if cold else {})}
+        environment = {"TREESIM_CACHE_DIR": empty} if cold else {}
         given = {"source": source, "base": base, "mimic": mimic, "states": STATES, "began": time.time()}
-        command = [sys.executable, "-c", _SCRIPT]
-        ended = subprocess.run(
-            command, env=environment, input=json.dumps(given), capture_output=True, text=True, check=False
-        )
-    if ended.returncode:
-        last = (ended.stderr.strip() or "no message").splitlines()[-1]
-        raise TreesimError(f"the process that measures the first call failed: {last}")
-    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+        ended = run(python_command(_SCRIPT), json.dumps(given), environment=environment)
+    if ended.failed:
+        raise TreesimError(f"the process that measures the first call failed: {ended.failed.last_line}")
+    found: dict[str, Any] = json.loads(ended.output.splitlines()[-1])
     return found

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics
 from ..errors import TreesimError, UrdfError
+from ..subprocesses import python_command, run
 from ..types import Base
 from ..urdf import REPAIRS, Finding, RobotEntry, UrdfWarning, load
 from ..urdf.repairs import ALL_UNAMBIGUOUS, UNAMBIGUOUS
@@ -143,14 +143,12 @@ def pinocchio_verdicts(path: Path) -> tuple[str, str]:
     if find_spec("pinocchio") is None:
         return NO_PINOCCHIO, NO_PINOCCHIO
     try:
-        run = subprocess.run(
-            [sys.executable, "-c", _PINOCCHIO, str(path)], capture_output=True, text=True, timeout=LONGEST, check=False
-        )
-    except subprocess.TimeoutExpired:
+        ended = run(python_command(_PINOCCHIO, str(path)), timeout=LONGEST)
+    except TimeoutExpired:
         return "hangs", "hangs"
-    if run.returncode:
+    if ended.failed:
         return "crashes", "crashes"
-    fixed, floating = json.loads(run.stdout.splitlines()[-1])
+    fixed, floating = json.loads(ended.output.splitlines()[-1])
     return _told(fixed), _told(floating)
 
 

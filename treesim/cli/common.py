@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import math
 import os
@@ -47,6 +48,13 @@ BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (
 MimicOption = Annotated[
     str | None,
     typer.Option(help="`free` treats mimic joints as independent ones; otherwise they follow their leaders exactly."),
+]
+XacroOption = Annotated[
+    bool,
+    typer.Option(
+        "--xacro",
+        help="Let the installed xacro expand ROBOT whatever its name; it evaluates expressions and reads other files.",
+    ),
 ]
 RecordOption = Annotated[
     Path | None,
@@ -108,12 +116,17 @@ def _print_labelled(label: str, style: str, text: str) -> None:
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command: a user's mistake ends in one message and exit code 2, a state that left the numbers in exit
-    code 1, Ctrl-C in exit code 130."""
+    code 1, Ctrl-C in exit code 130. One that takes robots has the option --xacro besides its own."""
+    signature = inspect.signature(command, eval_str=True)
+    takes_robots = not signature.parameters.keys().isdisjoint(("robot", "robots"))
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        from ..urdf.read import xacro_allowed
+
+        allowed = bool(takes_robots and kwargs.pop("xacro", False))
         try:
-            with _warnings_shown(), _output_delivered():
+            with _warnings_shown(), _output_delivered(), xacro_allowed(allowed):
                 command(*args, **kwargs)
         except TreesimError as error:
             print_error(str(error))
@@ -125,6 +138,10 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             print_error("interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
+    if takes_robots:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        xacro = inspect.Parameter("xacro", keyword, default=False, annotation=XacroOption)
+        run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), xacro])  # type: ignore[attr-defined]
     return run
 
 

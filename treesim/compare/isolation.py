@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from ..errors import UnsupportedError
 from ..model.given import positive_number
 from ..model.tree import Tree
+from ..subprocesses import PythonProcess, module_command
 from .engines import ControlledAdapter, EngineAdapter, EngineError, EngineModel, Results, StateBatch
 from .worker import FAILED, UNSUPPORTED, Job
 
@@ -109,43 +103,28 @@ class EngineProcess:
     """A process that runs `worker`, and the socket to it."""
 
     def __init__(self) -> None:
-        ours, theirs = Pipe()
-        self._connection: Connection = ours
-        self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `end`
-        command = [sys.executable, "-m", "treesim.compare.worker", str(theirs.fileno())]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
-            env=environment, pass_fds=(theirs.fileno(),),
-        )  # fmt: skip
-        theirs.close()
+        self._process = PythonProcess(module_command("treesim.compare.worker"))
 
     def ask(self, job: Job, timeout: float) -> tuple[str, Any]:
         """Return the answer to a job; raises EngineError when the process ends over it, or takes longer than timeout
         [s]."""
+        connection = self._process.connection
         try:
-            self._connection.send(job)
-            if not self._connection.poll(timeout):
+            connection.send(job)
+            if not connection.poll(timeout):
                 raise EngineError(f"did not finish {_about(job)} in {timeout:g} s")
-            return self._connection.recv()
+            return connection.recv()
         except (EOFError, ConnectionError):
             raise EngineError(f"{self._cause()} on {_about(job)}") from None
 
     def _cause(self) -> str:
         """How the process ended, which has closed its socket."""
-        status = self._process.wait()
-        if status < 0:
-            return f"crashed ({signal.Signals(-status).name})"
-        self._errors.seek(0)
-        last = (self._errors.read().strip().splitlines() or ["no message"])[-1]
-        return f"ended its process with status {status} ({last})"
+        found = self._process.ending()
+        return f"crashed ({found})" if found.signal else f"ended its process with {found}"
 
     def end(self) -> None:
         """End the process."""
-        self._process.kill()
-        self._process.wait()
-        self._connection.close()
-        self._errors.close()
+        self._process.close()
 
 
 def _about(job: Job) -> str:

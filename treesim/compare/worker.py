@@ -1,4 +1,4 @@
-"""The process in which another engine works: `python -m treesim.compare.worker DESCRIPTOR`, started by `isolation`.
+"""The process in which another engine works: started by `isolation`.
 
 It answers jobs that come over a socket, one after the other, until the other end is closed.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
 from ..model.tree import Tree
+from ..subprocesses import serve
 from .engines import EngineAdapter, EngineError, StateBatch
 
 DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"
@@ -42,13 +42,7 @@ def answer(job: Job) -> tuple[str, Any]:
 def main(descriptor: str) -> None:
     """Answer jobs until there are no more."""
     warnings.simplefilter("ignore")
-    with Connection(int(descriptor)) as connection:
-        while True:
-            try:
-                job = connection.recv()
-            except EOFError:
-                return
-            connection.send(answer(job))
+    serve(descriptor, answer)
 
 
 if __name__ == "__main__":

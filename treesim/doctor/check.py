@@ -11,7 +11,7 @@ from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
 from ..urdf.build import check_options, tree_of
 from ..urdf.findings import CODES, Finding, Findings
-from ..urdf.read import parse
+from ..urdf.read import parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
 from .advice import TIER_OF, TIERS
@@ -41,12 +41,13 @@ def check(
     tiers: Sequence[str] = TIERS,
     strict: bool = False,
     meshes: bool = True,
+    xacro: bool = False,
 ) -> Diagnosis:
     """Examine a robot description, and return all that is wrong or doubtful with it, and what became of each element.
 
-    source, base, mimic: as `treesim.load` takes them. tiers: which findings are wanted, of "syntax", "structure",
-    "physics" and "assets"; what makes `load` refuse the file is always told. strict: doubts are errors. meshes: False
-    reads no mesh files; links that have any are then not compared with their shapes.
+    source, base, mimic, xacro: as `treesim.load` takes them. tiers: which findings are wanted, of "syntax",
+    "structure", "physics" and "assets"; what makes `load` refuse the file is always told. strict: doubts are errors.
+    meshes: False reads no mesh files; links that have any are then not compared with their shapes.
 
     What `load` would raise become findings. Beyond these, "physics" compares the mass, inertia and centre of mass of
     each link, with all that is fixed to it, with its shapes, and looks at the mass matrix, at the weight that joints
@@ -70,7 +71,8 @@ def check(
     try:
         document = open_source(source, findings)
         findings.file = document.label
-        root = parse(document, findings)
+        with xacro_allowed(xacro):
+            root = parse(document, findings)
         examined = deepcopy(root)
         find_mesh = MeshResolver(document.path).find
         robot = tree_of(root, find_mesh, base, mimic, findings)

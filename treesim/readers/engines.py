@@ -1,5 +1,5 @@
-"""Programs that read URDF, called as their documentation does, each in a process of its own:
-`python -P engines.py READER FILE ANSWER` writes what the program made of the file as JSON.
+"""Programs that read URDF, called as their documentation does, each in a process of its own, started by `verify`:
+with arguments READER FILE ANSWER it writes what the program made of the file as JSON.
 
 The answer holds the program's `version`; the `masses` [kg] of its bodies and the degrees of freedom (`dofs`) of what
 carries them, by the name of the link; or the `error` with which it refused the file.

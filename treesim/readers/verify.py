@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from ..errors import listed, shortened
+from ..subprocesses import file_command, run
 
 if TYPE_CHECKING:
     from .description import Description
     from .outcome import Outcome
 
 ENGINES = Path(__file__).with_name("engines.py")
+EXPANDED = "U105"  # the finding's code
 TOLERANCE = 1e-6  # relative, of masses: single precision in some programs
 TIME_LIMIT = 60.0  # s
 
@@ -64,8 +63,8 @@ def verify(reader: str, outcome: Outcome, time_limit: float = TIME_LIMIT) -> Ver
 @contextmanager
 def _file_of(description: Description) -> Iterator[Path]:
     """The description's file, or one that is written for as long as the block lasts, in a folder where relative names
-    of meshes lead nowhere."""
-    if description.path is not None:
+    of meshes lead nowhere: for a text, and for a file that xacro has expanded."""
+    if description.path is not None and EXPANDED not in description.codes:
         yield description.path.resolve()
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -75,23 +74,16 @@ def _file_of(description: Description) -> Iterator[Path]:
 
 
 def _asked(reader: str, path: Path, time_limit: float) -> dict[str, Any]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
-        command = [sys.executable, "-P", str(ENGINES), reader, str(path), str(answer)]
         try:
-            done = subprocess.run(command, capture_output=True, check=False, timeout=time_limit, env=environment)
-        except subprocess.TimeoutExpired:
+            done = run(file_command(ENGINES, reader, str(path), str(answer)), timeout=time_limit)
+        except TimeoutExpired:
             return {"error": f"not finished in {time_limit:g} s"}
         if not answer.is_file():
-            return {"error": _ending(done.returncode)}
+            return {"error": f"the process ended: {done.failed or 'it wrote no answer'}"}
         found: dict[str, Any] = json.loads(answer.read_text())
         return found
-
-
-def _ending(code: int) -> str:
-    name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return f"the process ended: {name}"
 
 
 def _differences(outcome: Outcome, answer: dict[str, Any]) -> Iterator[str]:

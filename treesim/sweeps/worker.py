@@ -1,4 +1,4 @@
-"""A process that does tasks of a sweep: `python -m treesim.sweeps.worker DESCRIPTOR CORES`, started by `workers`.
+"""A process that does tasks of a sweep: arguments CORES DESCRIPTOR, started by `workers`.
 
 It does what comes over a socket until the other end is closed, as when the process that asked is gone.
 """
@@ -6,11 +6,10 @@ It does what comes over a socket until the other end is closed, as when the proc
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from contextlib import suppress
-from multiprocessing.connection import Connection
 
+from ..subprocesses import serve
 from .chunk import run_task
 from .workers import Done, Failed, Outcome
 
@@ -25,19 +24,12 @@ def outcome_of(folder: str, digest: str, task: tuple, threads: int | None) -> Ou
         return Failed(f"{type(error).__name__}: {error}", kills=False)
 
 
-def main(descriptor: str, cores: str) -> None:
-    """Do tasks until there are no more; Ctrl-C is for the process that asked."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def main(cores: str, descriptor: str) -> None:
+    """Do tasks until there are no more."""
     if hasattr(os, "sched_setaffinity") and cores:
         with suppress(OSError):
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
-    with Connection(int(descriptor)) as connection:
-        while True:
-            try:
-                job = connection.recv()
-            except EOFError:
-                return
-            connection.send(outcome_of(*job))
+    serve(descriptor, lambda job: outcome_of(*job))
 
 
 if __name__ == "__main__":

@@ -1,26 +1,22 @@
 """Processes of this machine that do tasks, one for each NUMA node, on threads of treesim's own.
 
-A worker is a program of its own (`python -m treesim.sweeps.worker`), not a fork and no child of `multiprocessing`: it
+A worker is a program of its own (`treesim.sweeps.worker`), not a fork and no child of `multiprocessing`: it
 takes no lock or thread with it, and imports no script that has no guard.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..cores import usable_cores
+from ..subprocesses import PythonProcess, module_command
 from .chunk import Task
 
 NODES = Path("/sys/devices/system/node")
@@ -123,9 +119,7 @@ class WorkerProcess:
 
     def __init__(self, cores: Sequence[int], threads: int | None) -> None:
         self.cores, self.threads = cores, threads or max(1, len(cores))
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
-        self._errors: IO[str] | None = None
+        self._process: PythonProcess | None = None
         self._ended, self._lock = False, Lock()
 
     def do(self, task: tuple[Any, ...]) -> Outcome:
@@ -151,39 +145,22 @@ class WorkerProcess:
         with self._lock:
             if self._process is None and not self._ended:
                 self._start()
-            return None if self._ended else self._connection
+            return None if self._ended or self._process is None else self._process.connection
 
     def _start(self) -> None:
-        ours, theirs = Pipe()
-        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `forget`
-        command = [sys.executable, "-m", "treesim.sweeps.worker", str(theirs.fileno()), ",".join(map(str, self.cores))]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors, env=environment,
-            pass_fds=(theirs.fileno(),),
-        )  # fmt: skip
-        theirs.close()
-        self._connection = ours
+        self._process = PythonProcess(module_command("treesim.sweeps.worker", ",".join(map(str, self.cores))))
 
     def _cause(self) -> str:
         """How the process ended, which has closed its end."""
-        assert self._process is not None and self._errors is not None
-        status = self._process.wait()
-        if status < 0:
-            return f"killed its worker ({signal.Signals(-status).name})"
-        self._errors.seek(0)
-        last = (self._errors.read().strip().splitlines() or ["no message"])[-1]
-        return f"ended its worker with status {status} ({last})"
+        assert self._process is not None
+        found = self._process.ending()
+        return f"killed its worker ({found})" if found.signal else f"ended its worker with {found}"
 
     def forget(self) -> None:
         """Close what belongs to the process, which is over."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        for opened in (self._connection, self._errors):
-            if opened is not None:
-                opened.close()
-        self._process = self._connection = self._errors = None
+            self._process.close()
+        self._process = None
 
     def end(self) -> None:
         """End the process, whatever it does."""

@@ -8,6 +8,7 @@ from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings, UrdfWarning
 from .installed import RobotEntry, installed_robots
+from .read import xacro_allowed
 from .repaired import Repaired, mended, repair
 from .repairs import REPAIRS
 from .resolve import open_source
@@ -36,6 +37,7 @@ def load(
     mimic: Mimic | None = None,
     strict: bool = False,
     repair: Repairs = False,
+    xacro: bool = False,
 ) -> Tree:
     """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
 
@@ -45,7 +47,9 @@ def load(
     `treesim.Tree`); "free" lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
     strict: doubtful physics is an error rather than a warning. repair: True mends what can be mended in one way only
     (negative moments of inertia, axes that are no unit vectors, ...), names of repairs mend what they say, as in
-    `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314.
+    `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314. xacro: True lets the
+    program xacro, where it is installed, expand the file, whatever its name; otherwise it expands files whose names end
+    in `.xacro`. It evaluates the file's expressions and reads the files that they name.
 
     Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
     the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
@@ -63,9 +67,10 @@ def load(
     """
     check_options(base=base, mimic=mimic)
     findings = Findings("<source>", strict)
-    document = open_source(source, findings)
-    findings.file = document.label
-    document = mended(document, repair, base, mimic, findings)
-    tree = build_tree(document, base, mimic, findings)
+    with xacro_allowed(xacro):
+        document = open_source(source, findings)
+        findings.file = document.label
+        document = mended(document, repair, base, mimic, findings)
+        tree = build_tree(document, base, mimic, findings)
     findings.warn(stacklevel=2)
     return tree

@@ -8,6 +8,9 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -24,11 +27,27 @@ Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
 _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
 _XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
+_XACRO_SUFFIX = ".xacro"
+_XACRO_CHOICE = (
+    f"xacro evaluates expressions and reads other files, so it runs only on names that end in {_XACRO_SUFFIX}, or with "
+    "xacro=True, --xacro on the command line"
+)
+_xacro_allowed: ContextVar[bool] = ContextVar("xacro_allowed", default=False)
 _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
 ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
 _LONGEST_LABEL = 500  # characters of a file's name in messages
+
+
+@contextmanager
+def xacro_allowed(allowed: bool) -> Iterator[None]:
+    """Let the installed xacro expand files of any name that are read in the block."""
+    token = _xacro_allowed.set(allowed or _xacro_allowed.get())
+    try:
+        yield
+    finally:
+        _xacro_allowed.reset(token)
 
 
 @dataclass(frozen=True)
@@ -105,7 +124,8 @@ def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Docum
 def parse(document: Document, findings: Findings) -> _Element:
     """Return the root of a well-formed URDF document, without comments, with line numbers.
 
-    Nothing is recovered, fetched or expanded. A xacro file is expanded by the installed xacro if there is one.
+    Nothing is recovered, fetched or expanded; only a file whose name ends in `.xacro`, or any within `xacro_allowed`,
+    is expanded by the installed xacro.
     Raises UrdfError for malformed XML, a root other than `<robot>`, declarations in a DTD, and xacro.
     """
     return parsed(document, findings)[0]
@@ -214,8 +234,12 @@ def _expand_xacro(document: Document, element: _Element, findings: Findings) -> 
     program = shutil.which("xacro")
     if program is None or document.path is None:
         raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, _XACRO_HINT)
+    if document.path.suffix != _XACRO_SUFFIX and not _xacro_allowed.get():
+        hint = f"{_XACRO_HINT}; {_XACRO_CHOICE}"
+        raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, hint)
+    command = [program, os.path.abspath(document.path)]  # a relative name may begin with "-"
     try:
-        result = subprocess.run([program, str(document.path)], capture_output=True, timeout=120, check=False)
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
     if result.returncode:

@@ -16,7 +16,7 @@ from ..files import write_whole
 from .build import tree_of
 from .findings import Finding, Findings
 from .markup import Edit, Markup, edited
-from .read import ODD_DECLARATION, Document, Source, document_of_text, parse, parsed
+from .read import ODD_DECLARATION, Document, Source, document_of_text, parse, parsed, xacro_allowed
 from .repairs import REPAIRS, Fix, wanted_repairs
 from .resolve import MeshResolver, open_source
 
@@ -73,11 +73,12 @@ def repair(
     base: Base = "fixed",
     mimic: Mimic | None = None,
     overwrite: bool = False,
+    xacro: bool = False,
 ) -> Repaired:
     """Return a robot description (URDF) with what can be mended mended, and write it to `out` if that is given.
 
-    source, base, mimic: as `treesim.load` takes them. out: a file, which is replaced when the new one is whole; the
-    source itself only with `overwrite`. Relative names of meshes stay as they are, so they lead somewhere else from
+    source, base, mimic, xacro: as `treesim.load` takes them. out: a file, which is replaced when the new one is whole;
+    the source itself only with `overwrite`. Relative names of meshes stay as they are, so they lead somewhere else from
     another folder. repairs: True or "unambiguous" for those that leave no choice, or some of the names
 
         inertias          negative principal moments are set to zero
@@ -111,7 +112,8 @@ def repair(
     findings.file = document.label
     if out is not None and not overwrite and document.path is not None and _same_file(document.path, out):
         raise ArgumentError(f"out is the source itself, {quoted(str(out))}: give overwrite=True to replace it")
-    text, encoding, remaining = _mended(document, wanted, base, mimic, findings)
+    with xacro_allowed(xacro):
+        text, encoding, remaining = _mended(document, wanted, base, mimic, findings)
     result = Repaired(
         text, tuple(found for found in findings if found.code == CHANGED), remaining, document.label, encoding
     )

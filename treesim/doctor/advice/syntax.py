@@ -28,8 +28,9 @@ SYNTAX = {
     ),
     "U103": Advice(
         "The numbers of a xacro file are known only when its macros and expressions have been expanded.",
-        "Install xacro (`python -m pip install xacro`), which then is run, or expand the file first: "
-        "xacro robot.urdf.xacro > robot.urdf",
+        "Expand the file first: xacro robot.urdf.xacro > robot.urdf. Where xacro is installed "
+        "(`python -m pip install xacro`), it expands files whose names end in `.xacro`, and others with `xacro=True` "
+        "or `--xacro`: it evaluates their expressions and reads the files that they name.",
         '<mass value="${mass}"/>',
         MASS,
     ),

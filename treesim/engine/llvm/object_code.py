@@ -76,7 +76,6 @@ def unframed(output: bytes) -> bytes | None:
 def main() -> None:
     """Serve one order. Ctrl-C is for the process that asked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.path[:] = json.loads(sys.argv[1])
     facts, _, text = sys.stdin.buffer.read().partition(b"\n")
     sys.stdout.buffer.write(framed(object_code(Order(text.decode(), **json.loads(facts)))))
 

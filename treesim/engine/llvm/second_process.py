@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Sequence
 
 from ...cores import usable_cores
+from ...subprocesses import can_start_python, file_command
 from ..threads import lock_across_forks
 from . import object_code
 from .object_code import Order
@@ -26,8 +26,7 @@ _counting = lock_across_forks()
 
 def possible() -> bool:
     """Return whether a second process can be had, and a core for it, beside those that are at work."""
-    python = bool(sys.executable) and not getattr(sys, "frozen", False)
-    return python and usable_cores() > 1 + len(_at_work)
+    return can_start_python() and usable_cores() > 1 + len(_at_work)
 
 
 class Compilation:
@@ -93,8 +92,7 @@ def _started(order: Order) -> subprocess.Popen[bytes] | None:
     would hand it over piece by piece, and wait before each until another one, which writes more code, lets it run."""
     text, *values = order
     facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
-    # -I: what a user's environment and folder say of Python is not for a compiler
-    command = [sys.executable, "-I", object_code.__file__, json.dumps(sys.path)]
+    command = file_command(object_code.__file__)
     try:
         with tempfile.TemporaryFile() as given:
             given.write(f"{facts}\n{text}".encode())

@@ -1,0 +1,70 @@
+"""Digests of what a file holds: on loading they show a flipped bit, which most formats do not notice by themselves.
+
+Digested are the bits of every number, but NaN is one number whatever its bits are: text keeps no others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..files import DIGITS, digest_of
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+KEY, DESCRIPTION = "digests", "description"  # in a description, and there that of the description itself
+LABELS = ("t", "q", "v", "tau", "energy", "work")
+CONTACT_LABELS = ("wrench", "told", "pair_wrench")
+AT_ONCE = 1 << 18  # numbers that are copied at a time
+
+
+def with_digests(description: Mapping[str, Any], trajectory: Trajectory) -> dict[str, Any]:
+    """Return a description, as JSON parses it, with the digests of a trajectory's arrays and of the description."""
+    whole = {**description, KEY: array_digests(trajectory)}
+    return {**description, KEY: {**whole[KEY], DESCRIPTION: digest_of(whole)}}
+
+
+def check_description(description: Mapping[str, Any]) -> None:
+    """Raise ValueError where a description is not the one whose digest it holds; those of older versions hold none."""
+    told = description.get(KEY, {})
+    arrays = {name: digest for name, digest in told.items() if name != DESCRIPTION}
+    if told and told.get(DESCRIPTION) != digest_of({**description, KEY: arrays}):
+        raise _differs("its description is not the one that was")
+
+
+def check_arrays(description: Mapping[str, Any], trajectory: Trajectory) -> None:
+    """Raise ValueError, naming them, where arrays are not those whose digests a description holds, if it holds any."""
+    told = {name: digest for name, digest in description.get(KEY, {}).items() if name != DESCRIPTION}
+    found = array_digests(trajectory) if told else {}
+    wrong = [name for name in {**told, **found} if told.get(name) != found.get(name)]
+    if wrong:
+        raise _differs(f"numbers of {', '.join(wrong)} are not those that were")
+
+
+def _differs(what: str) -> ValueError:
+    return ValueError(
+        f"{what} written, as a digest shows: take another copy, or, where it was changed on purpose, remove "
+        f'"{KEY}" from the description'
+    )
+
+
+def array_digests(trajectory: Trajectory) -> dict[str, str]:
+    """Return a digest of each array of a trajectory: of its name, shape and numbers. About 1 s for 1 GB."""
+    found = {label: _digest(label, getattr(trajectory, label)) for label in LABELS}
+    if trajectory.contact is not None:
+        found |= {f"contact.{x}": _digest(f"contact.{x}", getattr(trajectory.contact, x)) for x in CONTACT_LABELS}
+    return found
+
+
+def _digest(label: str, array: np.ndarray) -> str:
+    digested = hashlib.sha256(f"{label} {array.shape}".encode())
+    rows = max(1, AT_ONCE * len(array) // max(1, array.size))
+    for start in range(0, len(array), rows):
+        block = np.ascontiguousarray(array[start : start + rows], "<f8")
+        odd = np.isnan(block)
+        digested.update((np.where(odd, np.nan, block) if odd.any() else block).data)
+    return digested.hexdigest()[:DIGITS]
