@@ -52,7 +52,8 @@ def test_a_repair_takes_it_out(arm, extra):
 @pytest.mark.parametrize(
     "extra",
     [
-        '<link name="a & b"/>', b'<link name="90\xb0"/>', "<link name='a'", '<link name="b"></lnk>', "<!-- a <!-- b -->",
+        '<link name="a & b"/>', b'<link name="90\xb0"/>', "<link name='a'", '<link name="b"></lnk>',
+        "<!-- a <!-- b -->",
         "<!--->", "<!-->", "<!-- open", "<gazebo><sensor>", "</gazebo>", '<link name="<!-- a -- b -->"/>',
         "<xacro:arm/>", "<a:b:c/>", "<![CDATA[", '<link name="d" name="e"/>', "<?a -- ?", "<1/>",
     ],

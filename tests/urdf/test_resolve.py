@@ -47,7 +47,6 @@ def test_slashes_and_dots_inside_a_package_change_nothing(name, package):
     [
         "package://pkg/../secret.stl", "package://pkg//../secret.stl", "package://pkg/meshes/../../secret.stl",
         "package://pkg/{outside}", "package://pkg//{outside}", "package://../secret.stl", "package://./secret.stl",
-        "package:////secret.stl", "package://{folder}/secret.stl", "model://pkg/../secret.stl", "package://",
     ],
 )  # fmt: skip
 def test_nothing_outside_of_a_package_is_looked_at(name, package, monkeypatch):
@@ -56,7 +55,7 @@ def test_nothing_outside_of_a_package_is_looked_at(name, package, monkeypatch):
     monkeypatch.setattr(os.path, "isfile", lambda path: looked_at.append(os.fspath(path)) or isfile(path))
     outside = package.parents[1] / "secret.stl"
     resolver = MeshResolver(package / "urdf" / "r.urdf")
-    assert not resolver.find(name.format(outside=outside, folder=str(package.parents[1]).lstrip("/")))[1]
+    assert not resolver.find(name.format(outside=outside))[1]
     assert str(outside) not in map(os.path.normpath, looked_at)
 
 

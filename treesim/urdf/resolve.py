@@ -98,7 +98,7 @@ class MeshResolver:
         elif scheme in ("package", "model"):
             package, _, inside = rest.lstrip("/").partition("/")
             inside = os.path.normpath(inside.lstrip("/"))  # doubled slashes are one
-            if package in ("", ".", "..") or inside.split(os.sep)[0] == "..":
+            if package in ("", ".", "..") or inside.split(os.sep)[0] in (".", ".."):
                 return
             for root, folder in self._package_roots:
                 yield os.path.join(root, package, inside)
