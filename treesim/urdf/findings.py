@@ -77,6 +77,7 @@ CODES: dict[str, Code] = {
     "U104": Code("error", "declarations in a DTD, which are not honoured"),
     "U105": Code("info", "expanded by the installed xacro"),
     "U106": Code("info", "odd XML declaration, read as XML 1.0"),
+    "U107": Code("warning", "malformed XML in what is no part of the robot", strict=True),
     # its structure
     "U201": Code("error", "element without a name"),
     "U202": Code("error", "name used twice"),

@@ -52,6 +52,13 @@ SYNTAX = {
         '<?xml version="1.0"?>\n',
         before=FIRST,
     ),
+    "U107": Advice(
+        "Readers that check their XML refuse the file; comments, text and <gazebo> are no part of the robot.",
+        "Write well-formed XML: no two hyphens in a comment, characters of the declared encoding, &amp; for &.",
+        "<!-- made by xacro --inorder -->\n",
+        "<!-- made by xacro in order -->\n",
+        before=FIRST,
+    ),
     "U201": Advice(
         "Joints refer to links, and programs to joints, by name.",
         "Give the element a name of its own.",
