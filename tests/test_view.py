@@ -213,3 +213,18 @@ def test_a_notebook_shows_the_page_while_there_is_one(full):
 
 def test_a_click_names_its_body():
     assert repr(Click("hand", np.zeros(3))) == "<Click on 'hand'>"
+
+
+def test_a_viewer_that_cannot_show_the_robot_is_closed_unless_it_is_the_callers(monkeypatch):
+    class Failing(Plain):
+        def show(self, robot, q):
+            raise ArgumentError("no room")
+
+    window = Failing()
+    monkeypatch.setattr(treesim.plugins, "get", lambda group, name: window)
+    with pytest.raises(ArgumentError, match="no room"):
+        treesim.viewer(ROBOT)
+    assert window.closed == 1, "its page would stay open without a robot"
+    with pytest.raises(ArgumentError, match="no room"):
+        treesim.viewer(ROBOT, window)
+    assert window.closed == 1

@@ -244,7 +244,12 @@ def viewer(
         if not isinstance(window, InteractiveViewer):
             raise UnsupportedError(f"port: {type(window).__name__} serves no page at a port that one can choose")
         window.port = port
-    view = View(robot, window, q)
+    try:
+        view = View(robot, window, q)
+    except BaseException:
+        if window is not viewer:  # nobody else can close it
+            window.close()
+        raise
     if browser and view.url:
         import webbrowser
 

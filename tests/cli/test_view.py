@@ -147,17 +147,23 @@ class Early(Steered):
         return self.url
 
 
-def test_a_page_is_opened_before_the_robot_is_read_but_not_for_what_is_wrong(
-    watch: Callable[..., Any], treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_a_page_is_opened_before_the_robot_is_shown_but_not_for_what_is_wrong(
+    watch: Callable[..., Any], treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     window = Early()
     monkeypatch.setattr(common, "get_viewer", lambda name: window)
     assert watch("simple_humanoid")[0] == {"url": window.url}
     assert window.opened == [0] and window.shown
-    for wrong in (("no_such_robot",), ("missing.urdf",), ("ur5", "--backend", "abacus"), ("ur5", "--push-at", 1)):
+    window.shown.clear()
+    refused, torn = tmp_path / "refused.urdf", tmp_path / "torn.urdf"
+    refused.write_text("<robot name='r'><link/></robot>")
+    torn.write_text("<robot name='r'><link name='a'>")
+    files = (refused,), (torn,), (tmp_path,), ("no_such_robot",), (tmp_path / "missing.urdf",)
+    options = ("--backend", "abacus"), ("--push-at", 1), ("--q0", "nowhere=1"), ("--kp", -1), ("--ghost", "wings=2")
+    for wrong in (*files, *(("ur5", *option) for option in options)):
         result = treesim("view", *wrong, "--no-browser", "--json")
-        assert result.exit_code == 2 and result.stdout == ""
-    assert window.opened == [0]
+        assert result.exit_code == 2 and result.stdout == "", wrong
+    assert window.opened == [0] and not window.shown
 
 
 def test_a_port_needs_a_viewer_with_pages(treesim: Callable[..., Any], robot: str, screen: Screen) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -198,17 +198,6 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
         return treesim.Pushed(drive, robot, force, start, duration)
     except ArgumentError as error:
         raise ArgumentError(f"--push: {error}") from None
-
-
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse those of `set_up` that are known to be wrong without the robot, which may take seconds to read."""
-    gains = {"--kp": options["kp"], "--kd": options["kd"]}
-    backend, integrator, controller = (options[name] for name in ("backend", "integrator", "controller"))
-    _check_names(backend, integrator, controller, gains, options["contact_solver"])
-    _check_floor_and_push(*(options[name] for name in ("friction", "ground", "push", "push_at", "push_for")))
-    checked_seconds("--dt", options["dt"])
-    if options["gravity"] is not None:
-        gravity_vector(options["gravity"])
 
 
 def _check_floor_and_push(

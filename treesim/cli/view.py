@@ -38,7 +38,6 @@ from .setup import (
     Setup,
     SubstepsOption,
     V0Option,
-    check_options,
     checked_steps,
     set_up,
 )
@@ -177,7 +176,6 @@ def view(
     try:
         if interactive:
             page = _Page(window, no_browser, until_closed, json)
-            page.open_early(robot, options)
             setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _interact(page, setup, robot, base, options, ghost, speed, duration)
         else:
@@ -260,7 +258,7 @@ def _check_frames(speed: float, dt: float) -> None:
 
 
 class _Page:
-    """The page of an interactive viewer: announced once, as early as can be."""
+    """The page of an interactive viewer: announced once, as soon as nothing is left to be refused."""
 
     def __init__(self, window: Any, no_browser: bool, until_closed: bool, json: bool) -> None:
         self.window, self._until_closed, self._how, self._announced = window, until_closed, (no_browser, json), False
@@ -268,14 +266,11 @@ class _Page:
         if until_closed:
             window.when_left(self._left.set)
 
-    def open_early(self, source: str, options: dict[str, Any]) -> None:
-        """Let the page open while the robot is read, where the viewer can; of a robot that there is not, or of options
-        that are wrong, no page is opened. Raises what `check_options` raises."""
-        from ..urdf.resolve import path_of
+    def open_early(self) -> None:
+        """Let the page open while methods are compiled, where the viewer can."""
         from ..viewers.base import OpeningViewer
 
-        check_options(options)
-        if isinstance(self.window, OpeningViewer) and path_of(source).is_file():
+        if isinstance(self.window, OpeningViewer):
             self.announce(self.window.open())
 
     def announce(self, url: str | None) -> None:
@@ -308,6 +303,7 @@ def _interact(
     scene, settings = scene_of(setup, base, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
     chosen = ghost_of(ghost, setup.robot, Start(setup.q, setup.v, settings.dt)) if ghost else (None, None)
+    page.open_early()  # not before: of a file or options that are refused, no address is opened
     session = LiveSession(scene, page.window, settings, library, ghost=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)

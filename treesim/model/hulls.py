@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, quoted, shortened
+from ..errors import ModelError, quoted
+from ..meshes import read_parts
 from .frozen import frozen
 
 MOST_VERTICES = 16  # of a hull: more cost time in every step, and hardly change where a link touches a plane
+LARGEST = 1e9  # [m] of a coordinate
 FLAT = 1e-9  # thickness over extent below which points are a plane's or a line's
 
 
@@ -19,9 +19,14 @@ FLAT = 1e-9  # thickness over extent below which points are a plane's or a line'
 def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
     """Return the (n, 3) vertices, at most MOST_VERTICES, that stand for the convex hull of a scaled mesh file.
 
-    A file is read once in a process. Raises ModelError for what cannot be read and for meshes without points.
+    A file is read once in a process. Raises ModelError for what cannot be read, and for a scale that makes it too
+    large.
     """
-    return frozen(spread(hull_vertices(mesh_points(file) * scale)))
+    with np.errstate(over="ignore"):
+        points = mesh_points(file) * scale
+    if np.abs(points).max() > LARGEST:
+        raise ModelError(f"mesh {quoted(file)}, scaled by {scale}, reaches beyond {LARGEST:g} m")
+    return frozen(spread(hull_vertices(points)))
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
@@ -60,26 +65,5 @@ def spread(points: np.ndarray, most: int = MOST_VERTICES) -> np.ndarray:
 
 
 def mesh_points(file: str) -> np.ndarray:
-    """Return the points (n, 3) of all meshes in a file, in its own axes; raises ModelError for what cannot be read."""
-    import trimesh
-
-    try:
-        loaded = trimesh.load(file, process=False, skip_materials=True)
-        parts = [np.asarray(part, float).reshape(-1, 3) for part in _parts(loaded)]
-    except Exception as error:  # whatever readers of a dozen formats raise
-        reason = shortened(f"{type(error).__name__}: {error}", 200)
-        raise ModelError(f"mesh {quoted(file)} cannot be read: {reason}") from None
-    points = np.concatenate([np.zeros((0, 3)), *parts])
-    if not len(points) or not np.isfinite(points).all():
-        raise ModelError(f"mesh {quoted(file)} has no points, or some that are not finite")
-    return points
-
-
-def _parts(loaded: Any) -> Iterator[np.ndarray]:
-    """The points of each geometry of what trimesh has read, placed in the scene if it is one."""
-    if not hasattr(loaded, "graph"):
-        yield loaded.vertices
-        return
-    for node in loaded.graph.nodes_geometry:
-        transform, name = loaded.graph[node]
-        yield loaded.geometry[name].vertices @ transform[:3, :3].T + transform[:3, 3]
+    """Return the vertices (n, 3) of all triangles in a mesh file [m]; raises ModelError for what cannot be read."""
+    return np.concatenate([part.vertices for part in read_parts(file)])

@@ -2,7 +2,7 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `OpeningViewer` if its page can be opened before that is loaded, `GhostViewer` if it can draw the robot
+what it shows, `OpeningViewer` if its page can be opened before that is shown, `GhostViewer` if it can draw the robot
 twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and hear
 clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, `FormatRecorder` if into several kinds of
 files, and `PageWriter` if it can turn a robot into one that simulates.
@@ -87,8 +87,8 @@ class InteractiveViewer(Viewer, Protocol):
 
 @runtime_checkable
 class OpeningViewer(InteractiveViewer, Protocol):
-    """An interactive viewer whose page can be opened before there is a robot to show, so that neither waits for the
-    other."""
+    """An interactive viewer whose page can be opened before the robot is shown, so that neither waits for the other:
+    while its methods are compiled, not while it is read, since a file that is refused opens no address."""
 
     def open(self) -> str:
         """Serve the page, which says that the robot is being loaded until `show`, and return its address."""

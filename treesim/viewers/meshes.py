@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+
+from ..errors import ModelError
+from ..meshes import MeshPart, read_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,54 +24,18 @@ class TriangleMesh:
 
 @lru_cache(maxsize=1024)
 def read_mesh(file: str) -> TriangleMesh | None:
-    """Return the mesh in `file` (STL, COLLADA, OBJ and whatever else trimesh reads), or None if it cannot be read.
+    """Return the mesh in `file`, of any of `treesim.meshes.FORMATS`, or None if it cannot be read.
 
     A scene of several parts becomes one mesh. Textures are sampled at the vertices. COLLADA's unit is applied and its
     up axis is not, as robot descriptions expect.
     """
-    import trimesh
-
     try:
-        scene = trimesh.load_scene(file, process=False)
-        parts = [_part(scene.geometry[name], matrix) for matrix, name in _placed(scene)]
-    except Exception:  # trimesh and the parsers below it raise anything for a bad file
+        return _joined(read_parts(file, colored=True))
+    except ModelError:
         return None
-    parts = [part for part in parts if len(part.faces)]
-    return _joined(parts) if parts else None
 
 
-def _placed(scene: Any) -> list[tuple[np.ndarray, str]]:
-    return [scene.graph[node] for node in scene.graph.nodes_geometry]
-
-
-def _part(mesh: Any, matrix: np.ndarray) -> TriangleMesh:
-    matrix = np.array(matrix)
-    vertices = mesh.vertices @ matrix[:3, :3].T + matrix[:3, 3]
-    faces = mesh.faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else mesh.faces
-    return TriangleMesh(vertices * _unit(mesh.metadata.get("units")), faces, _colors(mesh))
-
-
-def _unit(units: str | None) -> float:
-    """Metres per unit of a COLLADA file ("0.001 * meters"); other formats carry no unit."""
-    return float(units.split("*")[0]) if units and units.endswith("* meters") else 1.0
-
-
-def _colors(mesh: Any) -> np.ndarray | None:
-    """The (n, 3) colours of the vertices. Opacity is left out: COLLADA files get it wrong more often than right."""
-    visual = mesh.visual
-    if visual.kind is None:
-        return None
-    if visual.kind == "texture" and (visual.uv is None or not _has_image(visual.material)):
-        return np.tile(np.asarray(visual.material.main_color[:3], np.uint8), (len(mesh.vertices), 1))
-    colors = visual.to_color() if visual.kind == "texture" else visual
-    return np.asarray(colors.vertex_colors[:, :3], np.uint8)
-
-
-def _has_image(material: Any) -> bool:
-    return any(getattr(material, name, None) is not None for name in ("image", "baseColorTexture"))
-
-
-def _joined(parts: list[TriangleMesh]) -> TriangleMesh:
+def _joined(parts: Sequence[MeshPart]) -> TriangleMesh:
     """One mesh of all parts, in which vertices of equal place and colour are one."""
     colored = any(part.colors is not None for part in parts)
     starts = np.cumsum([0] + [len(part.vertices) for part in parts])

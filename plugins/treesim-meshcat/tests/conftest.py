@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,18 +25,6 @@ from treesim.trajectory import Trajectory
 from treesim.urdf.findings import Finding
 
 ARRAY_TYPES = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-]
 PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
 LENGTH = 0.5  # m, of each link of the arm
 CORNERS = np.array(np.meshgrid([-0.1, 0.1], [-0.1, 0.1], [-0.1, 0.1])).reshape(3, 8).T
@@ -157,36 +144,19 @@ class Watched:
         return int(self.page.evaluate("stage.bodies.length"))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without a screen; the tests are skipped, and say why, where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with sync_api.sync_playwright() as playwright:
-        try:
-            launched = playwright.chromium.launch(executable_path=executable, args=FLAGS, timeout=1000 * PATIENCE)
-        except sync_api.Error as error:
-            pytest.skip(f"no Chromium starts here: {str(error).splitlines()[0]}")
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
-def watch(browser) -> Iterator[Callable[[str], Watched]]:
+def watch(open_page) -> Callable[[str], Watched]:
     """A function that opens an address in a fresh, watched page."""
-    context = browser.new_context(viewport={"width": 320, "height": 240})
-    context.set_default_timeout(1000 * PATIENCE)
 
     def opened(url: str) -> Watched:
-        watched = Watched(context.new_page())
+        watched = Watched(open_page())
         watched.page.on("pageerror", lambda error: watched.errors.append(str(error)))
         watched.page.on("console", lambda line: watched.errors.append(line.text) if line.type == "error" else None)
         watched.page.on("request", lambda request: watched.requests.append(request.url))
         watched.page.goto(url)
         return watched
 
-    yield opened
-    context.close()
+    return opened
 
 
 def arm() -> Tree:

@@ -113,7 +113,7 @@ def test_a_websocket_without_the_token_is_forbidden_with_an_origin_or_without(vi
 
 
 def test_only_this_computer_is_served(viewer):
-    assert [bound.getsockname()[0] for bound in viewer._server._sockets] == ["127.0.0.1"]
+    assert viewer._server._socket.getsockname()[0] == "127.0.0.1"
 
 
 def test_a_page_gets_the_scene_and_the_latest_pose_whenever_it_joins(viewer, robot, body_rows):

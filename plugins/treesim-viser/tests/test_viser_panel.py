@@ -95,7 +95,10 @@ def test_a_state_is_shown_and_asks_for_nothing(shown):
     values = {name: panel._shown[name].value for name in ("speed", "backend", "gravity", "kp", "joints hinge")}
     assert values == {"speed": "2", "backend": "rjk", "gravity": (0, 0, -3.7), "kp": 12.0, "joints hinge": 1.0}
     assert panel._shown["joints axle"].value == pytest.approx(np.pi), "as far as its slider goes"
-    assert panel._status.content == "1.50 s\n\nslow" and heard == []
+    assert (panel._status.value, panel._message.value, panel._message.visible) == ("1.50 s", "slow", True)
+    assert heard == []
+    viewer.show_state({"t": 1.5})
+    assert not panel._message.visible
 
 
 def test_what_a_user_has_just_chosen_is_not_taken_back_by_a_state_from_before(shown):

@@ -20,12 +20,12 @@ from typing import Any
 from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from .address import ADDRESS, listening, token_for
+from treesim.viewers.address import HOSTS, is_same_origin, listening, page_url, token_for
+
 from .encoding import frame_number
 from .guard import GuardedServer, Limits
 from .pages import page
 
-HOSTS = r"(127\.0\.0\.1|localhost)"
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
 KINDS = ("ground", "panel", "program", "state")  # of messages of which only the latest counts, the most important first
 MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
@@ -52,13 +52,13 @@ class LiveServer:
 
     def __init__(self, limits: Limits | None = None, port: int = 0, receive: Receive = ignore) -> None:
         self._limits = limits or Limits()
-        self._sockets = listening(port)
+        self._socket = listening(port)
         self._token = token_for(port)
         self.receive = receive
         self.left: Callable[[], object] = lambda: None  # called on the server's thread when the last page has gone
         self._latest: dict[str, str] = {}  # of each kind, as JSON
-        self.port = self._sockets[0].getsockname()[1]
-        self.url = f"http://{ADDRESS}:{self.port}/{self._token}/"
+        self.port = self._socket.getsockname()[1]
+        self.url = page_url(self.port, self._token)
         self._pages: set[LivePage] = set()
         self._scene: str | None = None
         self._frame: bytes | None = None
@@ -105,7 +105,7 @@ class LiveServer:
 
     async def _serve(self) -> None:
         server = GuardedServer(self._application(), self._limits)
-        server.add_sockets(self._sockets)
+        server.add_socket(self._socket)
         await self._stopping.wait()
         server.stop()
         for live_page in list(self._pages):
@@ -219,6 +219,10 @@ class LivePage(WebSocketHandler):
         """Answer 503 where too many pages are open."""
         if not self._server.has_room():
             raise HTTPError(503)
+
+    def check_origin(self, origin: str) -> bool:
+        """Return whether a page of that origin may connect: this one alone."""
+        return is_same_origin(origin, self.request.host)
 
     def open(self, *args: str, **kwargs: str) -> None:
         """Ask the server for the scene."""

@@ -53,7 +53,10 @@ class Panel:
 
     def _add_time(self, told: Mapping[str, Any]) -> bool:
         gui = self._server.gui
-        self._status = gui.add_markdown("")
+        self._status, self._message = (
+            gui.add_text(label, "", multiline=True, disabled=True) for label in ("state", "message")
+        )  # not as Markdown, in which text out of a file would be HTML
+        self._message.visible = False
         self._play = gui.add_button("pause")
         self._play.on_click(lambda event: self._ask(event, {"set": {"running": not self._running}}))
         for what in ("step", "reset"):
@@ -83,8 +86,8 @@ class Panel:
         return True
 
     def _choice(self, label: str, options: Sequence[str]) -> None:
-        name = NAMES.get(label, label)
-        self._keep(name, self._server.gui.add_dropdown(label, tuple(options)), lambda chosen: {name: chosen})
+        name, shown = NAMES.get(label, label), {sendable(option): option for option in options}
+        self._keep(name, self._server.gui.add_dropdown(label, tuple(shown)), lambda chosen: {name: shown[chosen]})
 
     def _add_joints(self, told: Mapping[str, Any]) -> bool:
         for joint in told.get("joints", ()):
@@ -92,7 +95,7 @@ class Panel:
                 sign * math.pi if joint[side] is None else joint[side] for side, sign in (("lower", -1), ("upper", 1))
             )
             if lower < upper:
-                start, label = min(max(0.0, lower), upper), f"{joint['name']} [{joint['unit']}]"
+                start, label = min(max(0.0, lower), upper), sendable(f"{joint['name']} [{joint['unit']}]")
                 widget = self._server.gui.add_slider(label, lower, upper, (upper - lower) / STEPS, start)
                 name = joint["name"]
                 self._keep(f"joints {name}", widget, lambda chosen, name=name: {"joints": {name: float(chosen)}})
@@ -114,7 +117,7 @@ class Panel:
     def _ask(self, event: GuiEvent[Any], message: Mapping[str, Any]) -> None:
         def reply(text: str) -> None:
             if event.client is not None:
-                event.client.add_notification("treesim", text, auto_close_seconds=10.0, color="red")
+                event.client.add_notification("treesim", sendable(text), auto_close_seconds=10.0, color="red")
 
         self._receive(message, reply)
 
@@ -122,11 +125,19 @@ class Panel:
         """Show how it stands."""
         self._running = bool(state.get("running"))
         _set(self._play, "label", "pause" if self._running else "play")
-        _set(self._status, "content", status(state))
+        message = sendable(state.get("message") or "")
+        _set(self._status, "value", status(state))
+        _set(self._message, "value", message)
+        _set(self._message, "visible", bool(message))
         for name, value in values_of(state):
             widget = self._shown.get(name)
             if widget is not None and time.monotonic() - self._touched.get(name, -math.inf) > HELD:
                 _show(widget, value)
+
+
+def sendable(text: str) -> str:
+    """Return text as viser can send it: lone surrogates, of names of files that are no UTF-8, are escaped."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def values_of(state: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -139,16 +150,17 @@ def values_of(state: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def status(state: Mapping[str, Any]) -> str:
-    """Return a line about time, pace and energy, and what there is to say besides."""
+    """Return a line about time, pace and energy."""
     pace, energy = state.get("realTimeFactor"), state.get("energy")
     parts = [f"{state.get('t', 0):.2f} s"]
     parts += [] if pace is None else [f"{pace:.2f} x real time"]
     parts += [] if energy is None else [f"{energy:.4g} J"]
-    return ", ".join(parts) + (f"\n\n{state['message']}" if state.get("message") else "")
+    return ", ".join(parts)
 
 
 def _show(widget: Any, value: Any) -> None:
     """Let a widget show a value that it can show."""
+    value = sendable(value) if isinstance(value, str) else value
     options = getattr(widget, "options", None)
     if options is not None and value not in options:
         return

@@ -31,7 +31,7 @@ def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[st
 
 
 def _recording(robot: Tree, trajectory: Trajectory, pauses: np.ndarray, poses: np.ndarray) -> str:
-    server = open_server()
+    server, _ = open_server()
     try:
         center, radius = look_at(server, poses[0])
         frames, _ = add_robot(server.scene, robot, poses[0])

@@ -1,4 +1,4 @@
-"""Viser's server as this viewer uses it: for this computer alone, silent, its camera on the robot."""
+"""Viser's server as this viewer uses it: for this computer alone, guarded, silent, its camera on the robot."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from contextlib import redirect_stdout
 import numpy as np
 from viser import ViserServer
 
-from treesim.errors import ArgumentError
+from treesim.errors import PluginError
 
-ADDRESS = "127.0.0.1"
+from .guard import Guard
+
 VIEW_DIRECTION = np.array([0.80, 0.52, 0.30])  # from the robot to the camera, z up
 
 
-def open_server(port: int = 0) -> ViserServer:
-    """Return a server for this computer alone, at a port, 0 for any, that prints nothing; raises ArgumentError for a
-    port that is taken, in whose place viser would take another."""
-    with redirect_stdout(io.StringIO()):
-        server = ViserServer(host=ADDRESS, port=port, label="treesim", verbose=False)
-    if port not in (0, server.get_port()):
+def open_server(port: int = 0) -> tuple[ViserServer, str]:
+    """Return a server for this computer alone, at a port, 0 for any, that prints nothing, and the address of its page.
+
+    Raises ArgumentError for a port that is taken, PluginError for a viser that cannot be guarded.
+    """
+    guard = Guard(port)
+    with redirect_stdout(io.StringIO()), guard.starting() as host:
+        server = ViserServer(host=host, port=port, label="treesim", verbose=False)
+    if not guard.in_place:
         close_server(server)
-        raise ArgumentError(f"port {port} of {ADDRESS} is taken: take another, or 0 for any that is free")
+        guard.close()
+        raise PluginError("this version of viser starts its server in a way that cannot be guarded: install viser 1.1")
     server.gui.configure_theme(show_share_button=False, show_logo=False)
-    return server
+    return server, guard.url
 
 
 def close_server(server: ViserServer) -> None:

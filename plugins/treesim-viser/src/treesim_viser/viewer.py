@@ -17,10 +17,10 @@ from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 
-from .panel import Panel, Receive
+from .panel import Panel, Receive, sendable
 from .recording import write_recording
 from .scene import MARKS, Part, add_ground, add_robot, hit, move, place
-from .server import ADDRESS, close_server, look_at, open_server
+from .server import close_server, look_at, open_server
 
 STEPS = 1000  # of a slider
 
@@ -28,8 +28,9 @@ STEPS = 1000  # of a slider
 class ViserViewer:
     """Shows a robot on a page of this computer, whose users may steer it, and writes recordings.
 
-    The page is served by threads of this process, at `url`, None before the first `show`; see README.md for who can
-    open it. port: at which it is served from the next `show` on, 0 for any. Methods may be called from any one thread.
+    The page is served to this computer alone, by threads of this process, at a `url` that nobody else can guess, None
+    before the first `show`. port: at which it is served from the next `show` on, 0 for any; at one that is asked for,
+    the address is the same again after a restart. Methods may be called from any one thread.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,8 @@ class ViserViewer:
         Warns once if mesh files cannot be read. Raises ArgumentError where the port is taken.
         """
         poses = treesim.body_poses(robot, q)
-        self._server = self._server or open_server(self.port)
+        if self._server is None:
+            self._server, self.url = open_server(self.port)
         self._robot, self._view = robot, look_at(self._server, poses)
         with self._server.atomic():
             self._frames, self._parts = add_robot(self._server.scene, robot, poses)
@@ -60,7 +62,7 @@ class ViserViewer:
         self._poses = poses
         if self._clicked is not None:
             self.listen_clicks(self._clicked)
-        self.url = f"http://{ADDRESS}:{self._server.get_port()}"
+        assert self.url is not None
         return self.url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
@@ -112,7 +114,7 @@ class ViserViewer:
         server = self._opened("set_slider")
         if name in self._sliders:
             self._sliders.pop(name).remove()
-        label = f"{name} [{unit}]" if unit else name
+        label = sendable(f"{name} [{unit}]" if unit else name)
         slider = server.gui.add_slider(label, float(lower), float(upper), (upper - lower) / STEPS, float(value))
         slider.on_update(lambda event: moved(float(event.target.value)))
         self._sliders[name] = slider
@@ -168,4 +170,4 @@ class ViserViewer:
 
 
 def _path(name: str) -> str:
-    return f"{MARKS}/{quote(name, safe='')}"
+    return f"{MARKS}/{quote(sendable(name), safe='')}"

@@ -1,0 +1,165 @@
+"""Mesh files, read by a child process with limits of time and memory.
+
+Readers of mesh formats are large, and a few bytes of a file can ask them for any amount of work. So the name and the
+first bytes are checked here; then a child process (`program`) reads the file, which is killed when it takes too long,
+and cannot take more memory than it may. Binary STL alone, whose length fixes what it holds, is read in this process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import stat
+import struct
+import threading
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError, listed, quoted, shortened
+from ..subprocesses import PythonProcess, can_start_python, file_command
+from . import program
+from .program import Part, Request
+
+FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
+LARGEST_FILE = 1 << 30  # bytes
+MEMORY = 6 << 30  # bytes of address space of the child; what libraries reserve is in it
+SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # that a file may take: so many seconds, and one more for so many bytes
+IDLE = 30.0  # seconds without a file after which the child ends
+ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
+STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
+
+
+class MeshPart(NamedTuple):
+    """One geometry of a mesh file, where the file places it: `vertices` (n, 3) [m], finite; `faces` (m, 3), indices of
+    vertices; `colors` (n, 3) uint8, or None where the file has none or they were not asked for."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    colors: np.ndarray | None
+
+
+def read_parts(file: str, colored: bool = False) -> tuple[MeshPart, ...]:
+    """Return the geometries of a mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF).
+
+    colored: whether colours and textures are read. COLLADA's unit is applied, its up axis is not.
+
+    Raises ModelError, naming the file, for one that is missing, of another format, an archive, damaged, without
+    triangles, with coordinates that are not finite, or that takes too much time or memory.
+    """
+    try:
+        _check_file(file)
+        if can_start_python() and not is_binary_stl(file):
+            seconds = SECONDS + os.path.getsize(file) / BYTES_PER_SECOND
+            answer = _child.ask(Request(file, colored, seconds))
+        else:
+            answer = program.parts_of_file(file, colored)
+        if isinstance(answer, str):
+            raise program.Refused(answer)
+        return _checked(answer)
+    except Exception as error:  # readers of formats raise anything for a bad file
+        kind = "" if isinstance(error, program.Refused) else f"{type(error).__name__}: "
+        reason = getattr(error, "strerror", None) or f"{kind}{error}"
+        raise ModelError(f"mesh {quoted(file)} cannot be read: {shortened(reason, 300)}") from None
+
+
+def _check_file(file: str) -> None:
+    """Raise Refused for what is not to be opened by a reader of meshes; OSError for what cannot be opened at all."""
+    found = os.stat(file)
+    if not stat.S_ISREG(found.st_mode):
+        raise program.Refused("it is no regular file")
+    if Path(file).suffix.lower() not in FORMATS:
+        raise program.Refused(f"meshes are read from {listed(FORMATS)}, by the ending of the name")
+    if found.st_size > LARGEST_FILE:
+        raise program.Refused(f"it has {found.st_size:,} bytes, and {LARGEST_FILE:,} are read at most")
+    with open(file, "rb") as stream:
+        first = stream.read(8)
+    archive = next((name for mark, name in ARCHIVES.items() if first.startswith(mark)), None)
+    if archive is None and not is_binary_stl(file) and zipfile.is_zipfile(file):
+        archive = "ZIP"
+    if archive is not None:
+        raise program.Refused(f"it is an archive ({archive}): unpack it, and name the mesh inside")
+
+
+def is_binary_stl(file: str) -> bool:
+    """Return whether a file is a binary STL of just the triangles that its header announces. Raises Refused for one
+    that is neither that nor a text."""
+    if not file.lower().endswith(".stl"):
+        return False
+    with open(file, "rb") as stream:
+        header = stream.read(STL_HEADER)
+        size = os.fstat(stream.fileno()).st_size
+    count = struct.unpack_from("<I", header, 80)[0] if len(header) == STL_HEADER else 0
+    if len(header) == STL_HEADER and size == STL_HEADER + STL_TRIANGLE * count:
+        return True
+    if header and not header.lstrip().startswith(b"solid"):
+        needed = STL_HEADER + STL_TRIANGLE * count
+        raise program.Refused(f"its header announces {count:,} triangles in {needed:,} bytes, and it has {size:,}")
+    return False
+
+
+def _checked(parts: list[Part]) -> tuple[MeshPart, ...]:
+    found = tuple(MeshPart(*part) for part in parts if len(part[1]))
+    if not found:
+        raise program.Refused("it has no triangles")
+    for part in found:
+        with np.errstate(over="ignore"):
+            wrong = np.flatnonzero(~np.isfinite(part.vertices.astype(np.float32)).all(axis=1))  # as viewers hold them
+        if len(wrong):
+            raise program.Refused(f"vertex {wrong[0]} is {part.vertices[wrong[0]].tolist()}, and must be finite")
+        if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
+            raise program.Refused(f"a triangle names vertex {part.faces.max()} of {len(part.vertices)}")
+    return found
+
+
+class _Child:
+    """The child process that reads meshes, started when it is needed, and again when it has ended."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start anew without touching what there was: after a fork it belongs to the parent."""
+        self._lock = threading.Lock()
+        self._process: PythonProcess | None = None
+
+    def ask(self, request: Request) -> list[Part] | str:
+        """Return the child's answer; the reason where it ends over the file."""
+        with self._lock:
+            for _ in range(2):  # once more for a child that had been idle for too long
+                process = self._process = self._process or self._started()
+                try:
+                    process.connection.send(tuple(request))
+                    return process.connection.recv()  # type: ignore[no-any-return]
+                except (EOFError, ConnectionError):
+                    ended = process.ending()
+                    self._close()
+                    if ended.status:
+                        break
+            if ended.signal == "SIGALRM":
+                return f"it takes more than {request.seconds:.0f} s"
+            return f"reading it ended with {ended}"
+
+    def _started(self) -> PythonProcess:
+        command = file_command(program.__file__, str(MEMORY), str(IDLE))
+        threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}  # each would reserve memory
+        return PythonProcess(command, threads)
+
+    def _close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+        self._process = None
+
+    def close(self) -> None:
+        """End the child; the next request starts another."""
+        with self._lock:
+            self._close()
+
+
+_child = _Child()
+atexit.register(lambda: _child.close())
+with suppress(AttributeError):  # Windows has no fork
+    os.register_at_fork(after_in_child=lambda: _child._forget())

@@ -1,0 +1,97 @@
+"""Address of a viewer's page: its port, the token that keeps others out, and whose requests are answered.
+
+A page is served to this computer alone. Who asks for it must name the token in the path, a Host of this computer, so
+that no foreign name leads here (DNS rebinding), and, where it is a page of a browser, the Origin of the page itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+import socket
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..errors import ArgumentError
+
+ADDRESS = "127.0.0.1"
+HOSTS = r"(127\.0\.0\.1|localhost)"
+TOKEN_BYTES = 18
+LARGEST_PORT = 65535
+WAITING = 128  # connections that the kernel holds until they are accepted
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens at a port of this computer, 0 for any; raises ArgumentError where it is taken."""
+    if not 0 <= port <= LARGEST_PORT:
+        raise ArgumentError(f"port must be 0 to {LARGEST_PORT}, got {port}")
+    try:
+        bound = socket.create_server((ADDRESS, port), backlog=WAITING)
+    except OSError as error:
+        raise ArgumentError(
+            f"port {port} of {ADDRESS} cannot be had ({os.strerror(error.errno or 0)}): "
+            "take another, or 0 for any that is free"
+        ) from None
+    bound.setblocking(False)
+    return bound
+
+
+def page_url(port: int, token: str) -> str:
+    """Return the address of the page."""
+    return f"http://{ADDRESS}:{port}/{token}/"
+
+
+def token_for(port: int) -> str:
+    """Return what an address holds that nobody can guess: another each time, but at a port that was asked for the same
+    as before, kept in a file that its owner alone can read, so that open pages find their program again."""
+    path = _token_file(port) if port else None
+    if path is None:
+        return secrets.token_urlsafe(TOKEN_BYTES)
+    with suppress(OSError, ValueError):
+        kept = path.read_text("ascii")
+        owner = path.stat()
+        if (
+            len(kept) == len(secrets.token_urlsafe(TOKEN_BYTES))
+            and owner.st_uid == os.getuid()
+            and not owner.st_mode & 0o77
+        ):
+            return kept
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    with suppress(OSError):  # without a place to keep it, pages are to be opened anew
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token)
+    return token
+
+
+def path_behind(token: str, path: str) -> str | None:
+    """Return what the path of a request asks for behind the token, beginning with "/"; None without the token."""
+    _, first, *rest = path.partition("?")[0].split("/") if path.startswith("/") else ("", "")
+    known = hmac.compare_digest(first.encode("utf-8", "replace"), token.encode())
+    return "/" + "/".join(rest) if known else None
+
+
+def is_host(host: str) -> bool:
+    """Return whether a Host header names this computer, at any port."""
+    return re.fullmatch(rf"{HOSTS}(:\d{{1,5}})?", host, re.IGNORECASE) is not None
+
+
+def is_same_origin(origin: str | None, host: str) -> bool:
+    """Return whether an Origin header, which only browsers send, is that of the page itself, by the Host header."""
+    if origin is None:
+        return True
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme == "http" and parts.netloc.lower() == host.lower()
+
+
+def _token_file(port: int) -> Path | None:
+    """Where a port's token is kept; None for a user without a home."""
+    root = os.environ.get("TREESIM_CACHE_DIR") or os.path.expanduser("~/.cache/treesim")
+    return Path(root, f"viewer_{port}") if os.path.isabs(root) else None
