@@ -156,7 +156,7 @@ class Joint(Shown):
             fault = f"must be finite, got {told(given)}"
         if fault is not None:
             raise ModelError(f"joint {quoted(self.name)}: {label} {fault}")
-        return frozen(np.broadcast_to(value, (size,)))
+        return frozen(np.full(size, value))
 
     def _unit_axis(self, kind: JointType) -> np.ndarray:
         axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)
