@@ -186,6 +186,12 @@ class Traced:
             result = result * self
         return result
 
+    def __rpow__(self, base: Any) -> Traced:
+        """Powers of a positive number: exp(x log(base))."""
+        if not (isinstance(base, int | float) and 0 < base < math.inf):
+            raise UnsupportedError(f"of powers whose exponent is not known yet the base must be above 0, not {base!r}")
+        return Functions.exp(math.log(base) * self)
+
     # as NumPy's functions look for them on arrays of objects
     def sin(self) -> Traced:
         """Sine."""
