@@ -96,6 +96,12 @@ SYNTAX = {
         '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
         LIMIT,
     ),
+    "U215": Advice(
+        "The attribute does not act where it stands, and what it was to give has its default.",
+        "Write the element that is named, with the attribute.",
+        '<axis xyz="0 1 0" damping="0.1"/>',
+        '<axis xyz="0 1 0"/>',
+    ),
     "U212": Advice(
         "The attribute belongs to another program, or to none.",
         "Nothing is wrong if another program reads it.",
