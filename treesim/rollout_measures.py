@@ -82,8 +82,8 @@ class Reduction(Expression):
             raise
         except Exception as error:
             raise ArgumentError(
-                f"measure {name!r} raises {type(error).__name__}: {error}: it must compute one number, or condition, of "
-                f"numbers t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
+                f"measure {name!r} raises {type(error).__name__}: {error}: it must compute one number, or condition, "
+                f"of t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
             ) from error
         if not is_number(x, t.graph):
             what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else told(x)

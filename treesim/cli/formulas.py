@@ -170,8 +170,8 @@ class _Reader:
         index, size = self._whole(node), self.sizes[variable]
         if index is None:
             raise self._wrong(
-                f"{variable}[{ast.unparse(node)}]: a number or a joint's name is needed, in quotes where it is no word, "
-                f'such as {variable}["left-knee"]'
+                f"{variable}[{ast.unparse(node)}]: a number or a joint's name is needed, in quotes where it is no "
+                f'word, such as {variable}["left-knee"]'
             )
         if not -size <= index < size:
             raise self._wrong(f"{variable}[{index}]: {variable} has {size} numbers, from {variable}[0] on")

@@ -46,10 +46,9 @@ def _named(option: str, name: str) -> Iterator[None]:
     """Name the option in errors about what it says."""
     try:
         yield
-    except UnknownNameError:
-        raise
     except ArgumentError as error:
-        raise ArgumentError(f"{option} {quoted(name)[1:-1]}: {error}") from None
+        kind = UnknownNameError if isinstance(error, UnknownNameError) else ArgumentError
+        raise kind(f"{option} {quoted(name)[1:-1]}: {error}") from None
 
 
 def _distribution(given: str, scales: bool = False) -> Any:
@@ -68,8 +67,7 @@ def _distribution(given: str, scales: bool = False) -> Any:
         return sweeps.scale(_distribution(inside, scales=True))
     if kind not in makers or (scales and kind == "around"):
         known = [name for name in (*makers, "scale") if not (scales and name in ("around", "scale"))]
-        where = "distribution inside scale(...)" if scales else "distribution"
-        raise unknown_name(f"{where} in --vary:", kind, known)
+        raise unknown_name("distribution inside scale(...)" if scales else "distribution", kind, known)
     numbers = [_number(part) for part in inside.split(",")]
     try:
         return makers[kind](*numbers)

@@ -15,6 +15,8 @@ from ..errors import ArgumentError
 from ..model.given import told
 from .elementary import exponential, logarithm, normal_quantile
 
+OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (0, 1) lead to, at most
+
 
 class Distribution(ABC):
     """What is drawn for a sample: numbers of a shape, from numbers that are uniform in (0, 1).
@@ -63,7 +65,7 @@ class Normal(Distribution):
         mean, sd = _settled(self, "mean", "sd")
         if (sd < 0).any():
             raise ArgumentError(f"sd of Normal must not be negative, got {told(self.sd)}")
-        _check_reach("mean and sd of Normal", abs(mean), 10 * sd)  # the outermost quantile is 8.3
+        _check_reach("mean and sd of Normal", abs(mean), sd, OUTERMOST)
         object.__setattr__(self, "shape", mean.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -90,7 +92,7 @@ class Uniform(Distribution):
         low, high = _settled(self, "low", "high")
         if (low > high).any():
             raise ArgumentError(f"low of Uniform must not be above high, got {told(self.low)} and {told(self.high)}")
-        _check_reach("low and high of Uniform", high, -low)
+        _check_reach("low and high of Uniform", high, low, -1.0)
         object.__setattr__(self, "shape", low.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -231,10 +233,10 @@ def as_distribution(name: str, given: Any) -> Distribution:
     )
 
 
-def _check_reach(labels: str, a: np.ndarray, b: np.ndarray) -> None:
-    """Raise ArgumentError where a sum that draws values is beyond the largest number."""
+def _check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> None:
+    """Raise ArgumentError where a + factor b, which values are drawn by, is beyond the largest number."""
     with np.errstate(over="ignore"):
-        if not np.isfinite(a + b).all():
+        if not np.isfinite(a + factor * b).all():
             raise ArgumentError(f"{labels} are too large: what is drawn would not be finite")
 
 

@@ -85,6 +85,9 @@ class Traced:
 
     __radd__ = __add__
 
+    def __pos__(self) -> Traced:
+        return self
+
     def __neg__(self) -> Traced:
         if self.value is not None:
             return self.constant(-self.value)
