@@ -299,6 +299,28 @@ def test_what_are_no_arrays_is_named(value: object) -> None:
         Trajectory("toy", value, good.q, good.v, good.tau, good.energy, JOINTS, TYPES)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("t", [[0, 1, np.nan], [0, np.inf, 1], [0, 2, 1], [0, 1, 1], [0, -1, 2]])
+def test_times_are_finite_and_rise(t: list[float]) -> None:
+    q = np.zeros((3, 1))
+    with pytest.raises(ArgumentError, match=r"t must be finite and rise .*, but t\[[12]\] is"):
+        Trajectory("one", np.array(t, float), q, q, q, q[:, 0], ("a",), ("revolute",))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"joint_names": ("a", "a")}, {"joint_types": ("revolute", "bent")}, {"joint_types": ("revolute",)},
+        {"followers": {"a": ("b", 1.0, 0.0)}}, {"followers": {"c": ("d", 1.0, 0.0)}}, {"followers": {"c": ("a", 1.0)}},
+        {"followers": {"c": ("a", np.nan, 0.0)}}, {"followers": {"c": ["a", "1", 0.0]}}, {"followers": {"c": None}},
+    ],
+)  # fmt: skip
+def test_joints_that_do_not_fit_are_named(change: dict) -> None:
+    q = np.zeros((3, 2))
+    good = Trajectory("two", np.arange(3.0), q, q, q, q[:, 0], ("a", "b"), ("revolute", "prismatic"))
+    with pytest.raises(ArgumentError, match=r"joint_names|joint_types|followers\['[ac]'\]"):
+        replace(good, **change)
+
+
 def test_a_trajectory_is_of_a_robot() -> None:
     good = example(5)
     with pytest.raises(ArgumentError, match="robot must be a Tree"):

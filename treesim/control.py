@@ -7,7 +7,7 @@ import inspect
 import io
 import pickle
 from collections.abc import Callable
-from typing import Any, Protocol, get_args
+from typing import Any, ClassVar, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -169,10 +169,12 @@ class PD(Shown):
         array([5., 5., 5., 5., 5., 5.])
     """
 
+    _argument: ClassVar[str] = "target"  # the name of the configuration among the arguments
+
     def __init__(self, robot: Tree, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.target = coerce(Argument("target", target, ())).copy()
+        self.target = coerce(Argument(self._argument, target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
-            raise ArgumentError(f"target must be {robot.nq} finite numbers (nq), got shape {self.target.shape}")
+            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {told(target)}")
         actuated = _actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
@@ -201,6 +203,8 @@ class Hold(PD):
         >>> treesim.control.Hold(robot, robot.neutral())
         <Hold of 'ur5': kp 100, kd 10>
     """
+
+    _argument = "q0"
 
     def __init__(self, robot: Tree, q0: ArrayLike, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         super().__init__(robot, q0, kp, kd)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import takewhile
@@ -193,7 +193,15 @@ def shortened(text: str, limit: int = LONGEST) -> str:
 
 def quoted(name: object) -> str:
     """Return a name, or any other value, as messages quote it: what does not print is escaped, and length bounded."""
-    return repr(shortened(name)) if isinstance(name, str) else shortened(repr(name))
+    return repr(shortened(name)) if isinstance(name, str) else shortened(text_of(name))
+
+
+def text_of(value: object, as_text: Callable[[object], str] = repr) -> str:
+    """Return the repr of a value; of one that has none, as whole numbers of thousands of digits, what it is."""
+    try:
+        return as_text(value)
+    except Exception:  # whatever a user's class raises
+        return f"<an object of type {type(value).__name__}>"
 
 
 def named(name: str) -> str:
@@ -212,7 +220,7 @@ def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
 def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12) -> UnknownNameError:
     """Return the error for an unknown `name` of a `kind`, with near misses first and at most `limit` names."""
     names = list(known)
-    near = " or ".join(map(quoted, _near(str(name)[:LONGEST], names)))
+    near = " or ".join(map(quoted, _near(text_of(name, str)[:LONGEST], names)))
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
     some = ", ".join(map(named, names[:limit])) + more
     hint = f"did you mean {near}? " if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import errno
 import hashlib
 import json
@@ -10,6 +11,7 @@ import os
 import secrets
 import shutil
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -36,6 +38,11 @@ def digest_of(values: Any) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
+def part_name() -> str:
+    """Return a name for what is being written beside a file or folder; no other call has it."""
+    return f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part"
+
+
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:
     """Let `write` fill a file beside `path`, see it on the disk, then rename it; return `path`.
 
@@ -43,7 +50,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
     Raises ArgumentError naming `path`, and, on a full disk, the bytes that it takes and those that are free.
     """
     target = _regular(path)
-    beside = target.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
+    beside = target.with_name(part_name())
     if target.exists() and not target.is_file():  # a device or a pipe: nothing may take its place
         beside = target
     try:
@@ -59,6 +66,47 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
         if beside is not target:
             beside.unlink(missing_ok=True)
     return path
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Rename a folder that is not empty to a name that nothing has; raises FileExistsError where something has it.
+
+    Of two processes that do so at the same time, one gets the name.
+    """
+    if not _renamed_exclusively(os.fsencode(source), os.fsencode(target)):
+        _rename_checked(source, target)
+
+
+def _renamed_exclusively(source: bytes, target: bytes) -> bool:
+    """Rename by the system call that fails where the target exists; False where there is none, or where it fails for
+    another reason, such as a file system that does not support it."""
+    known = {"linux": ("renameat2", (-100, source, -100, target, 1)), "darwin": ("renamex_np", (source, target, 4))}
+    name, arguments = known.get(sys.platform, ("", ()))
+    call = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
+    if call is None:
+        return False
+    if call(*arguments) == 0:
+        return True
+    if ctypes.get_errno() == errno.EEXIST:
+        raise _exists(os.fsdecode(target))
+    return False  # whatever is wrong, the ordinary call raises it
+
+
+def _rename_checked(source: Path, target: Path) -> None:
+    """Rename where no system call is exclusive. What another process puts there after the check is kept unless it is
+    an empty folder, which POSIX replaces."""
+    if os.path.lexists(target):
+        raise _exists(str(target))
+    try:
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        raise _exists(str(target)) from None
+
+
+def _exists(path: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
 
 
 def _regular(path: Path) -> Path:

@@ -79,12 +79,12 @@ def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
     if substeps is not None:
         return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
     longest = longest_substep(robot, rule)
-    needed = math.ceil(dt / longest - 1e-9)
-    if needed > MOST_SUBSTEPS:
+    needed = dt / longest - 1e-9 if longest > 0 else math.inf
+    if not needed <= MOST_SUBSTEPS:
         raise ArgumentError(
-            f"dt {dt:g} s would be {needed} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
+            f"dt {dt:g} s would be {needed:.6g} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
         )
-    return max(1, needed)
+    return max(1, math.ceil(needed))
 
 
 def longest_substep(robot: Tree, rule: str) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,14 +17,17 @@ from .contact.ground import Surface
 from .contact.history import ContactHistory, no_contact
 from .display import Shown, arrays, html_table, span
 from .engine.call.arguments import Argument, coerce
-from .errors import ArgumentError, unknown_name
+from .errors import ArgumentError, quoted, unknown_name
 from .files import checked_output, write_whole
 from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from .model.given import checked_robot
+from .model.joints import JOINT_TYPES
+from .model.values import checked_part, checked_parts, checked_text, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .model.tree import Tree
 
+ONE_COORDINATE = {name for name, kind in JOINT_TYPES.items() if kind.nq == 1}
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 
@@ -59,7 +64,7 @@ class Trajectory(Shown):
     contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
     `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
     part of their leader's; unknown joints raise UnknownNameError with near misses.
-    Raises ArgumentError if the arrays do not fit together.
+    Raises ArgumentError if the arrays do not fit together, names and types are none of joints, or times do not rise.
 
     Example:
         >>> trajectory = treesim.Simulation(treesim.load("ur5")).run(0.01)
@@ -82,6 +87,16 @@ class Trajectory(Shown):
     recipe: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
+        checked_text("robot_name", self.robot_name)
+        for label in ("joint_names", "joint_types"):
+            object.__setattr__(self, label, checked_parts(label, getattr(self, label), str))
+        _check_joints(self.joint_names, self.joint_types)
+        _check_followers(self.followers, dict(zip(self.joint_names, self.joint_types, strict=True)))
+        checked_part("metadata", self.metadata, Mapping)  # type: ignore[type-abstract]
+        if self.contact is not None:
+            checked_part("contact", self.contact, ContactHistory)
+        if self.recipe is not None and not (isinstance(self.recipe, str) or callable(self.recipe)):
+            raise ArgumentError(f"recipe must be a text, or a function that returns one, got {told(self.recipe)}")
         t = coerce(Argument("trajectory: t", self.t, ()))
         count = t.shape[:1] or (1,)
         nq, nv = len(self.q_names), len(self.v_names)
@@ -91,6 +106,7 @@ class Trajectory(Shown):
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)
+        _check_times(self.t)
         work = np.full((*count, 2), np.nan) if self.work is None else self.work
         work = coerce(Argument("trajectory: work", work, ()))
         if work.shape != (*count, 2):
@@ -315,3 +331,37 @@ class Trajectory(Shown):
 
         path = checked_output(path, PLOT_SUFFIXES)
         return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
+
+
+def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:
+    """Raise ArgumentError for names of joints that occur twice, and types that are none, or not as many."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ArgumentError(f"joint_names hold {quoted(twice[0])} twice")
+    wrong = [kind for kind in types if kind not in JOINT_TYPES]
+    if wrong:
+        raise unknown_name("type among joint_types", wrong[0], JOINT_TYPES)
+    if len(names) != len(types):
+        raise ArgumentError(f"joint_types must be {len(names)}, as joint_names are, got {len(types)}")
+
+
+def _check_followers(followers: Any, types: Mapping[str, str]) -> None:
+    """Raise ArgumentError unless `followers` are {name: (leader, multiplier, offset)}, of joints of one coordinate."""
+    for name, line in checked_part("followers", followers, Mapping).items():  # type: ignore[type-abstract]
+        whose = f"followers[{quoted(name)}]"
+        leader, *numbers = checked_parts(whose, line, object) or (None,)
+        fits = isinstance(name, str) and name not in types and len(numbers) == 2
+        if not fits or any(map(isnan, map(finite_or_nan, numbers))):
+            raise ArgumentError(f"{whose} must be (leader, multiplier, offset) of another joint, got {told(line)}")
+        if not isinstance(leader, str) or types.get(leader, "") not in ONE_COORDINATE:
+            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {told(leader)}")
+
+
+def _check_times(t: np.ndarray) -> None:
+    """Raise ArgumentError, naming the first state, unless times are finite and rise."""
+    wrong = np.flatnonzero(~np.isfinite(t))
+    if not wrong.size:
+        wrong = np.flatnonzero(np.diff(t) <= 0) + 1
+    if wrong.size:
+        k = int(wrong[0])
+        raise ArgumentError(f"trajectory: t must be finite and rise from state to state, but t[{k}] is {t[k]}")

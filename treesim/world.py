@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import Constraint, ConstraintTables, FrameConstraint, constraint_tables, loop_constraints
+from .constrained.constraints import (
+    Constraint,
+    ConstraintTables,
+    FrameConstraint,
+    LoopConstraint,
+    constraint_tables,
+    loop_constraints,
+)  # fmt: skip
 from .constrained.held_rows import closure_table, held_constraint
 from .contact.convex_pairs import ConvexPairs
-from .contact.ground import Ground, Surface
+from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.overlaps import overlapping
 from .contact.pairs import GROUND
 from .contact.shape_pairs import shape_pairs
@@ -22,12 +29,13 @@ from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
 from .kernels.rows import row_gaps_states
-from .model.given import checked_robot, told
+from .model.given import checked_robot
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
+from .model.values import checked_flag, checked_part, checked_parts, is_name_of, told
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
@@ -49,11 +57,12 @@ class World(Shown):
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
     ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
-    bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
-    of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
-    meet these. collision: "coal", with which hulls and cylinders meet each other and all other bodies, too, by the
-    package coal; without it those that pass through each other are warned of (ShapeWarning). self_collision: whether
-    bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how all bodies feel to each other.
+    bodies: trees beside the robot, such as `treesim.free_body` makes, other robots, or furniture: shapes of fixed bases
+    are static. `World.robot` is then one tree of all, the robot's bodies and coordinates first. Spheres, capsules and
+    boxes meet each other, and vertices of hulls meet these. collision: "coal", with which hulls and cylinders meet each
+    other and all other bodies, too, by the package coal; without it those that pass through each other are warned of
+    (ShapeWarning). self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface,
+    how all bodies feel to each other.
     limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
     whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
@@ -100,9 +109,18 @@ class World(Shown):
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
-        alone, free = checked_robot(robot), tuple(checked_robot(body) for body in bodies)
+        alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
+        surfaces = checked_parts("ground", _several(ground), (Ground, StaticBox, HeightField))
+        if surface is not None:
+            checked_part("surface", surface, Surface)
+        if collision is not None and not is_name_of(collision, ("coal",)):
+            raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
+        flags = {"self_collision": self_collision, "limits": limits, "friction": friction}
+        flags |= {"speed_limits": speed_limits, "loops": loops}
+        flags = {name: checked_flag(name, value) for name, value in flags.items()}
         robot = joined((robot, *free)) if free else robot
-        given = tuple(constraints) if isinstance(constraints, Sequence) else (constraints,)
+        given: tuple[Constraint, ...]
+        given = checked_parts("constraints", _several(constraints), (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
         given += loop_constraints(robot) if loops else ()
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
@@ -120,13 +138,8 @@ class World(Shown):
         self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
         for array in self.constants:
             array.setflags(write=False)
-        surfaces = () if ground is None else tuple(ground) if isinstance(ground, Sequence) else (ground,)
         _check_names(surfaces, robot)
-        if collision not in (None, "coal"):
-            raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
-        flags = {"self_collision": bool(self_collision), "limits": bool(limits), "friction": bool(friction)}
-        flags |= {"speed_limits": bool(speed_limits), "loops": bool(loops)}
         for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
@@ -135,8 +148,8 @@ class World(Shown):
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-        counts = [self.alone.n_bodies, *(body.n_bodies for body in self.bodies)]
-        return shape_pairs(self.robot, counts, self.self_collision, self.collision is not None, self.constants[:2])
+        trees = (self.alone, *self.bodies)
+        return shape_pairs(self.robot, trees, self.self_collision, self.collision is not None, self.constants[:2])
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -324,9 +337,14 @@ def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
     return World(robot, constraints, **options)
 
 
+def _several(values: Any) -> Any:
+    """A sequence as it is, one thing as a sequence of it, nothing for None."""
+    return () if values is None else values if isinstance(values, Sequence) else (values,)
+
+
 def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
     """Raise ArgumentError for names of surfaces that are not one surface's alone."""
-    names = surface_names([surface for surface in surfaces if isinstance(surface, Surface)])
+    names = surface_names(surfaces)
     for name in names:
         if names.count(name) > 1 or name in (GROUND, *robot.body_names):
             whose = "all surfaces together" if name == GROUND else "another surface, or a body"

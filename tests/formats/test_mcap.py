@@ -190,13 +190,11 @@ def test_a_trajectory_of_no_simulation_needs_its_robot(tmp_path: Path) -> None:
         write_mcap(run, tmp_path / "run.mcap", treesim.load("ur5"))
 
 
-@pytest.mark.parametrize("t", [-1.0, 2.0**31, np.nan])
+@pytest.mark.parametrize("t", [-1.0, 2.0**31])
 def test_times_that_are_no_stamps_are_refused(tmp_path: Path, t: float) -> None:
     run = swing(generators.chain(2))
-    times = run.t.copy()
-    times[3] = t
-    with pytest.raises(ArgumentError, match="but state 3 is at"):
-        replace(run, t=times).save(tmp_path / "run.mcap")
+    with pytest.raises(ArgumentError, match=r"MCAP holds times .*, but state 0 is at"):
+        replace(run, t=run.t + t).save(tmp_path / "run.mcap")
     assert not list(tmp_path.iterdir())
 
 

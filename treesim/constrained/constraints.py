@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from ..errors import ArgumentError, NonFiniteError
 from ..model.given import checked_robot
 from ..model.loops import Loop
 from ..model.tree import Tree
+from ..model.values import checked_parts, checked_text, finite_or_nan, told
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
 from ..types import ConstraintRows, Reference
 
@@ -65,6 +67,11 @@ class FrameConstraint(_Shown):
     stiffness: float = 0.0
     pose: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        _check(self, "frame")
+        if self.pose is not None:
+            _pose(self)
+
     def __repr__(self) -> str:
         return f"<FrameConstraint on {self.frame!r}: {self._what()}>"
 
@@ -102,6 +109,9 @@ class LoopConstraint(_Shown):
     stiffness: float = 0.0
     name: str = ""
 
+    def __post_init__(self) -> None:
+        _check(self, "first", "second", "name")
+
     def __repr__(self) -> str:
         return f"<LoopConstraint between {self.first!r} and {self.second!r}: {self._what()}>"
 
@@ -117,6 +127,20 @@ class LoopConstraint(_Shown):
 
 
 Constraint = FrameConstraint | LoopConstraint
+
+
+def _check(constraint: Constraint, *names: str) -> None:
+    """Raise what `constraint_tables` raises, for what cannot be meant, whatever the robot."""
+    for name in names:
+        checked_text(f"{name} of a {type(constraint).__name__}", getattr(constraint, name))
+    reference_code(constraint.reference)
+    rows = _rows(constraint)
+    for label in ("damping", "stiffness"):
+        given = getattr(constraint, label)
+        if math.isnan(finite_or_nan(given)):
+            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {told(given)}")
+    if constraint.target is not None:
+        coerce(Argument(f"target of {constraint.label}", constraint.target, (len(rows),)))
 
 
 def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
@@ -165,9 +189,7 @@ def constraint_tables(robot: Tree, constraints: Sequence[Constraint]) -> Constra
 
     Raises UnknownNameError (frame, reference), ArgumentError (rows), NonFiniteError (rows), naming the constraint.
     """
-    for c in constraints:
-        if not isinstance(c, FrameConstraint | LoopConstraint):
-            raise ArgumentError(f"constraints must be FrameConstraint or LoopConstraint objects, got {c!r}")
+    constraints = checked_parts("constraints", constraints, (FrameConstraint, LoopConstraint))
     rows = [_rows(c) for c in constraints]
     bodies, offsets = _ends(robot, [name for c in constraints for name in c.ends])
     start = np.cumsum([0, *(len(R) for R in rows)]).astype(np.int64)
@@ -224,8 +246,6 @@ def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v:
     label = f"target of {constraint.label}"
     target = np.zeros(len(R)) if constraint.target is None else constraint.target
     wanted = _finite(label, coerce(Argument(label, target, (len(R),))))
-    if not (np.isfinite(constraint.damping) and np.isfinite(constraint.stiffness)):
-        raise NonFiniteError(f"damping and stiffness of {constraint.label} must be finite")
     if constraint.damping:
         wanted = wanted - constraint.damping * _relative_velocity(robot, constraint, q, v) @ R.T
     if constraint.stiffness:

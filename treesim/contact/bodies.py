@@ -7,13 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..kernels.contact_solids import BOX, CAPSULE, SPHERE
-from ..model.given import positive_number
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import SIZES, CollisionShape
 from ..model.tree import Body, Tree, Visual
+from ..model.values import LONGEST, checked_text, finite_vector, is_name_of, positive_number, told
 from ..types import CollisionKind
 from .solid import Solid
 
@@ -31,11 +31,14 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
         >>> treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
         <Tree 'crate': 1 bodies, nq 7, nv 6, 1 kg>
     """
-    if kind not in SIZES or kind == "hull":
-        raise ArgumentError(f"a free body is a sphere, capsule, cylinder or box, not {kind!r}")
-    lengths = tuple(positive_number(f"size of {name!r}", x, "length") for x in size)
+    checked_text("name of a free body", name)
+    if not is_name_of(kind, SIZES) or kind == "hull":
+        raise ArgumentError(f"kind: a free body is a sphere, capsule, cylinder or box, not {quoted(kind)}")
+    lengths = tuple(finite_vector(f"size of {quoted(name)}", size, SIZES[kind], LONGEST).tolist())
+    if min(lengths) <= 0:
+        raise ArgumentError(f"size of {quoted(name)} must be {len(lengths)} lengths above 0, got {told(size)}")
     shape = CollisionShape(1, Placement(), kind, lengths, link=name)
-    weight = positive_number(f"mass of {name!r}", mass)
+    weight = positive_number(f"mass of {quoted(name)}", mass, "number of kilograms")
     inertia = Inertia(weight, (0, 0, 0), np.diag(weight * _gyration(kind, lengths)))
     body = Body(name, 0, Joint(f"{name}_joint", "floating"), inertia)
     return Tree(name, [body], visuals=[Visual(1, Placement(), kind, lengths)], shapes=[shape])
@@ -65,14 +68,16 @@ def solid_of_shape(shape: CollisionShape) -> Solid | None:
 
 
 def meeting(
-    robot: Tree, shapes: Sequence[CollisionShape], counts: Sequence[int], among_robot: bool
+    robot: Tree, shapes: Sequence[CollisionShape], parts: Sequence[int], among_robot: bool
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
-    """Yield the pairs of shapes that may meet: of different parts of the world, which have so many bodies each, and, if
-    asked for, of bodies of the robot that are no neighbours."""
-    part = np.repeat(np.arange(len(counts)), counts)
-    for a, b in combinations((shape for shape in shapes if shape.body), 2):
-        own = part[a.body - 1] == part[b.body - 1]
-        if not own or (among_robot and part[a.body - 1] == 0 and _apart(robot, a.body, b.body)):
+    """Yield the pairs of shapes that may meet: of different parts of the world, unless both are on fixed bases, and, if
+    asked for, of bodies of the robot, part 0, that are no neighbours.
+
+    parts: of each shape, which tree of the world it comes from.
+    """
+    for (a, part_a), (b, part_b) in combinations(zip(shapes, parts, strict=True), 2):
+        own = part_a == part_b
+        if (a.body or b.body) and (not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))):
             yield a, b
 
 
@@ -95,5 +100,5 @@ def wholly(a: CollisionShape, b: CollisionShape) -> bool:
 
 
 def _apart(robot: Tree, a: int, b: int) -> bool:
-    """Whether two bodies of a tree are neither one, nor joined by a joint."""
-    return a != b and robot.bodies[a - 1].parent != b and robot.bodies[b - 1].parent != a
+    """Whether two bodies of a tree, of which 0 is the fixed base, are neither one, nor joined by a joint."""
+    return a != b and (not a or robot.bodies[a - 1].parent != b) and (not b or robot.bodies[b - 1].parent != a)

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, vector
+from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError
-from ..model.given import told
-from ..model.inertia import Placement
+from ..model.inertia import Placement, unit_vector
+from ..model.values import checked_part, checked_text, finite_or_nan, finite_vector, told
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
+
+FARTHEST = 1e9  # m: squares of what lies within are numbers
+LEAST = 1e-9  # m: of lengths, whose squares do not vanish beside others
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -37,13 +41,12 @@ class Surface(Shown):
 
     def __post_init__(self) -> None:
         for name, low, high in (("friction", 0, np.inf), ("restitution", 0, 1), ("dissipation_time", 0, np.inf)):
-            _within(name, getattr(self, name), low, high)
+            object.__setattr__(self, name, _within(name, getattr(self, name), low, high))
         if self.stiffness is not None:
-            _within("stiffness", self.stiffness, 0, np.inf)
+            object.__setattr__(self, "stiffness", _within("stiffness", self.stiffness, 0, np.inf))
             if not self.stiffness:
                 raise ArgumentError("stiffness must be positive [N/m], or None for a rigid surface")
-        if not isinstance(self.name, str):
-            raise ArgumentError(f"name of a surface must be a text, got {told(self.name)}")
+        checked_text("name of a surface", self.name)
 
     def __repr__(self) -> str:
         yields = "rigid" if self.stiffness is None else f"{self.stiffness:g} N/m"
@@ -82,12 +85,11 @@ class Ground(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n = _vector("normal", self.normal, 3)
-        length = float(np.linalg.norm(n))
-        if not length > 0:
+        n = finite_vector("normal", self.normal, 3)
+        if not n.any():
             raise ArgumentError(f"normal must be a direction, got {told(self.normal)}")
-        object.__setattr__(self, "normal", tuple((n / length).tolist()))
-        _within("height", self.height, -np.inf, np.inf)
+        object.__setattr__(self, "normal", tuple(unit_vector(n).tolist()))
+        object.__setattr__(self, "height", _within("height", self.height, -FARTHEST, FARTHEST))
 
     def _place(self) -> str:
         return f"normal {vector(np.asarray(self.normal))}, height {self.height:g} m"
@@ -109,9 +111,10 @@ class StaticBox(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        size = _vector("size", self.size, 3)
-        if not (size > 0).all():
-            raise ArgumentError(f"size must be three positive lengths [m], got {told(self.size)}")
+        size = finite_vector("size", self.size, 3, FARTHEST)
+        if not (size >= LEAST).all():
+            raise ArgumentError(f"size must be three positive lengths [m], {LEAST:g} at least, got {told(self.size)}")
+        checked_part("placement of a static box", self.placement, Placement)
         object.__setattr__(self, "size", tuple(size.tolist()))
 
     def _place(self) -> str:
@@ -143,15 +146,19 @@ class HeightField(Surface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        heights = np.array(self.heights, dtype=float)
-        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
-            raise ArgumentError(f"heights must be finite numbers (nx, ny), two or more each way, got {told(heights)}")
+        heights = real_numbers("heights", self.heights).copy()
+        if heights.ndim != 2 or min(heights.shape) < 2 or not (np.abs(heights) <= FARTHEST).all():
+            raise ArgumentError(
+                f"heights must be finite numbers (nx, ny), two or more each way, none beyond {FARTHEST:g} m, got "
+                f"{told(self.heights)}"
+            )
         heights.setflags(write=False)
         object.__setattr__(self, "heights", heights)
         for name in ("spacing", "center"):
-            object.__setattr__(self, name, tuple(_vector(name, getattr(self, name), 2).tolist()))
-        if not (np.asarray(self.spacing) > 0).all():
-            raise ArgumentError(f"spacing must be two positive lengths [m], got {told(self.spacing)}")
+            object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name), 2, FARTHEST).tolist()))
+        if not (np.asarray(self.spacing) >= LEAST).all():
+            given = told(self.spacing)
+            raise ArgumentError(f"spacing must be two positive lengths [m], {LEAST:g} at least, got {given}")
 
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
@@ -171,21 +178,10 @@ def _plain(value: Any) -> Any:
     return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
 
 
-def _within(name: str, value: Any, low: float, high: float) -> None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be a number, got {told(value)}") from None
-    if not (low <= number <= high and np.isfinite(number)):
+def _within(name: str, value: Any, low: float, high: float) -> float:
+    """The number that `value` is, between two others; infinite ones stand for none."""
+    number = finite_or_nan(value)
+    if not low <= number <= high:
         allowed = "finite" if low == -np.inf else f"{low:g} or more" if high == np.inf else f"{low:g} ... {high:g}"
         raise ArgumentError(f"{name} must be a number, {allowed}, got {told(value)}")
-
-
-def _vector(name: str, value: ArrayLike, count: int) -> np.ndarray:
-    try:
-        found = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (count,) or not np.isfinite(found).all():
-        raise ArgumentError(f"{name} must be {count} finite numbers, got {told(value)}")
-    return found
+    return number

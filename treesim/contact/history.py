@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..display import Shown, arrays
-from ..errors import unknown_name
+from ..engine.call.arguments import real_numbers
+from ..errors import ArgumentError, unknown_name
 from ..kernels.contact_step import TOLD
+from ..model.values import checked_parts, told
 from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -23,9 +25,10 @@ class ContactHistory(Shown):
 
     bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
     contacts in the step, along the world's axes, at the body's origin. told (K, 6): see `ContactReport`.
-    surfaces: names of what belongs to the world. pairs: those that touched at some time, of bodies or of a body and a
-    surface; pair_wrench (K, number of pairs, 12): what they do to each other, on the first, then on the second. Files
-    of older versions have no pairs.
+    surfaces: names of what does not move: surfaces of the world, and links of fixed bases. pairs: those that touched at
+    some time, of bodies or of a body and a surface; pair_wrench (K, number of pairs, 12): what they do to each other,
+    on the first, then on the second. Files of older versions have no pairs. Raises ArgumentError for names, numbers and
+    shapes that are none of these.
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
@@ -43,8 +46,23 @@ class ContactHistory(Shown):
     pair_wrench: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
 
     def __post_init__(self) -> None:
+        for label in ("bodies", "surfaces"):
+            object.__setattr__(self, label, checked_parts(label, getattr(self, label), str))
+        ends = [
+            checked_parts(f"pairs[{k}]", pair, str) for k, pair in enumerate(checked_parts("pairs", self.pairs, object))
+        ]
+        if any(len(pair) != 2 for pair in ends):
+            raise ArgumentError(f"pairs must be pairs of names, got {told(self.pairs)}")
+        object.__setattr__(self, "pairs", tuple(ends))
+        count = len(real_numbers("told", self.told)) if np.ndim(self.told) else 0
         if self.pair_wrench is None:
-            object.__setattr__(self, "pair_wrench", np.zeros((len(self.told), len(self.pairs), 12)))
+            object.__setattr__(self, "pair_wrench", np.zeros((count, len(ends), 12)))
+        shapes = {"told": (TOLD,), "wrench": (len(self.bodies), 6), "pair_wrench": (len(ends), 12)}
+        for label, shape in shapes.items():
+            array = real_numbers(label, getattr(self, label))
+            if array.shape != (count, *shape):
+                raise ArgumentError(f"{label} of contact has shape {array.shape}, but {(count, *shape)} is needed")
+            object.__setattr__(self, label, array)
 
     def of_body(self, body: str, other: str | None = None) -> np.ndarray:
         """Return the wrench (K, 6) on a body, or a surface of the world: of all others, or of one; "ground" is all

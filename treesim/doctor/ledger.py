@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..model.joints import JOINT_TYPES
 from ..model.shapes import MISSING_MESH
 from ..urdf.findings import Finding, path_of
-from ..urdf.schema import HONOURED, SHAPE_ELEMENTS, Element
+from ..urdf.schema import KNOWN
 from ..urdf.visuals import MeshFinder
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Fate = Literal["honoured", "altered", "ignored"]
-KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": Element(("name",), ("inertial",), ("visual", "collision"), ("type",))}
-ALTERING = {"U306", "U314", "U403"}  # findings that tell of numbers that were changed
+ALTERING = {"U306", "U314", "U403", "U509"}  # findings that tell of numbers that were changed
 DROPPING = {"U409", "U501", "U503", "U505"}  # ... and of elements that were left out
 BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limits
 

@@ -1,11 +1,8 @@
-"""What a user gives that is no array: a robot, whole and positive numbers, functions; each checked in one place."""
+"""What a user gives that is no array: a robot, names of frames, functions, and the single values of `model.values`."""
 
 from __future__ import annotations
 
 import inspect
-import math
-import numbers
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +11,12 @@ import numpy as np
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from .mimic import no_followers
 from .tree import Tree
+from .values import LONGEST, MOST, positive_number, told, whole_number
 
-MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63
-LONGEST = 1e9  # s, about thirty years: squares of it times any gain are still numbers
+__all__ = [
+    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_followers",
+    "refuse_lent_rotors", "told", "whole_number",
+]  # fmt: skip
 
 
 def checked_robot(value: Any) -> Tree:
@@ -52,35 +52,6 @@ def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
         )
 
 
-def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:
-    """Return `value` as an int if it is a whole number, of Python's or NumPy's types, from least to most.
-
-    Raises ArgumentError naming `label`; True and False, and floats, are no whole numbers.
-    """
-    try:
-        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise ArgumentError(f"{label} must be a whole number {_range(least, most)}, got {told(value)}")
-    return number
-
-
-def positive_number(
-    label: str, value: Any, what: str = "number of seconds", zero: bool = False, most: float = LONGEST
-) -> float:
-    """Return `value` as a float if it is one real number above 0, or, with `zero`, not below; at most `most`.
-
-    what: the kind of number, for the ArgumentError that names `label`.
-    """
-    number = _real(value)
-    if not (0 < number <= most or (zero and number == 0)):
-        least = "not negative" if zero else "above 0"
-        limit = f" and at most {most:g}" if math.isfinite(most) else ""
-        raise ArgumentError(f"{label} must be a {what}, finite, {least}{limit}, got {told(value)}")
-    return number
-
-
 def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     """Return `value` if it is None or can be called as progress(done, total); raises ArgumentError otherwise."""
     if value is None:
@@ -94,26 +65,3 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     except ValueError:  # a function of C's that tells nothing of its arguments
         pass
     return value  # type: ignore[no-any-return]
-
-
-def told(value: Any) -> str:
-    """Return what to call a wrong value in an error: its text if that is short, else its type."""
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and type {value.dtype}"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"
-
-
-def _real(value: Any) -> float:
-    """The number that `value` is, NaN if it is none or not finite."""
-    try:
-        array = np.asarray(value)
-        real = array.dtype.kind in "fiu" or isinstance(array[()], numbers.Real)
-        number = float(array) if array.ndim == 0 and real and array.dtype.kind != "b" else math.nan
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _range(least: int, most: int) -> str:
-    return f"from {least} on" if most == MOST else f"between {least} and {most}"

@@ -10,18 +10,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, matrix, vector
+from ..engine.call.arguments import real_numbers
 from ..engine.trigonometry import sincos
 from ..errors import ModelError
 from .frozen import frozen, record
+from .values import finite_or_nan, finite_vector, told
 
 
 def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
-    array = frozen(value)
+    array = frozen(real_numbers(label, value))
     if array.shape != shape:
         raise ModelError(f"{label} must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():
         raise ModelError(f"{label} holds NaN or infinity: {array.tolist()}")
     return array
+
+
+def _is_rotation(matrix: np.ndarray) -> bool:
+    """Whether a finite (3, 3) matrix is a rotation to 1e-6; products of far larger elements would overflow."""
+    if np.abs(matrix).max() > 2:
+        return False
+    return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() <= 1e-6 and np.linalg.det(matrix) > 0)
 
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
@@ -70,7 +79,7 @@ class Placement(Shown):
 
     def __post_init__(self) -> None:
         rotation = _finite(self.rotation, (3, 3), "rotation")
-        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+        if not _is_rotation(rotation):
             raise ModelError(f"not a rotation matrix: {rotation.tolist()}")
         object.__setattr__(self, "rotation", rotation)
         object.__setattr__(self, "translation", _finite(self.translation, (3,), "translation"))
@@ -78,9 +87,11 @@ class Placement(Shown):
     @classmethod
     def from_xyz_rpy(cls, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)) -> Placement:
         """Return the placement of a URDF `<origin xyz rpy>` [m, rad]."""
-        return cls(rotation_from_rpy(rpy), np.asarray(xyz, dtype=float))
+        return cls(rotation_from_rpy(finite_vector("rpy", rpy, 3).tolist()), finite_vector("xyz", xyz, 3))
 
     def __matmul__(self, other: Placement) -> Placement:
+        if not isinstance(other, Placement):
+            return NotImplemented
         return Placement(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
 
     def inverse(self) -> Placement:
@@ -124,12 +135,14 @@ class Inertia(Shown):
         def __init__(self, mass: float = 0.0, com: ArrayLike = ..., rotational: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mass) or self.mass < 0:
-            raise ModelError(f"mass must be a finite number >= 0, got {self.mass}")
-        object.__setattr__(self, "mass", float(self.mass))
+        mass = finite_or_nan(self.mass)
+        if not mass >= 0:
+            raise ModelError(f"mass must be a finite number >= 0, got {told(self.mass)}")
+        object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "com", _finite(self.com, (3,), "com"))
         rotational = _finite(self.rotational, (3, 3), "rotational")
-        if np.abs(rotational - rotational.T).max() > 1e-9 * max(1e-300, np.abs(rotational).max()):
+        half = 0.5 * rotational  # whose differences do not overflow
+        if np.abs(half - half.T).max() > 0.5e-9 * max(1e-300, np.abs(rotational).max()):
             raise ModelError(f"rotational inertia is not symmetric: {rotational.tolist()}")
         object.__setattr__(self, "rotational", rotational)
 
@@ -151,6 +164,8 @@ class Inertia(Shown):
         return self.rotational - self.mass * cx @ cx
 
     def __add__(self, other: Inertia) -> Inertia:
+        if not isinstance(other, Inertia):
+            return NotImplemented
         mass = self.mass + other.mass
         if mass == 0:
             return Inertia(0.0, np.zeros(3), self.rotational + other.rotational)

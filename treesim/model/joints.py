@@ -15,13 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, vector
-from ..errors import ModelError, unknown_name
+from ..engine.call.arguments import real_numbers
+from ..errors import ModelError, quoted, unknown_name
 from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
 from .frozen import frozen, record
 from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
+from .values import checked_part, checked_text, is_name_of, told
 
+FINITE = ("damping", "friction", "armature")  # limits may be infinite: then there are none
 NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero
 
 
@@ -87,8 +90,12 @@ class Joint(Shown):
     mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
-        if self.type not in JOINT_TYPES:
+        checked_text("name of a joint", self.name)
+        if not is_name_of(self.type, JOINT_TYPES):
             raise unknown_name(f"type of joint {self.name!r}:", self.type, JOINT_TYPES)
+        checked_part("placement of a joint", self.placement, Placement)
+        if self.mimic is not None:
+            checked_part("mimic of a joint", self.mimic, Mimic)
         kind = JOINT_TYPES[self.type]
         for label, size in (
             ("lower", kind.nq),
@@ -136,13 +143,23 @@ class Joint(Shown):
         return self.kind.nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:
-        value = frozen(np.broadcast_to(np.asarray(getattr(self, label), dtype=float), (size,)))
-        if np.isnan(value).any():
-            raise ModelError(f"joint {self.name!r}: {label} is not a number")
-        return value
+        given = getattr(self, label)
+        value = np.asarray(
+            given if type(given) is float else real_numbers(f"joint {quoted(self.name)}: {label}", given)
+        )
+        fault = None
+        if value.shape not in ((), (1,), (size,)):
+            fault = f"must be {'one number' if size == 1 else f'one number, or {size}'}, got {told(given)}"
+        elif np.isnan(value).any():
+            fault = "is not a number"
+        elif label in FINITE and not np.isfinite(value).all():
+            fault = f"must be finite, got {told(given)}"
+        if fault is not None:
+            raise ModelError(f"joint {quoted(self.name)}: {label} {fault}")
+        return frozen(np.broadcast_to(value, (size,)))
 
     def _unit_axis(self, kind: JointType) -> np.ndarray:
-        axis = np.array(self.axis, dtype=float)
+        axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all():
             raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
         if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:

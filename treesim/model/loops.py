@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, vector
+from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, quoted
 from ..types import LoopType
 from .frozen import frozen, record
 from .inertia import unit_vector
 from .names import unique
+from .values import checked_text, is_name_of, told
 
 LOOP_TYPES = get_args(LoopType)
 
@@ -44,11 +46,16 @@ class Loop(Shown):
         def __init__(self, name: str, first: str, second: str, type: LoopType = ..., axis: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        if self.type not in LOOP_TYPES:
-            raise ModelError(f"type of loop {quoted(self.name)} must be {', '.join(LOOP_TYPES)}, got {self.type!r}")
-        axis = np.asarray(self.axis, float)
+        for label in ("name", "first", "second"):
+            checked_text(f"{label} of a loop", getattr(self, label))
+        if not is_name_of(self.type, LOOP_TYPES):
+            raise ModelError(
+                f"type of loop {quoted(self.name)} must be {', '.join(LOOP_TYPES)}, got {quoted(self.type)}"
+            )
+        axis = real_numbers(f"axis of loop {quoted(self.name)}", self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
-            raise ModelError(f"axis of loop {quoted(self.name)} must be a direction of three numbers, got {self.axis}")
+            given = told(self.axis)
+            raise ModelError(f"axis of loop {quoted(self.name)} must be a direction of three numbers, got {given}")
         object.__setattr__(self, "axis", frozen(unit_vector(axis)))
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from ..display import Shown
 from ..errors import ModelError, UnsupportedError, listed, quoted
 from .frozen import frozen, record
+from .values import checked_text, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -41,10 +42,13 @@ class Mimic(Shown):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        checked_text("joint of a mimic", self.joint)
         for label in ("multiplier", "offset"):
-            value = float(getattr(self, label))
-            if not math.isfinite(value):
-                raise ModelError(f"a joint that follows {quoted(self.joint)}: {label} {value} is not finite")
+            given = getattr(self, label)
+            value = finite_or_nan(given)
+            if math.isnan(value):
+                what = f"a joint that follows {quoted(self.joint)}: {label}"
+                raise ModelError(f"{what} {told(given)} is not finite, or no real number")
             object.__setattr__(self, label, value)
         if self.multiplier == 0:
             raise ModelError(f"a joint that follows {quoted(self.joint)}: multiplier 0 holds it still: weld its body")
@@ -103,9 +107,18 @@ class Coupling(NamedTuple):
 
     def gathered(self, values: np.ndarray, powers: int) -> np.ndarray:
         """Return what acts on y of numbers (n,) that act on the spanning tree's degrees of freedom: |k|^powers times
-        the followers', beside the leaders' own."""
+        the followers', beside the leaders' own. Raises ModelError naming a follower with which that is no number."""
         total = values[self.kept_v]
-        np.add.at(total, self.onto, np.abs(self.multiplier) ** powers * values[self.v])
+        with np.errstate(over="ignore", invalid="ignore"):
+            added = np.abs(self.multiplier) ** powers * values[self.v]
+        wrong = np.flatnonzero(~np.isfinite(added) & np.isfinite(values[self.v]))
+        if wrong.size:
+            k = int(wrong[0])
+            raise ModelError(
+                f"joint {quoted(self.names[k])} follows {quoted(self.leaders[k])} by a multiplier of "
+                f"{self.multiplier[k]:g}, which is too large to compute with"
+            )
+        np.add.at(total, self.onto, added)
         return total
 
     def shared(self, values: np.ndarray) -> np.ndarray:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import field
-from operator import index
-from typing import Any
+from typing import Any, get_args
 
 from ..display import Shown, vector
-from ..errors import ModelError
+from ..errors import ModelError, quoted, unknown_name
 from ..types import ShapeKind
 from .frozen import record
 from .inertia import Inertia, Placement
 from .joints import Joint
+from .values import (
+    MOST,
+    checked_file,
+    checked_part,
+    checked_text,
+    finite_vector,
+    index_or_none,
+    is_name_of,
+    told,
+    whole_number,
+)  # fmt: skip
+
+SHAPE_KINDS = get_args(ShapeKind)
+LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # numbers of a size, of a mesh its scale
 
 
 @record(eq=False)
@@ -32,7 +45,12 @@ class Body(Shown):
     line: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parent", body_number(f"parent of body {self.name!r}", self.parent))
+        checked_text("name of a body", self.name)
+        object.__setattr__(self, "parent", body_number(f"parent of body {quoted(self.name)}", self.parent))
+        checked_part(f"joint of body {quoted(self.name)}", self.joint, Joint)
+        checked_part(f"inertia of body {quoted(self.name)}", self.inertia, Inertia)
+        if self.line is not None:
+            whole_number(f"line of body {quoted(self.name)}", self.line)
 
     def __repr__(self) -> str:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
@@ -56,7 +74,9 @@ class Frame(Shown):
     placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body", body_number(f"body of frame {self.name!r}", self.body))
+        checked_text("name of a frame", self.name)
+        object.__setattr__(self, "body", body_number(f"body of frame {quoted(self.name)}", self.body))
+        checked_part(f"placement of frame {quoted(self.name)}", self.placement, Placement)
 
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
@@ -84,9 +104,18 @@ class Visual(Shown):
     color: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
+        if not is_name_of(self.kind, SHAPE_KINDS):
+            raise unknown_name("kind of a visual", self.kind, SHAPE_KINDS)
         object.__setattr__(self, "body", body_number(f"body of a {self.kind}", self.body))
-        object.__setattr__(self, "size", tuple(self.size))
-        object.__setattr__(self, "color", None if self.color is None else tuple(self.color))
+        checked_part(f"placement of a {self.kind}", self.placement, Placement)
+        size = finite_vector(f"size of a {self.kind}", self.size, LENGTHS[self.kind])
+        if self.kind != "mesh" and size.min() < 0:
+            raise ModelError(f"size of a {self.kind} must be {len(size)} lengths [m], got {told(self.size)}")
+        object.__setattr__(self, "size", tuple(size.tolist()))
+        object.__setattr__(self, "file", checked_file(f"file of a {self.kind}", self.file))
+        if self.color is not None:
+            color = finite_vector(f"color of a {self.kind}", self.color, 4)
+            object.__setattr__(self, "color", tuple(color.tolist()))
 
     def __repr__(self) -> str:
         return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
@@ -96,8 +125,8 @@ class Visual(Shown):
 
 
 def body_number(label: str, value: Any) -> int:
-    """Return `value` as an int; raises ModelError naming `label` if it is no whole number."""
-    try:
-        return index(value)
-    except TypeError:
-        raise ModelError(f"{label} must be the number of a body, got {value!r}") from None
+    """Return `value` as an int; raises ModelError naming `label` if it is no whole number, or negative."""
+    number = index_or_none(value)
+    if number is None or not 0 <= number <= MOST:
+        raise ModelError(f"{label} must be the number of a body, got {told(value)}")
+    return number

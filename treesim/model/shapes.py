@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown, vector
+from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, listed, quoted
 from ..types import CollisionKind
 from .frozen import Immutable, frozen
 from .hulls import hull_of_file
 from .inertia import Placement
 from .parts import body_number
+from .values import checked_file, checked_part, checked_text, finite_vector, is_name_of, told
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -54,15 +56,21 @@ class CollisionShape(Immutable, Shown):
         file: str | None = None,
         scale: tuple[float, ...] = (1.0, 1.0, 1.0),
     ) -> None:
-        self.body = body_number(f"body of a {kind}", body)
-        self.placement, self.kind, self.link, self.file = placement, kind, link, file
-        self.size, self.scale = tuple(map(float, size)), tuple(map(float, scale))
-        if kind not in KINDS:
+        if not is_name_of(kind, KINDS):
             raise ModelError(f"kind of a collision shape must be {', '.join(KINDS)}, got {quoted(kind)}")
-        if len(self.size) != SIZES[kind] or not all(0 <= length < np.inf for length in self.size):
-            raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {size}")
+        self.body, self.kind = body_number(f"body of a {kind}", body), kind
+        self.placement = checked_part(f"placement of a {kind}", placement, Placement)
+        self.link, self.file = checked_text(f"link of a {kind}", link), checked_file(f"file of a {kind}", file)
+        self.scale = tuple(finite_vector(f"scale of a {kind}", scale, 3).tolist())
+        lengths = real_numbers(f"size of a {kind}", size)
+        self.size = tuple(lengths.ravel().tolist())
+        if lengths.shape != (SIZES[kind],) or not all(0 <= length < np.inf for length in self.size):
+            raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {told(size)}")
         if (kind == "hull") != ((vertices is None) != (file is None)):
-            raise ModelError(f"a {kind} is made of " + ("vertices or a file" if kind == "hull" else "its size alone"))
+            raise ModelError(
+                f"a {kind} is made of "
+                + ("vertices or a file" if kind == "hull" else "its size alone: it has no vertices and no file")
+            )
         self._vertices = None if vertices is None else _points(vertices)
         self._frozen = True
 
@@ -89,7 +97,7 @@ class CollisionShape(Immutable, Shown):
 
 
 def _points(vertices: ArrayLike) -> np.ndarray:
-    points = frozen(vertices)
+    points = frozen(real_numbers("vertices of a hull", vertices))
     if points.ndim != 2 or points.shape[1] != 3 or not len(points) or not np.isfinite(points).all():
         raise ModelError(f"vertices of a hull must be finite, of shape (n, 3), got shape {points.shape}")
     return points

@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown
-from ..errors import ModelError
+from ..errors import ArgumentError, ModelError
 from .frozen import Immutable, frozen
+from .values import told
+
+MOST_DOFS = 1 << 24  # whose tables take gigabytes
 
 
 class Topology(Immutable, Shown):
@@ -38,8 +41,8 @@ class Topology(Immutable, Shown):
     __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")
 
     def __init__(self, parent: ArrayLike, dofs: ArrayLike | None = None) -> None:
-        self.parent = frozen(parent, np.int64)
-        self.dofs = frozen(np.ones(len(self.parent)) if dofs is None else dofs, np.int64)
+        self.parent = _whole_numbers("parent", parent)
+        self.dofs = frozen(np.ones(self.parent.shape), np.int64) if dofs is None else _whole_numbers("dofs", dofs)
         if self.parent.ndim != 1 or self.dofs.shape != self.parent.shape:
             raise ModelError(f"parent {self.parent.shape} and dofs {self.dofs.shape} must be lists of equal length")
         for i, p in enumerate(self.parent.tolist(), start=1):
@@ -48,7 +51,11 @@ class Topology(Immutable, Shown):
                     f"numbering is not regular: λ({i}) = {p}, but a parent must come before its child (0 <= λ(i) < i)"
                 )
         if (self.dofs < 0).any():
-            raise ModelError("a joint cannot have a negative number of degrees of freedom")
+            raise ModelError("dofs: a joint cannot have a negative number of degrees of freedom")
+        if sum(self.dofs.tolist()) > MOST_DOFS:
+            raise ModelError(
+                f"dofs: a tree has at most {MOST_DOFS:,} degrees of freedom, got {sum(self.dofs.tolist()):,}"
+            )
         self.dof_parent, self.last_dof = self._expand()
         self.dof_depth = _depths(self.dof_parent)
         self._frozen = True
@@ -177,3 +184,14 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     for i, p in enumerate(parent.tolist(), start=1):
         depth[i] = depth[p] + 1
     return frozen(depth[1:], np.int64)
+
+
+def _whole_numbers(label: str, value: ArrayLike) -> np.ndarray:
+    """An array of int64; raises ArgumentError for what is none, or is rounded in becoming one."""
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError):
+        given = np.asarray(None)
+    if given.dtype.kind not in "iu" and (given.size or given.dtype.kind != "f"):
+        raise ArgumentError(f"{label} must be an array of whole numbers, got {told(value)}")
+    return frozen(given, np.int64)

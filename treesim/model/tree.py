@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import html_table
-from ..engine.call.arguments import Argument, coerce
+from ..engine.call.arguments import Argument, coerce, real_numbers
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..kernels.configuration import difference_states, integrate_states
 from .coordinates import position_of
@@ -22,11 +22,12 @@ from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
+from .shapes import CollisionShape
 from .states import state_function
 from .topology import Topology, elimination_tree
+from .values import checked_parts, checked_text, told
 
 if TYPE_CHECKING:
-    from .shapes import CollisionShape
     from .standing import Plane, Surface
 
 __all__ = ["Body", "Frame", "Tree", "Visual"]
@@ -88,11 +89,12 @@ class Tree(Immutable):
         shapes: Sequence[CollisionShape] = (),
         loops: Sequence[Loop] = (),
     ) -> None:
-        self.name = name
-        self.bodies = tuple(bodies)
-        self.visuals = tuple(visuals)
-        self.notes = tuple(notes)
-        self.shapes = tuple(shapes)
+        self.name = checked_text("name of a tree", name)
+        self.bodies = checked_parts("bodies", bodies, Body)
+        self.visuals = checked_parts("visuals", visuals, Visual)
+        self.notes = checked_parts("notes", notes, object)
+        self.shapes = checked_parts("shapes", shapes, CollisionShape)
+        frames, loops = checked_parts("frames", frames, Frame), checked_parts("loops", loops, Loop)
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
         self.body_names = unique("body", [body.name for body in self.bodies])
@@ -110,9 +112,9 @@ class Tree(Immutable):
         self.frame_names = tuple(self.frames)
         self.loops = checked_loops(name, loops, self.frames)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
-        self.gravity = frozen(gravity)
+        self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {gravity!s}")
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {told(gravity)}")
         for label, source in (
             ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),

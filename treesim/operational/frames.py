@@ -18,6 +18,7 @@ from ..model.given import checked_robot
 from ..model.quaternions import configuration
 from ..model.states import on_states, state_function
 from ..model.tree import Tree
+from ..model.values import is_name_of
 from ..types import Reference
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
@@ -27,7 +28,7 @@ POSE, POSES = state_function(frame_pose_states), state_function(body_poses_state
 
 def reference_code(reference: Reference) -> int:
     """Return the kernels' code of "world" or "local"; raises UnknownNameError for anything else."""
-    if reference not in REFERENCES:
+    if not is_name_of(reference, REFERENCES):
         raise unknown_name("reference", reference, REFERENCES)
     return REFERENCES[reference]
 

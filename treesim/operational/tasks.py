@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..display import Shown, selection
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, listed, unknown_name
+from ..model.values import checked_text, is_name_of
 from ..types import Reference, TaskRows
 from .frames import REFERENCES
 from .motion import FrameMotion
@@ -68,6 +69,14 @@ def selected(rows: Rows, width: int = 6) -> np.ndarray:
     return matrix
 
 
+def _check(task: Any, *names: str, width: int = 6) -> None:
+    """Raise ArgumentError, or UnknownNameError, for names, rows and axes that cannot be meant, whatever the robot."""
+    for name in names:
+        checked_text(f"{name} of a {type(task).__name__}", getattr(task, name))
+    selected(task.rows, width)
+    _along(getattr(task, "reference", None), "world")
+
+
 def _axes(reference: Reference | None) -> str:
     """What to append to a task's line about its axes, where it says which."""
     return "" if reference is None else f", along {reference!r}"
@@ -75,7 +84,7 @@ def _axes(reference: Reference | None) -> str:
 
 def _along(reference: Reference | None, default: Reference) -> Reference:
     chosen = default if reference is None else reference
-    if chosen not in REFERENCES:
+    if not is_name_of(chosen, REFERENCES):
         raise unknown_name("reference", chosen, REFERENCES)
     return chosen
 
@@ -115,6 +124,9 @@ class FrameTask(FramesTask):
     frame: str
     rows: Rows = None
     reference: Reference | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, "frame")
 
     def __repr__(self) -> str:
         return f"<FrameTask on {self.frame!r}: {selection(self.rows)}{_axes(self.reference)}>"
@@ -168,6 +180,9 @@ class RelativeTask(FramesTask):
     rows: Rows = None
     reference: Reference | None = None
 
+    def __post_init__(self) -> None:
+        _check(self, "first", "second")
+
     def __repr__(self) -> str:
         ends = f"{self.second!r} seen from {self.first!r}"
         return f"<RelativeTask of {ends}: {selection(self.rows)}{_axes(self.reference)}>"
@@ -214,6 +229,9 @@ class CenterOfMassTask(Shown):
     """
 
     rows: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, width=3)
 
     def __repr__(self) -> str:
         return f"<CenterOfMassTask: {selection(self.rows)}>"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
+import platform
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import SweepError
+from ..recipe import surroundings
 from ..rollouts import Rollouts, rollout
 from ..types import Keep
-from .plan import Inputs, Plan
-from .store import Store, read_plan
+from .plan import VERSIONS, Inputs, Plan
+from .programs import program_digest, read_program
+from .store import Store
 
 NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as columns keep them; 0 where there is none
 KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # of rollouts, by what a plan keeps
@@ -31,34 +39,87 @@ class Task(NamedTuple):
     writes: bool = True
 
 
-def run_task(folder: str, digest: str, task: Task, threads: int | None = None) -> dict[str, Any]:
+class Job(NamedTuple):
+    """What workers need for tasks of one call of `treesim.sweep`. folder: where the store is; program: the file of the
+    call's plan in it, and its digest. store: the store's identity, "" while none is made. treesim: its version, and a
+    hash of its sources, which are the workers' too."""
+
+    folder: str
+    program: str
+    digest: str
+    store: str
+    treesim: tuple[str, ...]
+
+
+def job_of(folder: Path, program: str, content: bytes, store: str = "") -> Job:
+    """Return the job of a call whose program is written in a store."""
+    return Job(os.fspath(folder.absolute()), program, program_digest(content), store, version_of_treesim())
+
+
+def version_of_treesim() -> tuple[str, ...]:
+    """Return what decides the bits of a sample besides its plan."""
+    here = surroundings()
+    return tuple(here[name] for name in VERSIONS)
+
+
+def run_task(job: Job, task: Task, threads: int | None = None) -> dict[str, Any]:
     """Do a task; return the record of it for the manifest, some 200 bytes.
 
-    folder: where the store is. digest: of the plan's file there. threads: of treesim's own, by default as in
-    `treesim.use_threads`. Warnings of rollouts are not told: what diverged is in the results.
+    threads: of treesim's own, by default as in `treesim.use_threads`. Warnings of rollouts are not told: what diverged
+    is in the results. Raises SweepError where no task can be done here: without the store, another version of treesim,
+    a full disk. All other errors are those of samples.
     """
     began = time.perf_counter()
-    plan = _plan(folder, digest)
+    plan = _plan(job)
+    store = _store(job) if task.writes else None
     samples = np.setdiff1d(np.arange(task.start, min(task.stop, plan.samples)), task.left_out)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         columns = results(plan, samples, threads) if len(samples) else {}
     failed = int(np.count_nonzero(columns.get("failed_reason", ()))) + len(task.left_out)
     record: dict[str, Any] = {"start": task.start, "failed": failed, "left_out": list(task.left_out)}
-    if task.writes:
-        store = Store(folder)
+    if store is not None:
         whole = store.blank()
         for name, column in columns.items():
             whole[name][samples - task.start] = column
         whole["failed_reason"][np.array(task.left_out, int) - task.start] = LEFT_OUT
-        store.write(task.start, whole)
+        with _impossible_here("cannot write results"):
+            store.write(task.start, whole)
         record["checksum"] = checksum(whole)
     return {**record, "seconds": round(time.perf_counter() - began, 4)}
 
 
 @lru_cache(maxsize=1)
-def _plan(folder: str, digest: str) -> Plan:
-    return read_plan(folder, digest)
+def _plan(job: Job) -> Plan:
+    """The plan of a call: a program that is loaded only where it is the call's own."""
+    if job.treesim != version_of_treesim():
+        here, there = (", sources ".join(one) for one in (version_of_treesim(), job.treesim))
+        raise SweepError(f"the worker {_here()} has treesim {here}, not {there} as the call: install the same version")
+    with _impossible_here("cannot load the sweep: all workers need the store under the same path, and your modules"):
+        return pickle.loads(read_program(Path(job.folder, job.program), job.digest))  # type: ignore[no-any-return]
+
+
+def _store(job: Job) -> Store:
+    with _impossible_here("cannot open the store"):
+        store = Store(job.folder)
+        if store.identity != job.store:
+            raise ValueError(f"{job.folder} holds another sweep by now")
+    return store
+
+
+@contextmanager
+def _impossible_here(what: str) -> Iterator[None]:
+    """Turn what is wrong with the place of a worker, and not with samples, into SweepError."""
+    try:
+        yield
+    except Exception as error:
+        raise SweepError(
+            f"the worker {_here()} {what}: {type(error).__name__}: {error}; the same call goes on"
+        ) from error
+
+
+def _here() -> str:
+    return f"{os.getpid()} on {platform.node()}"
 
 
 def checksum(columns: Mapping[str, np.ndarray]) -> str:

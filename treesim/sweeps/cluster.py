@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from ..engine.threads import VARIABLES
 from ..errors import ArgumentError, SweepError, installed_by
 from ..model.given import told
-from .chunk import Task, run_task
-from .workers import Done, Failed, Outcome, numa_nodes
+from .chunk import Job, Task
+from .workers import Failed, Outcome, numa_nodes, outcome_of
 
 LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "FutureLostError")
 
@@ -41,12 +39,12 @@ class DaskPool:
         if not self.workers:
             raise ArgumentError("the client's cluster has no workers yet: client.wait_for_workers(1) waits for them")
 
-    def map(self, folder: Path, digest: str, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost."""
+    def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost, and
+        where a worker cannot do any task."""
         from distributed import as_completed
 
-        path = os.fspath(folder.absolute())
-        futures = {self.client.submit(run_task, path, digest, task, self.threads, pure=False): task for task in tasks}
+        futures = {self.client.submit(outcome_of, job, task, self.threads, pure=False): task for task in tasks}
         try:
             for future in as_completed(futures):
                 yield futures[future], _outcome(future)
@@ -66,7 +64,7 @@ def _outcome(future: Any) -> Outcome:
     from distributed import KilledWorker
 
     try:
-        return Done(future.result())
+        outcome = future.result()
     except KilledWorker as error:
         return Failed(f"killed its workers: {str(error).splitlines()[0]}", kills=True)
     except BaseException as error:
@@ -74,7 +72,13 @@ def _outcome(future: Any) -> Outcome:
             raise SweepError(f"the cluster's scheduler is lost ({type(error).__name__}): call again to go on") from None
         if not isinstance(error, Exception):
             raise
-        return Failed(f"{type(error).__name__}: {error}", kills=False)
+        raise SweepError(
+            f"a worker of the cluster cannot do tasks: {type(error).__name__}: {error}: has it the same version of "
+            f"treesim? The same call goes on"
+        ) from error
+    if isinstance(outcome, SweepError):
+        raise outcome
+    return outcome  # type: ignore[no-any-return]
 
 
 def local_cluster(workers: int | None = None, **options: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..files import free_bytes
-from .chunk import Task
+from .chunk import Job, Task
 from .plan import Plan
 from .workers import Done, Pool
 
@@ -45,12 +45,12 @@ def sample_bytes(columns: Mapping[str, np.ndarray]) -> int:
     return sum(column.dtype.itemsize * math.prod(column.shape[1:]) for column in columns.values())
 
 
-def sample_seconds(pool: Pool, folder: Path, digest: str, plan: Plan) -> float:
+def sample_seconds(pool: Pool, job: Job, plan: Plan) -> float:
     """Return the seconds that a worker takes for one sample: of the second time that some are computed, since code is
     compiled in the first. Samples that cannot be computed are found later, and count as a second each."""
     tried = Task(0, min(TRIED, plan.samples), writes=False)
     for _ in range(2):
-        ((_, outcome),) = pool.map(folder, digest, [tried])
+        ((_, outcome),) = pool.map(job, [tried])
     return outcome.record["seconds"] / tried.stop if isinstance(outcome, Done) else 1.0
 
 

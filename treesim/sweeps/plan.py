@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..engine.call.arguments import real_numbers
 from ..engine.graph.policies import Policy
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError, listed, quoted
 from ..measures import Measure
 from ..model.given import positive_number, told, whole_number
 from ..model.tree import Tree
@@ -22,9 +22,11 @@ from ..recipe import surroundings
 from ..rollout_measures import Reduction, checked_measures
 from ..world import World, as_world
 from .fields import STARTS, Field, Variation, fields, variation
+from .store import check_column
 
 KEEPS = ("summary", "last", "all")
 SEEDS = (1 << 64) - 1
+VERSIONS = ("treesim", "sources of treesim")  # that decide the bits of a sample besides its plan
 RESERVED = ("sample", "q", "v", "failed_step", "failed_dof", "failed_reason")  # names of columns and axes
 MOST_KEPT = 16  # numbers of one entry of `vary` that are kept for each sample; more are drawn again when asked for
 
@@ -106,7 +108,7 @@ class Plan:
         nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
         told_of |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
         told_of |= {name: str(value) for name, value in self.settings.items()}
-        return told_of | {name: versions[name] for name in ("treesim", "sources of treesim")}
+        return told_of | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
         """A digest of what the policy computes, however it is written down."""
@@ -184,10 +186,11 @@ def plan_of(
 def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
     """Refuse names that stand for two columns of the results."""
     for name in measure:
-        if not isinstance(name, str) or name in RESERVED or name in vary or "/" in name or not name:
+        if not isinstance(name, str) or name in RESERVED or name in vary or not name:
             raise ArgumentError(
                 f"measure[{name!r}]: a name of its own is needed, other than those in vary and {listed(RESERVED)}"
             )
+        check_column(f"measure[{quoted(name)}]", name)
 
 
 def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = False) -> np.ndarray:

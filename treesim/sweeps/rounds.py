@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from ..errors import SweepError
-from .chunk import Task
+from .chunk import Job, Task
 from .manifest import Manifest
 from .workers import Done, Failed, Pool
 
 MOST_LEFT_OUT = 1000  # samples that one search finds
 
 
-def finish(
-    pool: Pool, folder: Path, digest: str, chunks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
-) -> None:
+def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]) -> None:
     """Do tasks that write, and write them down; tell is called with the samples of each.
 
     A task that raises an error, or kills its worker, is halved until the samples are found that do so; they are
     written down, and the task is done again without them. Raises SweepError where all halves can be computed and the
     whole cannot, and where more than MOST_LEFT_OUT samples cannot.
     """
-    failed = _written(pool, folder, digest, [_without(task, manifest) for task in chunks], manifest, tell)
+    failed = _written(pool, job, [_without(task, manifest) for task in chunks], manifest, tell)
     if not failed:
         return
-    for sample, reason in culprits(pool, folder, digest, [task for task, _ in failed]).items():
+    for sample, reason in culprits(pool, job, [task for task, _ in failed]).items():
         manifest.add({"sample": sample, "reason": reason})
     again = [_without(task, manifest) for task, _ in failed]
     for task, (before, outcome) in zip(again, failed, strict=True):
@@ -34,18 +31,18 @@ def finish(
                 f"samples {task.start} to {task.stop - 1} cannot be computed together: {outcome.reason}; each half of "
                 f"them can be: take smaller chunks (chunk=) in a new store, or see whether memory or disk are full"
             )
-    still = _written(pool, folder, digest, again, manifest, tell)
+    still = _written(pool, job, again, manifest, tell)
     if still:
         task, outcome = still[0]
         raise SweepError(f"samples {task.start} to {task.stop - 1} cannot be computed: {outcome.reason}")
 
 
 def _written(
-    pool: Pool, folder: Path, digest: str, tasks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
+    pool: Pool, job: Job, tasks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
 ) -> list[tuple[Task, Failed]]:
     """Do tasks; return those that failed."""
     failed = []
-    for task, outcome in pool.map(folder, digest, tasks):
+    for task, outcome in pool.map(job, tasks):
         if isinstance(outcome, Done):
             manifest.add(outcome.record)
             tell(task.stop - task.start)
@@ -59,13 +56,13 @@ def _without(task: Task, manifest: Manifest) -> Task:
     return task._replace(left_out=tuple(known))
 
 
-def culprits(pool: Pool, folder: Path, digest: str, tasks: Sequence[Task]) -> dict[int, str]:
+def culprits(pool: Pool, job: Job, tasks: Sequence[Task]) -> dict[int, str]:
     """Return the samples of tasks that cannot be computed, and why: halves are tried, then halves of those that fail,
     2 log2(n) tries for one sample of n."""
     found: dict[int, str] = {}
     suspects = [half for task in tasks for half in _halves(task)]
     while suspects:
-        failed = [(task, one) for task, one in pool.map(folder, digest, suspects) if isinstance(one, Failed)]
+        failed = [(task, one) for task, one in pool.map(job, suspects) if isinstance(one, Failed)]
         found |= {task.start: one.reason for task, one in failed if task.stop - task.start == 1}
         if len(found) > MOST_LEFT_OUT:
             raise SweepError(f"more than {MOST_LEFT_OUT} samples cannot be computed, such as {_told(found)}")

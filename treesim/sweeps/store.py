@@ -1,21 +1,21 @@
 """Where results go: a Zarr store of columns over samples, in which a task writes whole chunks of its own.
 
 run.zarr/                a Zarr v3 group, its metadata consolidated, which xarray opens
+    zarr.json            holds the digest of plan.json and one of itself, by which the store is known
     mass[torso]/ ...     a column: samples on the first axis, padded to whole chunks
-    treesim/plan.pickle  what is computed, as workers load it
-    treesim/plan.json    the same for people, and for telling one sweep from another
+    treesim/plan.json    what is computed, in plain values, for telling one sweep from another
+    treesim/plan.pickle  the same as a program, for `Study.replay` (see `programs`)
     treesim/manifest     finished chunks, one a line (see `manifest`)
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, installed_by
-from ..files import cannot_write, write_whole
+from ..files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
 
 if TYPE_CHECKING:
     from .plan import Plan
 
-ASIDE = "treesim"  # the folder beside the columns
-PLAN, TEXT = f"{ASIDE}/plan.pickle", f"{ASIDE}/plan.json"
+ASIDE = "treesim"  # the folder beside the columns, and the attribute of the group
+DESCRIPTION, GROUP = f"{ASIDE}/plan.json", "zarr.json"
 SAMPLE = "sample"  # the axis
-UNFINISHED = ".unfinished"  # a store that is being made
 NEEDED = ("zarr", "xarray", "cloudpickle")
+LONGEST_NAME = 200  # bytes of a column's name: it is that of a folder
 
 
 def require_zarr() -> None:
@@ -42,60 +42,13 @@ def require_zarr() -> None:
         raise ArgumentError(f"sweeps need {' and '.join(missing)}: {installed_by('.[sweep]')}")
 
 
-def write_plan(folder: Path, plan: Plan) -> str:
-    """Write a plan into a folder for workers; return the digest by which they know it. Raises ArgumentError naming
-    what cannot be sent to another process."""
-    import cloudpickle
-
-    try:
-        content = cloudpickle.dumps(plan)
-    except Exception as error:
-        raise ArgumentError(f"the sweep cannot be sent to other processes: {error}") from error
-    (folder / ASIDE).mkdir(parents=True, exist_ok=True)
-    write_whole(folder / PLAN, lambda stream: stream.write(content))
-    text = json.dumps(plan.description(), indent=1, ensure_ascii=False)
-    write_whole(folder / TEXT, lambda stream: stream.write(text.encode()))
-    return hashlib.sha256(content).hexdigest()
-
-
-def read_plan(folder: str | Path, digest: str | None = None) -> Plan:
-    """Return the plan of a store. It is a program: read no store of somebody whom you do not trust.
-
-    digest: that of the file, None for any. Raises ArgumentError where there is none, or another one.
-    """
-    import pickle
-
-    content = _plan_content(folder)
-    if digest not in (None, hashlib.sha256(content).hexdigest()):
-        raise ArgumentError(f"{folder} holds another sweep by now: its plan has changed")
-    return pickle.loads(content)  # type: ignore[no-any-return]
-
-
-def plan_digest(folder: Path) -> str:
-    """Return the digest of a store's plan; raises ArgumentError where there is none."""
-    return hashlib.sha256(_plan_content(folder)).hexdigest()
-
-
-def _plan_content(folder: str | Path) -> bytes:
-    try:
-        return Path(folder, PLAN).read_bytes()
-    except OSError as error:
-        raise ArgumentError(f"{folder} holds no sweep of treesim's: {error.strerror or error}: {PLAN}") from None
-
-
-def read_description(folder: str | Path) -> dict[str, Any]:
-    """Return the plan of a store in plain values; raises ArgumentError where there is no sweep."""
-    try:
-        return json.loads(Path(folder, TEXT).read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-    except (OSError, ValueError) as error:
-        raise ArgumentError(f"{folder} holds no sweep of treesim's: {error}") from None
-
-
 class Store:
     """The columns of a sweep in a folder.
 
     samples: how many; chunk: how many of them are written together; columns: shape and type of number of one sample,
-    by name.
+    by name. identity: the digest that zarr.json holds of itself, which no other sweep's store has.
+
+    Raises ArgumentError, naming the file, where there is no sweep, or zarr.json is not as it was written.
     """
 
     def __init__(self, folder: str | Path, mode: str = "r+") -> None:
@@ -103,16 +56,26 @@ class Store:
         import zarr
 
         self.folder = Path(folder)
+        self.attributes = _attributes(self.folder)
         try:
+            self.samples, self.chunk = int(self.attributes["samples"]), int(self.attributes["chunk"])
+            self.identity = str(self.attributes["digest"])
             self.group: Any = zarr.open_group(os.fspath(folder), mode=mode)  # type: ignore[arg-type]
-            told: Any = self.group.attrs["treesim"]
-            self.samples, self.chunk = int(told["samples"]), int(told["chunk"])
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise ArgumentError(f"{folder} holds no sweep of treesim's: {error}") from None
-        self.columns = {name: (one.shape[1:], one.dtype) for name, one in self._arrays().items()}
+            self._arrays: dict[str, Any] = {name: self.group[key] for name, key in self.attributes["columns"].items()}
+        except (OSError, *DAMAGED) as error:
+            raise _no_sweep(self.folder, error) from None
+        self.columns = {name: (one.shape[1:], one.dtype) for name, one in self._arrays.items()}
 
-    def _arrays(self) -> dict[str, Any]:
-        return dict(self.group.arrays())
+    def description(self) -> dict[str, Any]:
+        """Return the plan in plain values; raises ArgumentError where plan.json is not as it was written."""
+        try:
+            found = json.loads((self.folder / DESCRIPTION).read_bytes())
+            if digest_of(found) == self.attributes["plan.json"]:
+                return dict(found)
+            reason = f"it is not the one that belongs to {GROUP}"
+        except (OSError, *DAMAGED) as error:
+            reason = str(error)
+        raise ArgumentError(damaged(self.folder, DESCRIPTION, reason))
 
     @property
     def starts(self) -> range:
@@ -128,26 +91,71 @@ class Store:
 
     def write(self, start: int, columns: Mapping[str, np.ndarray]) -> None:
         """Write the columns of a chunk, all of it; raises ArgumentError where there is no room."""
-        with _told_of_room(self.folder):
+        with told_of_room(self.folder):
             for name, column in columns.items():
-                self.group[_key(name)][start : start + self.chunk] = column
+                self._arrays[name][start : start + self.chunk] = column
 
     def read(self, start: int, stop: int | None = None) -> dict[str, np.ndarray]:
         """Return the columns of a chunk, or of the samples up to `stop`; raises what Zarr raises where they are
         damaged."""
         stop = start + self.chunk if stop is None else stop
-        return {name: np.asarray(self.group[_key(name)][start:stop]) for name in self.columns}
+        return {name: np.asarray(self._arrays[name][start:stop]) for name in self.columns}
 
 
-def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarray]) -> None:
-    """Make the empty columns of a sweep; columns: of any samples, for their shapes and types of number."""
+def damaged(folder: Path, file: str, reason: str) -> str:
+    """Return the message for a file of a store that is not as it was written."""
+    return (
+        f"{folder / file} is damaged, or another sweep's: {reason}: bring back the file from a copy, or make the sweep "
+        f"again in another store; xarray.open_zarr reads what is there"
+    )
+
+
+def _attributes(folder: Path) -> dict[str, Any]:
+    """What the group's metadata hold of the sweep."""
+    try:
+        content = (folder / GROUP).read_bytes()
+        metadata = json.loads(content)
+        kept: Any = metadata["attributes"][ASIDE]
+        if "digest" not in kept:
+            raise ArgumentError(
+                f"{folder / GROUP} holds no digest: the sweep is of an older version of treesim, which goes on with "
+                f"it, or the file is damaged; xarray.open_zarr reads what is there"
+            )
+        if kept["digest"] == _digest_without(metadata):
+            return dict(kept)
+    except ArgumentError:
+        raise
+    except (OSError, *DAMAGED) as error:
+        if (folder / DESCRIPTION).is_file():
+            raise ArgumentError(damaged(folder, GROUP, str(error))) from None
+        raise _no_sweep(folder, error) from None
+    raise ArgumentError(damaged(folder, GROUP, "it does not have the digest that it holds"))
+
+
+def _no_sweep(folder: Path, error: Exception) -> ArgumentError:
+    return ArgumentError(f"{folder} holds no sweep of treesim's: {error}")
+
+
+def _digest_without(metadata: Mapping[str, Any]) -> str:
+    """The digest of a group's metadata, which holds it itself."""
+    attributes = metadata["attributes"]
+    own = {name: value for name, value in attributes[ASIDE].items() if name != "digest"}
+    return digest_of({**metadata, "attributes": {**attributes, ASIDE: own}})
+
+
+def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarray]) -> Store:
+    """Return the store of a sweep, made in a folder, its columns empty; columns: of any samples, for their shapes and
+    types of number."""
     import zarr
 
+    description = json.loads(json.dumps(plan.description()))
     padded = -(-plan.samples // chunk) * chunk
-    told = {"samples": plan.samples, "chunk": chunk, "steps": plan.steps, "dt": plan.dt, "seed": plan.seed}
+    kept = {"samples": plan.samples, "chunk": chunk, "steps": plan.steps, "dt": plan.dt, "seed": plan.seed}
     robot = plan.world.robot
-    names = {"robot": robot.name, "dofs": list(robot.dof_names)}
-    group = zarr.create_group(os.fspath(folder), attributes={"treesim": {**told, **names}})
+    names = {"robot": robot.name, "dofs": list(robot.dof_names), "columns": {name: _key(name) for name in columns}}
+    group = zarr.create_group(
+        os.fspath(folder), attributes={ASIDE: {**kept, **names, "plan.json": digest_of(description)}}
+    )  # fmt: skip
     for name, column in columns.items():
         own = column.shape[1:]
         axes = (SAMPLE, *_axes(name, len(own)))
@@ -158,6 +166,17 @@ def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarra
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # consolidated metadata are no part of the format, which others may ignore
         zarr.consolidate_metadata(group.store)
+    metadata = json.loads((folder / GROUP).read_bytes())
+    metadata["attributes"][ASIDE]["digest"] = _digest_without(metadata)
+    _write_json(folder / GROUP, metadata)
+    (folder / ASIDE).mkdir(exist_ok=True)
+    _write_json(folder / DESCRIPTION, description)
+    return Store(folder)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    write_whole(path, lambda stream: stream.write(text.encode()))
 
 
 def _axes(name: str, count: int) -> tuple[str, ...]:
@@ -171,6 +190,16 @@ def _key(name: str) -> str:
     return name.replace("/", "|")
 
 
+def check_column(label: str, name: str) -> None:
+    """Raise ArgumentError unless a column may have this name: it is that of a folder, beside others of the store."""
+    reserved = name in (ASIDE, GROUP) or name.startswith((".", "__")) or "/" in name
+    if reserved or not name.isprintable() or not 0 < len(os.fsencode(name)) <= LONGEST_NAME:
+        raise ArgumentError(
+            f"{label}: a column of the store cannot have this name: take a short one (up to {LONGEST_NAME} bytes) that "
+            f"prints, without /, other than {ASIDE} and {GROUP}, which does not start with . or __"
+        )
+
+
 def fill_value(name: str, number: np.dtype[Any]) -> Any:
     """Return what stands in a column where nothing is computed."""
     if number.kind == "f":
@@ -180,20 +209,38 @@ def fill_value(name: str, number: np.dtype[Any]) -> Any:
 
 @contextmanager
 def in_the_making(folder: Path) -> Iterator[Path]:
-    """A folder for a store that takes its name when the block ends well, and goes when it does not."""
-    beside = folder.with_name(folder.name + UNFINISHED)
-    shutil.rmtree(beside, ignore_errors=True)
+    """A new folder for a store, which takes its name when the block ends well, and goes when it does not.
+
+    Raises FileExistsError where something has the name by then: of two calls that make a store, one does.
+    """
+    missing = [path for path in folder.parents if not path.exists()]
+    beside = folder.with_name(part_name())
     try:
-        with _told_of_room(folder):
-            beside.mkdir(parents=True)
-            yield beside
-            os.replace(beside, folder)
-    finally:
+        with told_of_room(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            beside.mkdir()
+        yield beside
+        _named(beside, folder)
+    except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
+        for path in missing:  # what another call needs of them is not empty
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _named(beside: Path, folder: Path) -> None:
+    try:
+        rename_new(beside, folder)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 @contextmanager
-def _told_of_room(folder: Path) -> Iterator[None]:
+def told_of_room(folder: Path) -> Iterator[None]:
+    """Turn an OSError into an ArgumentError that says what is missing."""
     try:
         yield
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,8 @@ from ..rollouts import Rollouts
 from .chunk import results, rolled
 from .manifest import Manifest
 from .plan import Plan
-from .store import SAMPLE, Store, read_plan
+from .programs import check_program, read_plan
+from .store import SAMPLE, Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,13 +61,17 @@ class Study(Shown):
     def __init__(self, path: str | os.PathLike[str], stopped: str | None = None) -> None:
         self.path, self.stopped = Path(path), stopped
         self._store = Store(self.path, "r")
-        self._manifest = Manifest(self.path)
+        self._store.description()
+        self._manifest = Manifest(self._store)
+        check_program(self.path, self._manifest)
+        if (loss := self._manifest.loss()) is not None:
+            warnings.warn(loss, stacklevel=3)
         self.samples = self._store.samples
 
     @property
     def done(self) -> int:
         """How many samples are finished."""
-        return sum(min(start + self._store.chunk, self.samples) - start for start in self._manifest.finished)
+        return self._manifest.done
 
     def __repr__(self) -> str:
         told = self._told
@@ -80,12 +86,12 @@ class Study(Shown):
 
     @property
     def _told(self) -> dict[str, Any]:
-        return dict(self._store.group.attrs["treesim"])
+        return self._store.attributes
 
     @cached_property
     def plan(self) -> Plan:
         """What is computed; it is a program that the store holds: read none of somebody whom you do not trust."""
-        return read_plan(self.path)
+        return read_plan(self.path, Manifest(self._store))
 
     @property
     def summary(self) -> Dataset:
@@ -96,6 +102,7 @@ class Study(Shown):
         import xarray
 
         data = xarray.open_zarr(os.fspath(self.path), chunks=None, consolidated=True)  # type: ignore[no-untyped-call]
+        data = data.rename({key: name for name, key in self._told["columns"].items() if key != name})
         data = data.isel({SAMPLE: slice(0, self.samples)})
         return data.assign_coords({SAMPLE: np.arange(self.samples)})
 

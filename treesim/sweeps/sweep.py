@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +18,15 @@ from ..model.given import checked_progress, whole_number
 from ..model.tree import Tree
 from ..rollouts import StoppedWarning
 from ..world import World
-from .chunk import Task, checksum, nominal_results
+from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool
 from .distributions import Distribution
 from .estimate import Estimate, check_disk, chunk_size, sample_bytes, sample_seconds
 from .manifest import Manifest, held
 from .plan import Plan, plan_of
+from .programs import check_program, keep_program, packed, written_for_workers
 from .rounds import finish
-from .store import Store, create, in_the_making, plan_digest, read_description, require_zarr, write_plan
+from .store import Store, create, in_the_making, require_zarr, told_of_room
 from .study import Study
 from .workers import LocalPool, Pool
 
@@ -102,16 +104,18 @@ def sweep(
     counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
     plan = plan_of(robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
+    content = packed(plan)
     folder = Path(store)
     pool = _pool(client, workers, threads)
     try:
-        if folder.exists():
-            refuse_other(folder, plan, chunk)
+        if os.path.lexists(folder):
+            refuse_other(Store(folder, "r"), plan, chunk)
         columns = nominal_results(plan)
-        if not folder.exists():
-            _begin(folder, plan, pool, columns, chunk, announce)
+        if not os.path.lexists(folder):
+            with suppress(FileExistsError):  # another call has made it meanwhile
+                _begin(folder, plan, content, pool, columns, chunk, announce)
             announce = None
-        return _go_on(folder, plan, pool, sample_bytes(columns), progress, announce)
+        return _go_on(folder, plan, content, pool, chunk, sample_bytes(columns), progress, announce)
     finally:
         pool.close()
 
@@ -127,24 +131,27 @@ def _pool(client: Any, workers: int | None, threads: int | None) -> Pool:
 def _begin(
     folder: Path,
     plan: Plan,
+    content: bytes,
     pool: Pool,
     columns: Mapping[str, np.ndarray],
     chunk: int | None,
     announce: Callable[[Estimate], None] | None,
 ) -> None:
-    """Make the store; time some samples, for the size of its chunks and the estimate, where one is wanted."""
+    """Make the store; time some samples, for the size of its chunks and the estimate, where one is wanted. Raises
+    FileExistsError where another process makes it first. content: the plan as a program."""
     size = sample_bytes(columns)
     with in_the_making(folder) as beside:
-        digest = write_plan(beside, plan)
         seconds = 0.0
         if chunk is None or announce is not None:
-            seconds = sample_seconds(pool, beside, digest, plan)
+            with written_for_workers(beside, content) as program:
+                seconds = sample_seconds(pool, job_of(beside, program, content), plan)
         if chunk is None:
             chunk = chunk_size(seconds, size, plan.samples, pool.workers)
         check_disk(folder, size * plan.samples)
         if announce is not None:
             announce(_estimate(plan.samples, plan, chunk, seconds, size, pool))
-        create(beside, plan, chunk, columns)
+        with told_of_room(folder):
+            keep_program(beside, Manifest(create(beside, plan, chunk, columns)), content)
 
 
 def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, pool: Pool) -> Estimate:
@@ -154,16 +161,18 @@ def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, p
     return Estimate(samples, plan.samples, chunk, seconds * samples / together, size * samples, pool.workers)
 
 
-def refuse_other(folder: Path, plan: Plan, chunk: int | None) -> None:
-    """Raise ArgumentError naming what differs if a store holds another sweep than this one."""
-    kept, asked = read_description(folder), plan.description()
+def refuse_other(store: Store, plan: Plan, chunk: int | None) -> None:
+    """Raise ArgumentError naming what differs if a store holds another sweep than this one, or what is damaged."""
+    check_program(store.folder, Manifest(store))
+    kept, asked = store.description(), plan.description()
     names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
-    kept_chunk = Store(folder, "r").chunk
     told = [f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names]
-    if chunk is not None and chunk != kept_chunk:
-        told.append(f"chunk is {kept_chunk} in it, {chunk} here")
+    if chunk is not None and chunk != store.chunk:
+        told.append(f"chunk is {store.chunk} in it, {chunk} here")
     if told:
-        raise ArgumentError(f"{folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it")
+        raise ArgumentError(
+            f"{store.folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it"
+        )
 
 
 class _Missing(NamedTuple):
@@ -174,14 +183,22 @@ class _Missing(NamedTuple):
 def _go_on(
     folder: Path,
     plan: Plan,
+    content: bytes,
     pool: Pool,
+    chunk: int | None,
     size: int,
     progress: Callable[[int, int], None] | None,
     announce: Callable[[Estimate], None] | None,
 ) -> Study:
-    """Compute what is missing, until Ctrl-C."""
+    """Compute what is missing, until Ctrl-C. What the store holds is compared with this call again, since now no other
+    writes it; workers get the program of this call, content. size [bytes]: of one sample's results."""
     with held(folder):
-        manifest, store = Manifest(folder), Store(folder)
+        store = Store(folder)
+        refuse_other(store, plan, chunk)
+        manifest = Manifest(store)
+        if (loss := manifest.loss()) is not None:
+            warnings.warn(loss, stacklevel=4)
+        keep_program(folder, manifest, content)
         missing = _missing(store, manifest)
         if announce is not None:
             each = [record["seconds"] / store.chunk for record in manifest.finished.values()]
@@ -196,7 +213,8 @@ def _go_on(
                 progress(done, plan.samples)
 
         try:
-            finish(pool, folder, plan_digest(folder), missing.tasks, manifest, tell)
+            with written_for_workers(folder, content) as program:
+                finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, tell)
         except KeyboardInterrupt:
             warnings.warn(
                 f"Ctrl-C: {done} of {plan.samples} samples are in {folder}: the same call goes on", StoppedWarning,

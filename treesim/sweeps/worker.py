@@ -10,18 +10,7 @@ import sys
 from contextlib import suppress
 
 from ..subprocesses import serve
-from .chunk import run_task
-from .workers import Done, Failed, Outcome
-
-
-def outcome_of(folder: str, digest: str, task: tuple, threads: int | None) -> Outcome:
-    """Return what comes of a task; no error goes further."""
-    from .chunk import Task
-
-    try:
-        return Done(run_task(folder, digest, Task(*task), threads))
-    except Exception as error:
-        return Failed(f"{type(error).__name__}: {error}", kills=False)
+from .workers import outcome_of
 
 
 def main(cores: str, descriptor: str) -> None:
@@ -29,7 +18,7 @@ def main(cores: str, descriptor: str) -> None:
     if hasattr(os, "sched_setaffinity") and cores:
         with suppress(OSError):
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
-    serve(descriptor, lambda job: outcome_of(*job))
+    serve(descriptor, lambda order: outcome_of(*order))
 
 
 if __name__ == "__main__":

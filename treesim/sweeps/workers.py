@@ -16,8 +16,9 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
 
 from ..cores import usable_cores
+from ..errors import SweepError
 from ..subprocesses import PythonProcess, module_command
-from .chunk import Task
+from .chunk import Job, Task, run_task
 
 NODES = Path("/sys/devices/system/node")
 DEATHS = 2  # of workers over one task, after which it is the task that kills them
@@ -40,13 +41,23 @@ class Failed(NamedTuple):
 Outcome = Done | Failed
 
 
+def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepError:
+    """Return what comes of a task; no error goes further. SweepError: no task can be done where it was tried."""
+    try:
+        return Done(run_task(job, task, threads))
+    except SweepError as error:
+        return error
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}", kills=False)
+
+
 class Pool(Protocol):
     """What does the tasks of a sweep; workers: how many at a time."""
 
     workers: int
 
-    def map(self, folder: Path, digest: str, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises WorkersLostError where none can be done."""
+    def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Yield each task and what came of it, as they end; raises SweepError where none can be done."""
         ...
 
     def close(self) -> None:
@@ -67,8 +78,8 @@ class LocalPool:
         self._processes: list[WorkerProcess] = []
         self._threads: list[Thread] = []
 
-    def map(self, folder: Path, digest: str, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end."""
+    def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Yield each task and what came of it, as they end; raises SweepError where none can be done."""
         waiting: SimpleQueue[Task] = SimpleQueue()
         ended: SimpleQueue[tuple[Task, Outcome | BaseException]] = SimpleQueue()
         for task in tasks:
@@ -76,7 +87,7 @@ class LocalPool:
         while len(self._processes) < min(self.workers, len(tasks)):
             self._processes.append(WorkerProcess(self.shares[len(self._processes)], self.threads))
         for process in self._processes:
-            thread = Thread(target=_serve, args=(process, folder, digest, waiting, ended), daemon=True)
+            thread = Thread(target=_serve, args=(process, job, waiting, ended), daemon=True)
             thread.start()
             self._threads.append(thread)
         for _ in tasks:
@@ -102,13 +113,13 @@ class LocalPool:
         self.close()
 
 
-def _serve(process: WorkerProcess, folder: Path, digest: str, waiting: Any, ended: Any) -> None:
+def _serve(process: WorkerProcess, job: Job, waiting: Any, ended: Any) -> None:
     """Let one worker do tasks until none waits."""
     with suppress(Empty):
         while True:
             task = waiting.get_nowait()
             try:
-                outcome: Any = process.do((os.fspath(folder), digest, task, process.threads))
+                outcome: Any = process.do((job, task, process.threads))
             except BaseException as error:  # the thread that waits raises it
                 outcome = error
             ended.put((task, outcome))
@@ -122,16 +133,16 @@ class WorkerProcess:
         self._process: PythonProcess | None = None
         self._ended, self._lock = False, Lock()
 
-    def do(self, task: tuple[Any, ...]) -> Outcome:
-        """Return what came of a task (the arguments of `run_task`); one that kills its worker is tried again, unless
-        it is a search for who does."""
+    def do(self, order: tuple[Job, Task, int]) -> Outcome | SweepError:
+        """Return what came of an order (the arguments of `run_task`); a task that kills its worker is tried again,
+        unless it is a search for who does."""
         reason = "the worker was ended"
-        for _ in range(DEATHS if task[2].writes else 1):
+        for _ in range(DEATHS if order[1].writes else 1):
             try:
                 connection = self._connected()
                 if connection is None:
                     break
-                connection.send(task)
+                connection.send(order)
                 return connection.recv()  # type: ignore[no-any-return]
             except (EOFError, OSError):
                 if self._ended:

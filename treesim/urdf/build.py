@@ -16,6 +16,7 @@ from .collisions import Collisions
 from .findings import Findings, title
 from .inertias import Inertias
 from .loops import Loops
+from .materials import clean_materials
 from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
@@ -50,6 +51,7 @@ def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None,
     clean(root, findings)
     inertias = Inertias(collisions, findings)
     validate(root, findings, mimic, inertias)
+    clean_materials(root, findings)
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
     return Builder(typed_model(root), root, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)

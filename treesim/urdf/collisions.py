@@ -9,8 +9,9 @@ from ..errors import listed, quoted
 from ..model.inertia import Placement
 from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
 from .findings import Findings, Place, place_of, title
-from .geometry import BadGeometryError, Geometry, read_geometry
+from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
 from .numbers import BadNumberError
+from .schema import report_misplaced
 from .visuals import MeshFinder, draw_collisions
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Plac
     """The geometry and place of each collision of a link that can be read; others are removed with a warning."""
     for element in link.findall("collision"):
         try:
-            yield read_geometry(element), place_of(element)
+            found = read_geometry(element)
         except (BadGeometryError, BadNumberError) as problem:
             findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
             link.remove(element)
+        else:
+            report_other_shapes(element, title(link), findings)
+            report_misplaced(element, findings)
+            yield found, place_of(element)

@@ -77,6 +77,7 @@ CODES: dict[str, Code] = {
     "U104": Code("error", "declarations in a DTD, which are not honoured"),
     "U105": Code("info", "expanded by the installed xacro"),
     "U106": Code("info", "odd XML declaration, read as XML 1.0"),
+    "U107": Code("warning", "malformed XML in what is no part of the robot", strict=True),
     # its structure
     "U201": Code("error", "element without a name"),
     "U202": Code("error", "name used twice"),
@@ -92,6 +93,7 @@ CODES: dict[str, Code] = {
     "U212": Code("info", "ignored: unknown attribute"),
     "U213": Code("info", "ignored: mimic of a joint that does not move"),
     "U214": Code("error", "unknown attribute or element of a loop"),
+    "U215": Code("warning", "ignored: attribute that belongs to another element", strict=True),
     # numbers and inertias
     "U301": Code("error", "not a number"),
     "U302": Code("error", "wrong count of numbers"),
@@ -132,6 +134,9 @@ CODES: dict[str, Code] = {
     "U505": Code("warning", "collision without usable geometry: left out"),
     "U506": Code("warning", "collision mesh not found: left out"),
     "U507": Code("warning", "mesh that cannot be read"),
+    "U508": Code("warning", "several shapes in one geometry: the first is taken"),
+    "U509": Code("warning", "colour out of range: clamped"),
+    "U510": Code("warning", "material without a colour: drawn in the default one"),
     # physics of links against their shapes, and of the whole robot; `treesim check` alone looks at these
     "U601": Code("warning", "density that no material has", strict=True),
     "U602": Code("warning", "rotational inertia larger than the link's shapes allow", strict=True),

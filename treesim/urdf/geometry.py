@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import shortened
 from ..model.inertia import Placement
+from .findings import Findings
 from .numbers import BadNumberError, attribute_text, parse_numbers
 
 if TYPE_CHECKING:
@@ -84,6 +85,18 @@ def read_geometry(owner: _Element) -> Geometry:
     if shape.tag == "mesh" and not shape.get("filename"):
         raise BadGeometryError("<mesh> has no file name")
     return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), xyz, rpy)
+
+
+def report_other_shapes(owner: _Element, link: str, findings: Findings) -> None:
+    """Warn of shapes behind the first in the geometry of a visual or collision, which are left out, and remove them;
+    link: as messages call it."""
+    geometry = owner.find("geometry")
+    first, *others = geometry
+    if others:
+        what = f"{link}: <{owner.tag}> has {len(others) + 1} shapes: <{shortened(first.tag)}>, the first, is taken"
+        findings.add("U508", what, others[0], f"give each shape a <{owner.tag}> of its own")
+        for other in others:
+            geometry.remove(other)
 
 
 def _size(shape: _Element) -> Numbers:

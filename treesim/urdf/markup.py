@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 # What is no element first, since it may hold what looks like one; no text of a well-formed document has another <.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""<!--.*?--> | <!\[CDATA\[.*?\]\]> | <\?.*?\?>
       | <!DOCTYPE (?> [^\[>] | \[ (?> <!--.*?--> | <\?.*?\?> | [^\]] )*+ \] )*+ >
       | < (?P<closing> /?) (?P<name> [^\s/>]++) (?P<rest> (?> [^>"'] | "[^"]*" | '[^']*' )*+) >""",
@@ -100,7 +100,7 @@ def _escaped(value: str, quote: str) -> str:
 def _spans(text: str) -> list[_Span]:
     spans: list[_Span] = []
     open_spans: list[_Span] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token["name"] is None:
             continue
         if token["closing"]:

@@ -9,14 +9,15 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ..errors import ArgumentError, shortened
+from ..errors import ArgumentError, UrdfError, shortened
 from .findings import Findings
+from .malformed import without_ignored
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -134,7 +135,7 @@ def parse(document: Document, findings: Findings) -> _Element:
 def parsed(document: Document, findings: Findings) -> tuple[_Element, bytes]:
     """Return what `parse` does, and the bytes that it was read from."""
     data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
-    root = _parse_xml(data, findings)
+    root, data = _parsed_leniently(data, findings)
     xacro = _find_xacro(root)
     if xacro is None:
         return root, data
@@ -158,6 +159,21 @@ def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
         return data
     findings.add("U106", "odd XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
     return b"\n" * odd[0].count(b"\n") + data[odd.end() :]
+
+
+def _parsed_leniently(data: bytes, findings: Findings) -> tuple[_Element, bytes]:
+    """The root, and the bytes that it was read from: without what is no part of the robot, where that is malformed."""
+    trial = Findings(findings.file)
+    with suppress(UrdfError):
+        return _parse_xml(data, trial), data
+    (fault,) = trial.of("error")
+    if fault.code == "U101":
+        for changed, what in without_ignored(data):
+            with suppress(UrdfError):
+                root = _parse_xml(changed, Findings(findings.file))
+                findings.add("U107", f"{fault.message}; read without {what}, no part of the robot", fault.line)
+                return root, changed
+    return _parse_xml(data, findings), data
 
 
 def _parse_xml(data: bytes, findings: Findings) -> _Element:

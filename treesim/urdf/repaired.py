@@ -167,6 +167,10 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
     if expanded is not None:
         findings.add(expanded.code, expanded.message)
         return _decoded(data, encoding, findings), encoding
+    malformed = next((note for note in noted if note.code == "U107"), None)
+    if malformed is not None:
+        findings.add(CHANGED, malformed.message, malformed.line)
+        return _decoded(data, encoding, findings), encoding
     if document.text is not None and encoding.upper() == "UTF-8":
         text = document.text
     else:  # a text may be the bytes of a wider encoding, character by character

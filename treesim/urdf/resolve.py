@@ -63,15 +63,21 @@ def is_robot_name(source: object) -> bool:
     return not is_path
 
 
+NEAR = 4  # folders: that of the document and those above it
+
+
 class MeshResolver:
     """Finds the files behind `package://`, `file://`, absolute and relative mesh names of one document.
 
-    path: the document's file; None for text, whose relative names are taken from the working directory. Names that
+    path: the document's file; None for text, whose relative names are taken from the working directory. Where the file
+    is a symbolic link, names are looked for beside the link, then beside the file that it leads to. A `package://` name
+    leads nowhere outside its package, by `..` or otherwise; what a package itself links to belongs to it. Names that
     lead nowhere, or cannot be names of files at all, are found not to exist: nothing is raised.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.directory = _working_directory() if path is None else Path(os.path.realpath(path)).parent
+        files = () if path is None else (os.path.abspath(path), os.path.realpath(path))
+        self.directories = tuple(dict.fromkeys(Path(file).parent for file in files)) or (_working_directory(),)
         self.find = cache(self._find)
 
     def _find(self, name: str) -> tuple[str, bool]:
@@ -85,26 +91,36 @@ class MeshResolver:
         """Where a name may lead, in order; joined as text, since making paths takes longer than looking."""
         scheme, _, rest = name.partition("://")
         if not rest:
-            yield os.path.join(self.directory, name)
+            for directory in self.directories:
+                yield os.path.join(directory, name)
         elif scheme == "file":
             yield from _path_of_url(name)
         elif scheme in ("package", "model"):
-            package, _, inside = rest.partition("/")
+            package, _, inside = rest.lstrip("/").partition("/")
+            inside = os.path.normpath(inside.lstrip("/"))  # doubled slashes are one
+            if package in ("", ".", "..") or inside.split(os.sep)[0] in (".", ".."):
+                return
             for root, folder in self._package_roots:
                 yield os.path.join(root, package, inside)
                 if folder == package:
                     yield os.path.join(root, inside)
-            for root in self._above:  # meshes kept beside a file without its package
+            for root in self._near:  # meshes kept beside a file without its package
                 yield os.path.join(root, inside)
 
     @cached_property
     def _above(self) -> list[str]:
-        return [str(root) for root in (self.directory, *self.directory.parents)]
+        """The folders in which the document is, without the root of the disk, which is nobody's package."""
+        return [str(root) for one in self.directories for root in (one, *one.parents) if root.parent != root]
+
+    @property
+    def _near(self) -> list[str]:
+        """The folders of a package in which the document may be, at its usual depth."""
+        return [str(root) for one in self.directories for root in (one, *one.parents)[:NEAR] if root.parent != root]
 
     @cached_property
     def _package_roots(self) -> list[tuple[str, str]]:
         """Folders that may hold packages, each with its own name."""
-        roots = [self.directory, *self.directory.parents, *_roots_of_environment(), *data_roots()]
+        roots = [*map(Path, self._above), *_roots_of_environment(), *data_roots()]
         return [(str(root), root.name) for root in roots]
 
 

@@ -67,6 +67,10 @@ SHAPE_ELEMENTS: dict[str, Element] = {
     "color": Element(("rgba",)),
 }
 
+LINK = Element(("name",), once=("inertial",), many=("visual", "collision"), idle=("type",))
+
+KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": LINK}
+
 # Known to URDF or its users, without meaning for the dynamics of rigid bodies.
 IGNORED = frozenset({
     "audio_source", "calibration", "capability", "collision", "collision_capsule", "collision_checking", "contact",
@@ -125,6 +129,10 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
         if element.tag == "origin" and name.startswith("quat"):
             findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
             continue
+        place = _belongs_to(element, name)
+        if place:
+            _report_misplaced(element, name, place, findings)
+            continue
         near = _nearest(name, allowed.known, 0.8)
         hint = f"did you mean {near!r}?" if near else ""
         if element.tag in STRICT:
@@ -132,6 +140,40 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
             findings.add("U214", f"{owner}: unknown attribute {quoted(name)}", element, known)
             continue
         findings.add("U211" if near else "U212", f"{owner}: attribute {quoted(name)} ignored", element, hint)
+
+
+def report_misplaced(shape: _Element, findings: Findings) -> None:
+    """Warn of attributes in a visual or collision that belong to another of its elements."""
+    for element in shape.iter(*SHAPE_ELEMENTS, "origin"):
+        known = KNOWN[str(element.tag)].known
+        for name in element.attrib:
+            place = "" if name in known else _belongs_to(element, name)
+            if place:
+                _report_misplaced(element, name, place, findings)
+
+
+def _report_misplaced(element: _Element, name: str, place: str, findings: Findings) -> None:
+    what = f"{title(element)}: attribute {name}={quoted(element.get(name))} ignored"
+    findings.add("U215", what, element, f"it belongs to {place}")
+
+
+def _belongs_to(element: _Element, name: str) -> str:
+    """The elements to which an attribute belongs that stands at another one, as messages show them: children, or else
+    siblings, that have such an attribute, or its name; "" for none, for names that many elements have, and for zeros,
+    which would do nothing there either."""
+    tag, parent, value = str(element.tag), element.getparent(), element.get(name) or ""
+    if name in ("name", "type", "value", "link") or not value.strip("0. \t\r\n"):
+        return ""
+    for owner in (tag, "" if parent is None else str(parent.tag)):
+        inside = KNOWN.get(owner, Element())
+        found = []
+        for child in inside.once + inside.many:
+            attributes = KNOWN[child].attributes
+            if child != tag and (name in attributes or (name == child and attributes)):
+                found.append(f'<{child} {name if name in attributes else attributes[0]}="..."/>')
+        if found:
+            return " or ".join(found)
+    return ""
 
 
 @lru_cache(1000)

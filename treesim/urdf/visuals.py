@@ -11,8 +11,9 @@ import numpy as np
 from ..model.inertia import Placement
 from ..types import ShapeKind
 from .findings import Findings, title
-from .geometry import BadGeometryError, read_geometry
-from .numbers import BadNumberError, parse_numbers
+from .geometry import BadGeometryError, read_geometry, report_other_shapes
+from .numbers import BadNumberError
+from .schema import report_misplaced
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -48,18 +49,10 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
 
 
 def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
-    """Remove visuals and colours that cannot be used, with a warning each, so that the typed model can be read.
+    """Remove visuals that cannot be used, with a warning each, so that the typed model can be read.
 
     Capsules, which yourdfpy does not know, become cylinders; returned are their (link name, index of the visual).
     """
-    for color in list(root.iter("color")):
-        if "rgba" not in color.attrib:
-            continue
-        try:
-            parse_numbers(color, "rgba", 4)
-        except BadNumberError as problem:
-            findings.add("U503", str(problem), color)
-            color.getparent().remove(color)
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
         owner, kept = title(link), 0
@@ -70,6 +63,8 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
                 findings.add("U501", f"{owner}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
+            report_other_shapes(visual, owner, findings)
+            report_misplaced(visual, findings)
             if kind == "capsule":
                 visual.find("geometry")[0].tag = "cylinder"
                 capsules.add((link.get("name"), kept))

@@ -21,6 +21,7 @@ from treesim.viewers.solids import triangles_of
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 
+import treesim_viser.scene
 from treesim_viser import ViserViewer
 from treesim_viser.scene import hit
 from viser.transforms import SO3
@@ -157,3 +158,25 @@ def test_the_first_line_is_the_address_alone():
     run = subprocess.run([sys.executable, "-m", "treesim", *command], capture_output=True, text=True, timeout=300)
     first, last = map(json.loads, run.stdout.splitlines())
     assert first["url"].startswith("http://127.0.0.1:") and last["simulated_s"] == pytest.approx(0.05, abs=2e-3)
+
+
+@pytest.mark.parametrize("colored", [True, False])
+@pytest.mark.parametrize("scale", [(1, 1, 1), (1, -1, 1), (-1, -1, 1), (-2, -1, -1)])
+def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkeypatch):
+    """Their triangles turn round with them: the volume inside them is positive."""
+    import trimesh
+
+    box = trimesh.creation.box((0.2, 0.3, 0.4))
+    if colored:
+        box.visual.vertex_colors = np.tile([200, 30, 30, 255], (8, 1))
+    box.export(tmp_path / "box.ply")
+    drawn = []
+    scene = treesim_viser.scene.SceneApi
+    monkeypatch.setattr(scene, "add_mesh_trimesh", lambda _, path, mesh, **more: drawn.append(mesh.volume))
+    monkeypatch.setattr(
+        scene, "add_mesh_simple",
+        lambda _, path, vertices, faces, **more: drawn.append(trimesh.Trimesh(vertices, faces, process=False).volume),
+    )  # fmt: skip
+    visual = Visual(0, Placement(), "mesh", tuple(map(float, scale)), str(tmp_path / "box.ply"))
+    treesim_viser.scene._add_visual(object.__new__(scene), "/box", visual)
+    assert drawn == [pytest.approx(0.024 * abs(np.prod(scale)))]

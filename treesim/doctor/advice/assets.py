@@ -50,4 +50,22 @@ ASSETS = {
         "The file is there, and holds no mesh: the shape neither touches nor is drawn.",
         "Export the mesh again, as STL, OBJ or COLLADA; a file of Git LFS may hold a pointer to its contents only.",
     ),
+    "U508": Advice(
+        "The format has one shape in a <geometry>: other readers take the first, the last, or refuse the file.",
+        "Give each shape a <visual> or <collision> of its own.",
+        '<geometry><cylinder radius="0.03" length="0.4"/><box size="0.1 0.1 0.1"/></geometry>',
+        CYLINDER,
+    ),
+    "U509": Advice(
+        "Colours are numbers from 0 to 1; what is beyond is drawn as 0 or 1.",
+        "Divide numbers from 0 to 255 by 255.",
+        '<color rgba="128 128 128 255"/>',
+        COLOR,
+    ),
+    "U510": Advice(
+        "A name of Gazebo's, or of another file, says nothing here; textures are drawn where a mesh file names them.",
+        "Define the material, with a <color>, in the robot or in the visual.",
+        '<material name="Gazebo/Grey"/>',
+        f'<material name="grey">{COLOR}</material>',
+    ),
 }

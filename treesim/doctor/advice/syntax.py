@@ -52,6 +52,13 @@ SYNTAX = {
         '<?xml version="1.0"?>\n',
         before=FIRST,
     ),
+    "U107": Advice(
+        "Readers that check their XML refuse the file; comments, text and <gazebo> are no part of the robot.",
+        "Write well-formed XML: no two hyphens in a comment, characters of the declared encoding, &amp; for &.",
+        "<!-- made by xacro --inorder -->\n",
+        "<!-- made by xacro in order -->\n",
+        before=FIRST,
+    ),
     "U201": Advice(
         "Joints refer to links, and programs to joints, by name.",
         "Give the element a name of its own.",
@@ -88,6 +95,12 @@ SYNTAX = {
         "Write the name that is proposed.",
         '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
         LIMIT,
+    ),
+    "U215": Advice(
+        "The attribute does not act where it stands, and what it was to give has its default.",
+        "Write the element that is named, with the attribute.",
+        '<axis xyz="0 1 0" damping="0.1"/>',
+        '<axis xyz="0 1 0"/>',
     ),
     "U212": Advice(
         "The attribute belongs to another program, or to none.",

@@ -59,14 +59,16 @@ def place(pose: np.ndarray) -> dict[str, np.ndarray]:
 def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
     """Draw a visual: a mesh file's own colours win over the visual's, which win over grey."""
     mesh, pose = triangles_of(visual), visual.placement.matrix()
-    vertices = mesh.vertices * (np.broadcast_to(visual.size, 3) if visual.kind == "mesh" else np.ones(3))
-    triangles = (vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces]
+    scale = np.broadcast_to(visual.size, 3) if visual.kind == "mesh" else np.ones(3)
+    vertices = mesh.vertices * scale
+    faces = mesh.faces[:, ::-1] if np.prod(scale) < 0 else mesh.faces  # mirrored, they would be seen from inside
+    triangles = (vertices @ pose[:3, :3].T + pose[:3, 3])[faces]
     if mesh.colors is not None:
-        colored = trimesh.Trimesh(vertices, mesh.faces, vertex_colors=mesh.colors, process=False)
+        colored = trimesh.Trimesh(vertices, faces, vertex_colors=mesh.colors, process=False)
         return Part(visual.body, scene.add_mesh_trimesh(path, colored, **place(pose)), triangles)
     *color, opacity = visual.color or DEFAULT_COLOR
     drawn = scene.add_mesh_simple(
-        path, vertices, mesh.faces, color=tuple(color), opacity=None if opacity >= 1 else opacity, side="double",
+        path, vertices, faces, color=tuple(color), opacity=None if opacity >= 1 else opacity, side="double",
         flat_shading=visual.kind in ("box", "mesh"), **place(pose),
     )  # fmt: skip
     return Part(visual.body, drawn, triangles)
