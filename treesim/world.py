@@ -57,11 +57,12 @@ class World(Shown):
     rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
     velocities alone (a wheel's, a skate's). Rows may repeat others.
     ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
-    bodies: trees beside the robot, such as `treesim.free_body` makes, or other robots; `World.robot` is then one tree
-    of all, the robot's bodies and coordinates first. Spheres, capsules and boxes meet each other, and vertices of hulls
-    meet these. collision: "coal", with which hulls and cylinders meet each other and all other bodies, too, by the
-    package coal; without it those that pass through each other are warned of (ShapeWarning). self_collision: whether
-    bodies of the robot meet, other than neighbours. surface: a treesim.Surface, how all bodies feel to each other.
+    bodies: trees beside the robot, such as `treesim.free_body` makes, other robots, or furniture: shapes of fixed bases
+    are static. `World.robot` is then one tree of all, the robot's bodies and coordinates first. Spheres, capsules and
+    boxes meet each other, and vertices of hulls meet these. collision: "coal", with which hulls and cylinders meet each
+    other and all other bodies, too, by the package coal; without it those that pass through each other are warned of
+    (ShapeWarning). self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface,
+    how all bodies feel to each other.
     limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
     whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
     Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
@@ -147,8 +148,8 @@ class World(Shown):
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-        counts = [self.alone.n_bodies, *(body.n_bodies for body in self.bodies)]
-        return shape_pairs(self.robot, counts, self.self_collision, self.collision is not None, self.constants[:2])
+        trees = (self.alone, *self.bodies)
+        return shape_pairs(self.robot, trees, self.self_collision, self.collision is not None, self.constants[:2])
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -1,8 +1,12 @@
 """`treesim sweep`: options, what is printed, exit codes."""
 
 import json
+import warnings
 
+import numpy as np
 import pytest
+
+from treesim.cli.sweep import _spread
 
 OPTIONS = (
     "--steps", 10, "--samples", "3e1", "--seed", 3, "--workers", 1, "--chunk", 16,
@@ -56,7 +60,7 @@ def test_joints_are_held_where_they_start(robot, answer, tmp_path):
     ("options", "text"),
     [
         (("--vary", "mass"), "--vary takes NAME=..., got 'mass'"),
-        (("--vary", "mass=gauss(0,1)"), "unknown distribution in --vary mass=gauss(0,1): 'gauss'"),
+        (("--vary", "mass=gauss(0,1)"), "--vary mass: unknown distribution 'gauss'"),
         (("--vary", "mass=normal(1)"), "normal does not take 1 numbers"),
         (("--vary", "mass=1,x"), "'x' is no number"),
         (("--vary", "mass=1", "--vary", "mass=2"), "--vary mass is given twice"),
@@ -68,6 +72,15 @@ def test_joints_are_held_where_they_start(robot, answer, tmp_path):
         (("--measure", "x=last(q.size)"), "a formula cannot hold Attribute"),
         (("--measure", "x=any(q[0] > 1 and q[1] > 1)"), "join conditions by &, |"),
         (("--measure", "x=last(q[kne])"), "did you mean 'knee'"),
+        (("--measure", "x=last(2 ** q[0] / 0)"), "--measure x: '2 ** q[0] / 0': '2 ** q[0] / 0' divides by zero"),
+        (("--vary", "mass=normal(1e400,1)"), "--vary mass: mean of Normal must be finite"),
+        (("--vary", "mass=uniform(nan,1)"), "--vary mass: low of Uniform must be finite"),
+        (("--vary", "mass=uniform(-1e308,1e308)"), "--vary mass: low and high of Uniform are too large"),
+        (("--vary", "mass=inf"), "--vary mass: options of Choice must be finite"),
+        (("--vary", "mass=scale(scale(1,2))"), "--vary mass: unknown distribution inside scale(...) 'scale'"),
+        (("--vary", "q0=scale(around(1))"), "--vary q0: unknown distribution inside scale(...) 'around'"),
+        (("--vary", "mass=normal()"), "--vary mass: '' is no number"),
+        (("--samples", "inf"), "--samples must be a whole number from 1 on, got inf"),
         (("--samples", "0.5"), "--samples must be a whole number from 1 on"),
         (("--controller", "pd"), "unknown controller 'pd'"),
         (("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers"),
@@ -83,3 +96,26 @@ def test_the_plan_tells_the_formulas_digest(robot, answer, tmp_path):
     answer("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS)
     told = json.loads((tmp_path / "run.zarr" / "treesim" / "plan.json").read_text())
     assert told["samples"] == 30 and "measure['fast']" in told
+
+
+def test_statistics_are_those_of_finite_values_and_how_many_are_not_is_told(robot, treesim, answer, tmp_path):
+    given = ("--out", tmp_path / "run.zarr", "--samples", 40, "--steps", 5, "--workers", 1, "--vary", "v0[knee]=1,2")
+    measure = ("--measure", "fast=first_time(v[knee] > 1.5)", "--measure", "never=first_time(v[knee] > 99)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        columns = answer("sweep", robot, *given, *measure)["columns"]
+    fast, never = columns["fast"], columns["never"]
+    assert 0 < fast["infinite"] < 40 and fast["samples"] == 40 and fast["nan"] == 0
+    assert fast["least"] == fast["greatest"] == 1e-3
+    assert (fast["mean"], fast["sd"]) == pytest.approx((1e-3, 0), abs=1e-15)
+    assert never["infinite"] == 40 and never["mean"] is never["sd"] is never["least"] is never["greatest"] is None
+    found = treesim("sweep", robot, *given, *measure)
+    assert f"{40 - fast['infinite']} of 40" in found.stdout and "0 of 40" in found.stdout and "nan" not in found.stdout
+    assert "are of finite values" in " ".join(found.stdout.split())
+
+
+def test_statistics_of_the_largest_numbers_are_finite():
+    found = _spread(np.array([1.5e308, 1.7e308, -np.inf, np.nan]))
+    assert found["mean"] == pytest.approx(1.6e308) and found["sd"] == pytest.approx(1e307)
+    assert (found["samples"], found["infinite"], found["nan"]) == (4, 1, 1)
+    assert _spread(np.zeros(0)) == {}

@@ -151,7 +151,9 @@ def test_a_mesh_that_cannot_be_read_is_left_out_with_a_warning(tmp_path):
     (tmp_path / "broken.stl").write_text("no mesh")
     broken = CollisionShape(1, Placement(), "hull", link="shell", file=str(tmp_path / "broken.stl"))
     robot = free_body(shape_of("sphere", Placement()), broken)
-    with pytest.warns(ShapeWarning, match=r"link 'shell' of 'stone': mesh '.*broken.stl' has no points"):
+    with pytest.warns(
+        ShapeWarning, match=r"link 'shell' of 'stone': mesh '.*broken.stl' cannot be read: it has no triangles"
+    ):
         assert lowest_point(robot, robot.neutral()).gap == pytest.approx(-0.3)
     with pytest.warns(ShapeWarning), pytest.raises(ArgumentError, match=r"none of its meshes can be read; .*1 hull"):
         treesim.lowest_point(free_body(broken), robot.neutral())

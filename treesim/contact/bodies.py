@@ -68,14 +68,16 @@ def solid_of_shape(shape: CollisionShape) -> Solid | None:
 
 
 def meeting(
-    robot: Tree, shapes: Sequence[CollisionShape], counts: Sequence[int], among_robot: bool
+    robot: Tree, shapes: Sequence[CollisionShape], parts: Sequence[int], among_robot: bool
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
-    """Yield the pairs of shapes that may meet: of different parts of the world, which have so many bodies each, and, if
-    asked for, of bodies of the robot that are no neighbours."""
-    part = np.repeat(np.arange(len(counts)), counts)
-    for a, b in combinations((shape for shape in shapes if shape.body), 2):
-        own = part[a.body - 1] == part[b.body - 1]
-        if not own or (among_robot and part[a.body - 1] == 0 and _apart(robot, a.body, b.body)):
+    """Yield the pairs of shapes that may meet: of different parts of the world, unless both are on fixed bases, and, if
+    asked for, of bodies of the robot, part 0, that are no neighbours.
+
+    parts: of each shape, which tree of the world it comes from.
+    """
+    for (a, part_a), (b, part_b) in combinations(zip(shapes, parts, strict=True), 2):
+        own = part_a == part_b
+        if (a.body or b.body) and (not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))):
             yield a, b
 
 
@@ -98,5 +100,5 @@ def wholly(a: CollisionShape, b: CollisionShape) -> bool:
 
 
 def _apart(robot: Tree, a: int, b: int) -> bool:
-    """Whether two bodies of a tree are neither one, nor joined by a joint."""
-    return a != b and robot.bodies[a - 1].parent != b and robot.bodies[b - 1].parent != a
+    """Whether two bodies of a tree, of which 0 is the fixed base, are neither one, nor joined by a joint."""
+    return a != b and (not a or robot.bodies[a - 1].parent != b) and (not b or robot.bodies[b - 1].parent != a)

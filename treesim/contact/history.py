@@ -25,9 +25,10 @@ class ContactHistory(Shown):
 
     bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
     contacts in the step, along the world's axes, at the body's origin. told (K, 6): see `ContactReport`.
-    surfaces: names of what belongs to the world. pairs: those that touched at some time, of bodies or of a body and a
-    surface; pair_wrench (K, number of pairs, 12): what they do to each other, on the first, then on the second. Files
-    of older versions have no pairs. Raises ArgumentError for names, numbers and shapes that are none of these.
+    surfaces: names of what does not move: surfaces of the world, and links of fixed bases. pairs: those that touched at
+    some time, of bodies or of a body and a surface; pair_wrench (K, number of pairs, 12): what they do to each other,
+    on the first, then on the second. Files of older versions have no pairs. Raises ArgumentError for names, numbers and
+    shapes that are none of these.
 
     Example:
         >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..model.support import ShapeWarning, candidates
+from ..model.shapes import CollisionShape
+from ..model.support import ShapeWarning, usable_shapes
 from ..model.tree import Tree
 from .bodies import meeting, ways, wholly
 from .convex_pairs import ConvexPairs, unmet
@@ -17,7 +18,7 @@ from .tables import Shapes, touching
 
 def shape_pairs(
     robot: Tree,
-    counts: Sequence[int],
+    trees: Sequence[Tree],
     self_collision: bool,
     with_coal: bool,
     held: tuple[np.ndarray, np.ndarray],
@@ -25,28 +26,34 @@ def shape_pairs(
     """Return the pairs of shapes that meet in compiled code, points of the first against the solid of the second, and
     those that coal looks at.
 
-    robot: the tree of a world, of whose parts `counts` tells the numbers of bodies, the robot's first. self_collision:
-    whether bodies of the robot meet, which are no neighbours, and do not touch in its neutral pose. with_coal: whether
-    hulls and cylinders do; without it, those that pass through each other are told in a ShapeWarning. held: see
-    `tables.touching`. Raises ArgumentError where coal is missing.
+    robot: the tree of a world, made of these trees, the robot's first, whose shapes follow each other in it; shapes on
+    a fixed base are static. self_collision: whether bodies of the robot meet, which are no neighbours, and do not touch
+    in its neutral pose. with_coal: whether hulls and cylinders do; without it, those that pass through each other are
+    told in a ShapeWarning. held: see `tables.touching`. Raises ArgumentError where coal is missing.
     """
-    shapes = tuple(dict.fromkeys(candidates(robot).shapes))
-    pairs = tuple(meeting(robot, shapes, counts, self_collision))
+    part = dict(
+        zip(map(id, robot.shapes), np.repeat(np.arange(len(trees)), [len(x.shapes) for x in trees]), strict=True)
+    )
+    shapes = usable_shapes(robot)
+    pairs = tuple(meeting(robot, shapes, [int(part[id(shape)]) for shape in shapes], self_collision))
     convex = tuple(pair for pair in pairs if with_coal and not wholly(*pair))
     compiled = tuple(way for pair in pairs if not with_coal or wholly(*pair) for way in ways(*pair))
     missing = [pair for pair in pairs if not with_coal and not ways(*pair)]
     if missing:
         warnings.warn(unmet(missing), ShapeWarning, stacklevel=4)
-    return _apart(robot, compiled, convex, counts[0], held) if self_collision else (compiled, convex)
-
-
-def _apart(
-    robot: Tree, compiled: Sequence[Shapes], convex: Sequence[Shapes], bodies: int, held: tuple[np.ndarray, np.ndarray]
-) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-    """These pairs without those of the robot, of so many bodies, that touch in its neutral pose."""
-    own, others = ([p for p in pairs if max(shape.body for shape in p) <= bodies] for pairs in (compiled, convex))
-    tables = touching(robot, (), False, False, held, own)
-    met = {frozenset(own[k]) for k in overlapping(robot, tables, robot.neutral())}
-    met |= {frozenset(others[k]) for k in ConvexPairs(robot, others, 0).depths(robot.neutral())}
+    if not self_collision:
+        return compiled, convex
+    own = [tuple(p for p in each if all(part[id(shape)] == 0 for shape in p)) for each in (compiled, convex)]
+    met = _met(robot, own[0], own[1], held)
     kept = [tuple(pair for pair in pairs if frozenset(pair) not in met) for pairs in (compiled, convex)]
     return kept[0], kept[1]
+
+
+def _met(
+    robot: Tree, compiled: Sequence[Shapes], convex: Sequence[Shapes], held: tuple[np.ndarray, np.ndarray]
+) -> set[frozenset[CollisionShape]]:
+    """Those of these pairs that touch in the robot's neutral pose."""
+    q = robot.neutral()
+    tables = touching(robot, (), False, False, held, compiled)
+    met = {frozenset(compiled[k]) for k in overlapping(robot, tables, q)}
+    return met | {frozenset(convex[k]) for k in ConvexPairs(robot, convex, 0).depths(q)}

@@ -34,7 +34,7 @@ class Touching:
     geometry: np.ndarray
     links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
     bodies: tuple[int, ...]  # whose shapes may touch
-    surfaces: tuple[str, ...]  # names of what belongs to the world
+    surfaces: tuple[str, ...]  # names of what does not move: surfaces of the world, then links of fixed bases
     groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
     convex: tuple[int, int]  # the pairs, from the first on up to the second, whose contacts are told from outside
     held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
@@ -132,7 +132,8 @@ def touching(
     layout.setflags(write=False)
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
-    names, told = surface_names(grounds), (first_convex, len(made.ints))
+    static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
+    names, told = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
     counts = [made.capacity, made.slots, len(bound), len(rough), len(speed)]
     return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), told, held, *counts)
 

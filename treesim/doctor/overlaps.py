@@ -14,7 +14,7 @@ from ..contact.overlaps import overlapping
 from ..contact.tables import Shapes, touching
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
-from ..model.support import ShapeWarning, candidates
+from ..model.support import ShapeWarning, usable_shapes
 from ..model.tree import Tree
 from ..urdf.findings import Findings
 from ..world import World
@@ -32,12 +32,9 @@ def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Finding
     Where the package coal is not installed, spheres, capsules and boxes are looked at alone; yielded is what was not,
     if anything. links: where each stands, by name.
     """
-    try:
-        with warnings.catch_warnings(action="ignore", category=ShapeWarning):
-            shapes = tuple(dict.fromkeys(candidates(robot).shapes))
-    except ArgumentError:  # there is none
-        return
-    pairs = list(meeting(robot, shapes, [robot.n_bodies], True))
+    with warnings.catch_warnings(action="ignore", category=ShapeWarning):
+        shapes = usable_shapes(robot)
+    pairs = list(meeting(robot, shapes, [0] * len(shapes), True))
     with_coal = importlib.util.find_spec("coal") is not None
     looked_at = list(_solid(pairs)) if with_coal else [pair for pair in pairs if wholly(*pair)]
     deepest: dict[tuple[str, str], float] = {}

@@ -92,13 +92,13 @@ def is_binary_stl(file: str) -> bool:
     with open(file, "rb") as stream:
         header = stream.read(STL_HEADER)
         size = os.fstat(stream.fileno()).st_size
-    count = struct.unpack_from("<I", header, 80)[0] if len(header) == STL_HEADER else 0
-    if len(header) == STL_HEADER and size == STL_HEADER + STL_TRIANGLE * count:
-        return True
-    if header and not header.lstrip().startswith(b"solid"):
-        needed = STL_HEADER + STL_TRIANGLE * count
+    if len(header) < STL_HEADER:
+        return False
+    count = struct.unpack_from("<I", header, 80)[0]
+    needed = STL_HEADER + STL_TRIANGLE * count
+    if size != needed and not header.lstrip().startswith(b"solid"):
         raise program.Refused(f"its header announces {count:,} triangles in {needed:,} bytes, and it has {size:,}")
-    return False
+    return size == needed  # not so is a text
 
 
 def _checked(parts: list[Part]) -> tuple[MeshPart, ...]:

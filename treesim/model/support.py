@@ -65,6 +65,7 @@ class LowestPoint(NamedTuple):
 
 
 _KEPT: WeakKeyDictionary[Tree, Candidates] = WeakKeyDictionary()
+_USABLE: WeakKeyDictionary[Tree, tuple[CollisionShape, ...]] = WeakKeyDictionary()
 
 
 def candidates(robot: Tree) -> Candidates:
@@ -77,19 +78,29 @@ def candidates(robot: Tree) -> Candidates:
     return _KEPT[robot]
 
 
+def usable_shapes(robot: Tree) -> tuple[CollisionShape, ...]:
+    """Return the collision shapes of all bodies, the fixed base's too; mesh files are read once. A shape whose mesh
+    cannot be read is left out with a ShapeWarning."""
+    if robot not in _USABLE:
+        _USABLE[robot] = tuple(shape for shape in robot.shapes if _is_usable(shape, robot))
+    return _USABLE[robot]
+
+
+def _is_usable(shape: CollisionShape, robot: Tree) -> bool:
+    try:
+        candidate_points(shape)
+    except ModelError as error:
+        message = f"link {quoted(shape.link)} of {quoted(robot.name)}: {error}; its shape is left out"
+        warnings.warn(message, ShapeWarning, stacklevel=2)
+        return False
+    return True
+
+
 def _stacked(robot: Tree) -> Candidates:
-    found = []
-    for shape in robot.shapes:
-        try:
-            points = candidate_points(shape) if shape.body else np.zeros((0, 3))
-        except ModelError as error:
-            message = f"link {quoted(shape.link)} of {quoted(robot.name)}: {error}; its shape is left out"
-            warnings.warn(message, ShapeWarning, stacklevel=2)
-            continue
-        found += [(shape, point) for point in points]
+    found = [(shape, point) for shape in usable_shapes(robot) if shape.body for point in candidate_points(shape)]
     if not found:
         raise ArgumentError(f"{quoted(robot.name)} has nothing to touch the ground with: {_what_there_is(robot)}")
-    shapes, points = zip(*found, strict=True)
+    shapes = tuple(shape for shape, _ in found)
     return Candidates(
         shapes,
         np.array([shape.body for shape in shapes]),
