@@ -28,8 +28,8 @@ ZEROS = bytes(1 << 20)
 DIGITS = 32  # hexadecimal ones of SHA-256: they find damage, and prove nothing against who computes them anew
 # what readers of damaged archives, arrays, texts and tables raise, besides OSError
 DAMAGED = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
-    NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RuntimeError,
+    SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 

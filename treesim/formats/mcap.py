@@ -14,6 +14,7 @@ record "rosbag2" without entries makes all releases of rosbag2 read QoS profiles
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike
@@ -88,15 +89,24 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 
 def read(path: Path) -> Trajectory:
     """Return the trajectory that is attached to a file which `write` wrote; raises ValueError where there is none."""
-    reader = required("mcap.reader", "MCAP files")
-    with path.open("rb") as stream:
-        try:
-            for attachment in reader.make_reader(stream).iter_attachments():
-                if attachment.name == ATTACHMENT:
-                    return npz.read(io.BytesIO(attachment.data))
+    reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
+    with _Bounded(path) as stream:
+        try:  # record after record, as chunks that indices name would be unpacked, however large they are
+            for record in reader.StreamReader(stream, emit_chunks=True).records:
+                if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
+                    return npz.read(io.BytesIO(record.data))
         except required("mcap.exceptions", "MCAP files").McapError as error:
             raise ValueError(str(error) or type(error).__name__) from error
     raise ValueError(f"it has no attachment {ATTACHMENT!r}")
+
+
+class _Bounded(io.FileIO):
+    """A file of which no more is asked for than it has, whatever sizes it announces."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes, `size` of them where there are as many."""
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        return super().read(left if size is None or size < 0 else min(size, left))
 
 
 def _robot_of(trajectory: Trajectory) -> Tree:
