@@ -17,6 +17,7 @@ from .control import Controller
 from .display import Shown
 from .energy_balance import EnergyWarning
 from .errors import ArgumentError, TreesimError, unknown_name
+from .files import path_of
 from .model.values import positive_number, told
 from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
@@ -146,7 +147,7 @@ def replay(
 
 
 def _loaded(path: str | os.PathLike[str]) -> Trajectory:
-    name = Path(path).name.removesuffix(".part")
+    name = path_of(path, "run: a recording's name").name.removesuffix(".part")
     if name.endswith((*(f"_{label}.npy" for label in LABELS), "_unfinished.json")):
         raise ArgumentError(
             f"{path} is of rollouts (treesim.rollout(..., out=)): such files hold states alone, neither robot nor "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..contact.history import ContactHistory
+from ..errors import ArgumentError, quoted
 from ..trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
@@ -33,7 +35,11 @@ def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
     q, v = ((getattr(trajectory, label), *(getattr(joint, label) for joint in led)) for label in ("q", "v"))
     table = np.column_stack((trajectory.t, *q, *v, trajectory.tau, trajectory.energy, trajectory.work, last))
-    return [*names, *(name for name, _ in columns)], table
+    names += [name for name, _ in columns]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ArgumentError(f"two columns of a table would be called {quoted(twice[0])}: take .npz, or rename a joint")
+    return names, table
 
 
 def units_of(trajectory: Trajectory) -> list[str]:

@@ -26,7 +26,9 @@ from lxml import etree
 
 from ..errors import ArgumentError
 from ..files import checked_output, write_whole
+from ..model.given import checked_robot
 from ..model.tree import Tree
+from ..model.values import checked_part
 from ..operational.frames import body_poses
 from ..recipe import PackedLater, unpacked, world_of
 from ..trajectory import Trajectory
@@ -68,7 +70,7 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
 
 def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) -> None:
     """Write the file to a stream of bytes. O(N) a state."""
-    robot = _robot_of(trajectory) if robot is None else robot
+    robot = _robot_of(checked_part("trajectory", trajectory, Trajectory)) if robot is None else checked_robot(robot)
     motion = _Motion(trajectory, robot)
     stamps = _stamps(trajectory.t)
     ros = _Ros()
