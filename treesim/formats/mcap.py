@@ -90,9 +90,9 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 def read(path: Path) -> Trajectory:
     """Return the trajectory that is attached to a file which `write` wrote; raises ValueError where there is none."""
     reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
-    with _Bounded(path) as stream:
+    with path.open("rb") as stream:
         try:  # record after record, as chunks that indices name would be unpacked, however large they are
-            for record in reader.StreamReader(stream, emit_chunks=True).records:
+            for record in reader.StreamReader(_Bounded(stream), emit_chunks=True).records:
                 if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
                     return npz.read(io.BytesIO(record.data))
         except required("mcap.exceptions", "MCAP files").McapError as error:
@@ -100,13 +100,17 @@ def read(path: Path) -> Trajectory:
     raise ValueError(f"it has no attachment {ATTACHMENT!r}")
 
 
-class _Bounded(io.FileIO):
-    """A file of which no more is asked for than it has, whatever sizes it announces."""
+class _Bounded:
+    """A stream of which no more is asked for than it has, whatever sizes it announces."""
 
-    def read(self, size: int | None = -1) -> bytes:
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._left = stream, os.fstat(stream.fileno()).st_size
+
+    def read(self, size: int) -> bytes:
         """Return the next bytes, `size` of them where there are as many."""
-        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
-        return super().read(left if size is None or size < 0 else min(size, left))
+        found = self._stream.read(min(size, self._left))
+        self._left -= len(found)
+        return found
 
 
 def _robot_of(trajectory: Trajectory) -> Tree:
