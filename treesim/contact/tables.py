@@ -21,6 +21,7 @@ from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .solid import Solid
 
+SHARED_SLOTS = 32  # of a hull with more points
 CAPACITY = 128  # contacts of one state at most; what is more is told
 RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
 Shapes = tuple[CollisionShape, CollisionShape]
@@ -208,7 +209,8 @@ class _Pairs:
             self.heights.extend(solid.heights.ravel().tolist())
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        row += [between, group, flipped, seams]
+        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" else slots
+        row += [between, group, flipped, seams, shared]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
@@ -218,7 +220,7 @@ class _Pairs:
         self.ints.append(row)
         self.reals.append(reals)
         self.links.append((shape.link, met))
-        self.slots += slots
+        self.slots += shared
         self.most = max(self.most, slots)
         self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
 
