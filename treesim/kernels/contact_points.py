@@ -292,9 +292,9 @@ def meet(touch, k, r, dt, margin, m, solids):
 
 
 def worth(mode, gap, x, n, one, two, three):
-    """How deep a point x is (mode 0), and how much wider it makes what carries: how far it is, across the normal n, from
-    a first point (1), from the line of two (2), or from it on the other side than the third (3). A gap costs as much as
-    GAP_PRICE times so much width, so that a wider ring of points above those that touch, as of a chamfer, comes last."""
+    """How deep a point x is (mode 0), and how much wider it makes the support: how far it is, across the normal n, from
+    a first point (1), from the line of two (2), or from it on the other side than the third (3). A gap costs GAP_PRICE
+    times as much as width is worth: a wider ring of points above those that touch, as of a chamfer, comes last."""
     found = -gap
     if mode == 1:
         d = sub(x, one)
