@@ -290,6 +290,18 @@ def test_measures_that_cannot_be_made(make, message):
         ({"measure": {"a": measures.last(lambda t, q: t)}}, "ArgumentError", r"'a' must take \(t, q, v\)"),
         ({"measure": {"a": measures.last(lambda t, q, v, p: p[0])}}, "ArgumentError", "no parameters are given"),
         ({"measure": {"a": measures.last(lambda t, q, v, p, c: c[0, 0])}}, "ArgumentError", "nothing .* can touch"),
+        ({"measure": {"a": measures.last(lambda t, q, v: "high")}}, "ArgumentError", "'a' must .* got 'high'"),
+        ({"measure": {"a": measures.last(lambda t, q, v: 10**400)}}, "ArgumentError", "'a' must return one number"),
+        ({"measure": {"a": measures.last(lambda t, q, v: 1j)}}, "ArgumentError", "'a' must return one number"),
+        (
+            {"measure": {"a": measures.last(lambda t, q, v: float("nan"))}},
+            "ArgumentError",
+            "'a' must return one number",
+        ),
+        ({"measure": {"a": measures.last(lambda t, q, v: 1 / 0)}}, "ArgumentError", "'a' raises ZeroDivisionError"),
+        ({"measure": {"a": measures.last(lambda t, q, v: v.speed)}}, "ArgumentError", "'a' raises AttributeError"),
+        ({"measure": {"a": measures.last(lambda t, q, v: (-2) ** q[0])}}, "UnsupportedError", "'a' cannot be compiled"),
+        ({"measure": {"a": measures.last(max)}}, "ArgumentError", "'a': Python does not tell"),
         ({"measure": {"a": max}}, "ArgumentError", "make it by a function of treesim.measures"),
         ({"measure": [1]}, "ArgumentError", "a dict of measures by name"),
         ({"keep": "lats"}, "UnknownNameError", "last"),
@@ -300,6 +312,16 @@ def test_measures_that_cannot_be_made(make, message):
 def test_errors_say_what_would_be_right(given, error, message):
     with pytest.raises(getattr(treesim, error), match=message):
         treesim.rollout(treesim.load("ur5"), np.zeros(6), np.zeros(6), steps=4, **given)
+
+
+def test_a_measure_that_changes_its_arguments_changes_no_other():
+    def scribble(t, q, v):
+        q[0] = v[0] = 7.0
+        return q[0]
+
+    given = {"a": measures.last(scribble), "b": measures.last(lambda t, q, v: q[0] + 2 ** v[0])}
+    runs = treesim.rollout(treesim.load("ur5"), np.ones(6), np.ones(6), steps=4, measure=given)
+    assert runs.measures["a"] == 7 and runs.measures["b"] == pytest.approx(runs.q[0, -1, 0] + 2 ** runs.v[0, -1, 0])
 
 
 @pytest.mark.parametrize("law", [None, lambda t, q, v, p, u: u.__setitem__(0, p[0] - q[0])])

@@ -14,7 +14,7 @@ from .engine.call.arguments import Argument, coerce
 from .engine.call.evaluate import check_engine, lanes_for
 from .engine.graph.expressions import HELP, Expression, is_number, name_of
 from .engine.graph.graph import Graph
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, UnsupportedError, quoted
 from .kernels.applied import applied_states
 from .model.given import whole_number
 from .types import Engine
@@ -70,8 +70,9 @@ class BatchFunction(Shown):
             inspect.signature(self.function).bind(*inputs)
         except TypeError as error:
             raise ArgumentError(f"{called} must take ({', '.join(self._names)}): {error}") from None
+        graph = next((x.graph for array in inputs for x in array), Graph())
         try:
-            returned = self.function(*inputs)
+            returned = self.function(*(array.copy() for array in inputs))  # which it may write to
         except UnsupportedError as error:
             told = f"{called} cannot be compiled: {error}; {HELP}, or compute it with NumPy, on arrays of all rows"
             raise UnsupportedError(told) from error
@@ -79,9 +80,8 @@ class BatchFunction(Shown):
             results = np.array([x[()] if isinstance(x, np.ndarray) else x for x in returned], dtype=object)
         except (TypeError, ValueError):  # no sequence, or of arrays
             results = np.empty(0, object)
-        graph = next((x.graph for array in inputs for x in array), Graph())
         if results.ndim != 1 or not results.size or not all(is_number(x, graph) for x in results):
-            raise ArgumentError(f"{called} must return a list of numbers, got {returned!r}")
+            raise ArgumentError(f"{called} must return a list of numbers, got {quoted(returned)}")
         return results
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LONGEST = 80  # characters of a name or value that a message quotes
+_BEGINNINGS = tuple("_.~<(['\"/-+")  # of names, besides letters and digits
 COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
 
 
@@ -203,6 +204,13 @@ def text_of(value: object, as_text: Callable[[object], str] = repr) -> str:
         return f"<an object of type {type(value).__name__}>"
 
 
+def named(name: str) -> str:
+    """Return a name, or a line of names, as lists and tables show it: as it is, or quoted where it does not print or
+    its beginning could be taken for something else."""
+    plain = name.isprintable() and name == name.strip() and (name[:1].isalnum() or name[:1] in _BEGINNINGS)
+    return shortened(name) if plain else quoted(name)
+
+
 def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
     """Return the first `limit` of some names, quoted, and how many there are if that is not all of them."""
     more = f"{separator}... ({len(names)} in all)" if len(names) > limit else ""
@@ -214,7 +222,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12)
     names = list(known)
     near = " or ".join(map(quoted, _near(text_of(name, str)[:LONGEST], names)))
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
-    some = ", ".join(map(shortened, names[:limit])) + more
+    some = ", ".join(map(named, names[:limit])) + more
     hint = f"did you mean {near}? " if near else ""
     return UnknownNameError(f"unknown {shortened(kind, 2 * LONGEST)} {quoted(name)}: {hint}known are: {some or 'none'}")
 

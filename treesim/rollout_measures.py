@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from .engine.call.steps import Arrays, Carried, Measured, Piece
 from .engine.graph.expressions import HELP, Expression, is_number
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, TreesimError, UnsupportedError
 from .kernels.measured_step import ENDED, HEADER, SEEN, STEP
 from .kernels.numbers import absolute, less, select
 from .measures import Measure
@@ -71,12 +72,19 @@ class Reduction(Expression):
         """The number that a measure's function returns, as one of the trace."""
         t = given[0]
         try:
-            x = function(*given[: self.takes[name]])
+            x = function(*(copy(one) for one in given[: self.takes[name]]))  # which it may change
         except UnsupportedError as error:
             raise UnsupportedError(f"measure {name!r} cannot be compiled: {error}; {HELP}") from error
         except IndexError as error:
             sizes = f"q has {len(given[1])} numbers, v {len(given[2])}, p {len(given[3])}"
             raise ArgumentError(f"measure {name!r}: {error}; {sizes}") from error
+        except TreesimError:
+            raise
+        except Exception as error:
+            raise ArgumentError(
+                f"measure {name!r} raises {type(error).__name__}: {error}: it must compute one number, or condition, "
+                f"of t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
+            ) from error
         if not is_number(x, t.graph):
             what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else told(x)
             raise ArgumentError(f"measure {name!r} must return one number or condition, got {what}")
@@ -159,7 +167,12 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
 
 def _taken(name: str, function: Callable[..., Any]) -> int:
     """How many of ARGUMENTS a measure's function takes."""
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"measure {name!r}: Python does not tell what {told(function)} takes: give lambda t, q, v: ..."
+        ) from None
     for count in (3, 4, 5):
         try:
             signature.bind(*range(count))

@@ -185,7 +185,7 @@ def test_how_many_threads(monkeypatch, variables, count):
 @pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "²", ","])
 def test_what_is_no_number_of_threads_is_told(monkeypatch, name, text):
     set_environment(monkeypatch, {name: text})
-    with pytest.raises(treesim.ArgumentError, match=rf"\${name} is '.*', but must be a whole number of threads, 1 or"):
+    with pytest.raises(treesim.ArgumentError, match=rf"\${name} is '.*', but must be a whole number of threads, 1 to"):
         threads.default_thread_count.__wrapped__()
 
 

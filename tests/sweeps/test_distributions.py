@@ -51,6 +51,8 @@ def test_arrays_draw_each_number_by_itself():
         (lambda: Normal([1, 2], [1, 2, 3]), "mean and sd of Normal have shapes"),
         (lambda: Uniform(2, 1), "low of Uniform must not be above high"),
         (lambda: Uniform(0, np.inf), "must be finite"),
+        (lambda: Uniform(-1e308, 1e308), "low and high of Uniform are too large"),
+        (lambda: Normal(0, 1e308), "mean and sd of Normal are too large"),
         (lambda: LogUniform(0, 1), "bounds of LogUniform must be above 0"),
         (lambda: Choice([]), "must be a list of values"),
         (lambda: around(sd=-1), "sd of around must not be negative"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import named
 from .common import checked_loading, messages, output, print_json
 
 TABLES = (
@@ -39,7 +40,7 @@ def _print(title: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> N
     """A table of kernels over robots: of one kind of error, or of two."""
     from rich.table import Table
 
-    shown = Table("", *(f"{row['robot']} ({row['nv']})" for row in rows), title=title, title_justify="left")
+    shown = Table("", *(f"{named(row['robot'])} ({row['nv']})" for row in rows), title=title, title_justify="left")
     for k, first in enumerate(rows[0]["errors"]):
         shown.add_row(first["problem"], *(_cell(row["errors"][k], keys) for row in rows))
     output().print(shown)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import named
 from .common import (
     FAILED,
     BaseOption,
@@ -58,8 +59,8 @@ def audit(
 def _show(found: Audit, base: str) -> None:
     low, high = found.condition
     output().print(
-        f"{found.robot}, {base} base, {found.nv} degrees of freedom; cond(M) {low:.1e} ... {high:.1e}, times eps "
-        f"{high * ROUNDING:.0e}",
+        f"{named(found.robot)}, {base} base, {found.nv} degrees of freedom; "
+        f"cond(M) {low:.1e} ... {high:.1e}, times eps {high * ROUNDING:.0e}",
         soft_wrap=True,
     )
     for group, rows in groupby(found.rows, lambda row: row.group):
@@ -85,7 +86,9 @@ def _table(group: str, rows: list[Row]) -> None:
     for row in rows:
         digits = "-" if row.digits is None else f"{row.digits:.1f}"
         numbers = [_number(row.error), _number(row.bound), *(_number(getattr(row, column)) for column in columns)]
-        shown.add_row(row.name, digits, *numbers, _verdict(row), ", ".join(filter(None, (row.where, row.note))))
+        shown.add_row(
+            row.name, digits, *numbers, _verdict(row), ", ".join(map(named, filter(None, (row.where, row.note))))
+        )
     output().print(shown)
 
 

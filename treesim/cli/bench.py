@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, named
 from ..files import write_whole
 from .common import (
     BaseOption,
@@ -176,7 +176,7 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
         kinds = {"kept": False, **({"none yet": True} if cold else {})}
         starts = {label: time_start(robot, cold=empty) for label, empty in kinds.items()}
     report.notes += found.notes
-    title = f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: one state"
+    title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: one state"
     report.print(timing_table(title, found.rows, "us"))
     report.explain(found.rows)
     report.print(start_table(starts, _first_batch(robot)))
@@ -213,9 +213,8 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
         found = time_batches(robot, states=count, rounds=rounds, seed=seed)
     report.notes += found.notes
     arithmetic, disturbed = found.more["arithmetic"], found.more["after_another"]
-    title = (
-        f"{found.robot}, {found.base} base, {found.nv} degrees of freedom: {count} states on {thread_count()} threads"
-    )
+    title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: "
+    title += f"{count} states on {thread_count()} threads"
     if disturbed:
         told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
@@ -243,7 +242,7 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
         raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
     with messages().status("timing ..."):
         found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
-    title = f"{found.robot}, {found.base} base, {found.rows[0]['threads']} threads"
+    title = f"{named(found.robot)}, {found.base} base, {found.rows[0]['threads']} threads"
     report.print(size_table(title, found.rows))
     if report.plot is not None:
         from ..plotting.bench import save_sizes
@@ -259,9 +258,9 @@ def _contact(report: _Report, name: str, kp: float, rounds: int) -> None:
     with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
         found = time_contact(name, kp=kp, rounds=rounds)
     report.notes += found.notes
-    title = f"{found.robot} standing on a plane, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
+    title = f"{named(found.robot)} standing on a plane, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
     report.print(contact_table(title, found.rows))
-    report.print(standing_rollout_table(f"{found.robot}, rollouts of the same", found.more["rollouts"]))
+    report.print(standing_rollout_table(f"{named(found.robot)}, rollouts of the same", found.more["rollouts"]))
     report.explain([*found.rows, *found.more["rollouts"]])
     if report.plot is not None:
         from ..plotting.bench import save_timings

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ..bench.measure import UNITS
 from ..compare.cases import DOUBLE, OURS
+from ..errors import named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,7 +124,7 @@ def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str
     table = _table(f"{title}: our time [{unit}]{told}", "computes")
     table.add_column("call", overflow="fold")
     for robot in robots:
-        table.add_column(robot, justify="right")
+        table.add_column(named(robot), justify="right")
     before = None
     for row in rows:
         if before is not None and row["quantity"] != before:

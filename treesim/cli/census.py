@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, named
 from .common import FAILED, JsonOption, checked_positive, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
@@ -110,5 +110,5 @@ def _grouped(rows: list[CensusRow]) -> Iterator[str]:
     for (why, robot, base), by in engines.items():
         robots.setdefault((", ".join(by), why), {}).setdefault(robot, []).append(base)
     for (by_all, why), bases in robots.items():
-        names = (robot if len(on) == 2 else f"{robot} ({on[0]})" for robot, on in bases.items())
+        names = (named(robot) if len(on) == 2 else f"{named(robot)} ({on[0]})" for robot, on in bases.items())
         yield f"{by_all}: {why}: {', '.join(names)}"

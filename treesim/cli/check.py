@@ -21,6 +21,7 @@ from .common import (
     output,
     print_json,
 )
+from .streams import standard_output
 
 if TYPE_CHECKING:
     from ..doctor import Diagnosis
@@ -137,6 +138,6 @@ def _write(form: str, found: Sequence[Diagnosis]) -> None:
     else:
         from ..doctor.github import annotation
 
-        for diagnosis in found:
-            for one in diagnosis.findings:
-                typer.echo(annotation(one))
+        stream = standard_output()
+        stream.write_raw("".join(f"{annotation(one)}\n" for diagnosis in found for one in diagnosis.findings))
+        stream.flush()

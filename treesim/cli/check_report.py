@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..doctor.advice import ADVICE, TIER_OF
+from ..errors import named
 from ..urdf.findings import CODES, Finding
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def print_report(
     other programs will read its file."""
     robot = diagnosis.robot
     about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"
-    console.print(f"{name}: {about}", style="bold", soft_wrap=True)
+    console.print(f"{named(name)}: {about}", style="bold", soft_wrap=True)
     for section in SECTIONS:
         section(diagnosis, console)
     if ledger:
@@ -114,7 +115,7 @@ def _print_readers(name: str, readers: Sequence[Examination], console: Console) 
         told = " ".join(codes) or "nothing that a rule knows"
         verdict = ("refuses the file: ", STYLES["error"]) if each.refused else ""
         console.print(Text.assemble(f"  {each.reader.title}: ", verdict, told), soft_wrap=True)
-    console.print(f"  `treesim readers {name}` tells what, where, and the cure", soft_wrap=True)
+    console.print(f"  `treesim readers {named(name)}` tells what, where, and the cure", soft_wrap=True)
 
 
 def _print_skipped(diagnosis: Diagnosis, console: Console) -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import math
-import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 import typer
 
 from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, installed_by, unknown_name
-from ..files import NO_ROOM
 from ..starting import INTERRUPTED as INTERRUPTED
+from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,21 +65,29 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 
 def output() -> Console:
     """Return the console for results (standard output)."""
-    from rich.console import Console
+    from .console import PlainConsole
 
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    stream = standard_output()
+    return PlainConsole(stream, width=None if stream.isatty() else PIPE_WIDTH)
 
 
 def messages() -> Console:
     """Return the console for errors, warnings and progress (standard error)."""
-    from rich.console import Console
+    from .console import PlainConsole
 
-    return Console(stderr=True, highlight=False, markup=False)
+    return PlainConsole(standard_error())
 
 
 def print_json(value: Any) -> None:
     """Write `value` as JSON, and nothing else, on standard output; NaN and infinity become null."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    print_line(json_text(plain(value), indent=2))
+
+
+def print_line(text: str) -> None:
+    """Write a line on standard output, at once."""
+    stream = standard_output()
+    stream.write(f"{text}\n")
+    stream.flush()
 
 
 def plain(value: Any) -> Any:
@@ -111,7 +116,7 @@ def print_warning(text: str) -> None:
 def _print_labelled(label: str, style: str, text: str) -> None:
     from rich.text import Text
 
-    messages().print(Text.assemble((f"{label}: ", style), text), soft_wrap=True)
+    messages().print(Text.assemble((f"{label}: ", style), escaped(text)), soft_wrap=True)
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -125,9 +130,14 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         from ..urdf.read import xacro_allowed
 
         allowed = bool(takes_robots and kwargs.pop("xacro", False))
+        survive_pipes()
         try:
-            with _warnings_shown(), _output_delivered(), xacro_allowed(allowed):
+            with _warnings_shown(), xacro_allowed(allowed):
                 command(*args, **kwargs)
+            standard_output().flush()
+        except OutputError as error:
+            print_error(f"cannot write the result to standard output: {error}")
+            raise typer.Exit(FAILED) from None
         except TreesimError as error:
             print_error(str(error))
             raise typer.Exit(FAILED if isinstance(error, ArithmeticError) else USER_ERROR) from None
@@ -143,22 +153,6 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         xacro = inspect.Parameter("xacro", keyword, default=False, annotation=XacroOption)
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), xacro])  # type: ignore[attr-defined]
     return run
-
-
-@contextmanager
-def _output_delivered() -> Iterator[None]:
-    """See to it that standard output takes what the block prints: on a full disk, say so, and end in exit code 1."""
-    try:
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except OSError as error:
-        if error.errno not in NO_ROOM or error.filename is not None:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still kept in memory
-        print_error(f"cannot write the result to standard output: {error.strerror}")
-        raise typer.Exit(FAILED) from None
 
 
 @contextmanager
@@ -180,7 +174,7 @@ def _warnings_shown() -> Iterator[None]:
 @contextmanager
 def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show a progress bar while the block runs, if standard error is a terminal; yields the bar's (done, total)."""
-    if not (show and sys.stderr.isatty()):
+    if not (show and standard_error().isatty()):
         yield None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..errors import named
 from .common import output
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def print_comparison(found: Comparison) -> None:
 def _print_header(console: Console, found: Comparison) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     gravity = f", gravity {list(found.reports[0].gravity)} m/s^2" if found.reports else ""
-    console.print(f"{found.robot}, {found.base} base{gravity}, seed {found.seed}, dt {found.dt:g} s ({versions})")
+    console.print(
+        f"{named(found.robot)}, {found.base} base{gravity}, seed {found.seed}, dt {found.dt:g} s ({versions})"
+    )
     if found.reports and found.reports[0].sha256:
         console.print(f"sha256 of the robot's file: {found.reports[0].sha256}")
 

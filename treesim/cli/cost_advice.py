@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import named
 from .common import messages, output, print_json
 
 
@@ -23,6 +24,6 @@ def show_advice(repeats: int, json: bool) -> None:
     table = Table(*headings, title=title, title_justify="left")
     for row in rows:
         times = f"{row['advised_us']:.2f}", f"{row['fastest_us']:.2f}"
-        table.add_row(row["robot"], str(row["nv"]), str(row["depth"]), row["task"], row["advised"], times[0],
+        table.add_row(named(row["robot"]), str(row["nv"]), str(row["depth"]), row["task"], row["advised"], times[0],
                       row["fastest"], times[1], f"{row['advised_us'] / row['fastest_us']:.2f}")  # fmt: skip
     output().print(table)

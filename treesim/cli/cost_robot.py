@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import named
 from .common import messages, output, print_json
 from .sparsity import picture
 
@@ -38,7 +39,7 @@ def show_robot(
         print_json(facts)
         return
     console = output()
-    console.print(f"{robot.name}, {base} base: {facts['n_bodies']} bodies, nv {facts['nv']}, depth ", end="")
+    console.print(f"{named(robot.name)}, {base} base: {facts['n_bodies']} bodies, nv {facts['nv']}, depth ", end="")
     console.print(f"{facts['limits']['depth']}; mass matrix, where it can differ from zero:")
     console.print(picture(robot.sparsity()), soft_wrap=True)
     for line in _limits(facts):
@@ -78,7 +79,7 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
     from rich.table import Table
 
     kind = rows[0]["kind"]
-    title = TITLES[kind] + (f" of {', '.join(frames)}" if kind in ("operational", "space") else "")
+    title = TITLES[kind] + (f" of {', '.join(map(named, frames))}" if kind in ("operational", "space") else "")
     table = Table("", title=f"{title}: formula, then our kernels' own count", title_justify="left")
     headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "min [us]", "median [us]")
     for heading in headings:

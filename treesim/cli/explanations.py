@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, named
 from .common import output, print_json
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def print_two_robots(found: TwoRobots) -> None:
     from rich.table import Table
 
     console = output()
-    console.print(f"{found.first} and {found.second}, {found.base} base, seed {found.seed}")
+    console.print(f"{named(found.first)} and {named(found.second)}, {found.base} base, seed {found.seed}")
     table = Table("quantity", "largest error", "tolerance", "", "worst at, note")
     for row in found.rows:
         table.add_row(*_cells(row), style=None if row.passed else "red")
     console.print(table)
     for title, names in (("only in the first", found.only_first), ("only in the second", found.only_second)):
         if names:
-            console.print(f"joints {title}, held at zero: {', '.join(names)}")
+            console.print(f"joints {title}, held at zero: {', '.join(map(named, names))}")
     for name, place in found.frames.items():
         console.print(f"frame of {name!r} in the second: {place}; no motion changes")
     print_causes(found.causes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TreesimError
+from ..errors import TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
 from .sparsity import picture
@@ -110,7 +110,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
     full = robot.nv**2
     filled = 100.0 * facts["mass_matrix_nonzeros"] / full if full else 0.0
     entries = f"{facts['mass_matrix_nonzeros']} of {full} entries can differ from zero ({filled:.0f} %)"
-    table = Table(title=robot.name, show_header=False, title_justify="left")
+    table = Table(title=named(robot.name), show_header=False, title_justify="left")
     for label, value in (
         ("bodies N, joints", f"{robot.n_bodies}"),
         ("nq, nv", f"{robot.nq}, {robot.nv}"),
@@ -134,7 +134,7 @@ def _followers(robot: Tree) -> list[tuple[str, str]]:
     if robot.coupling is None:
         return []
     lines = robot.coupling.lines().items()
-    told = [f"{name} = {k:g} {leader}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
+    told = [f"{named(name)} = {k:g} {named(leader)}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
     return [("followers", "\n".join(told))]
 
 
@@ -143,7 +143,7 @@ def _loops(robot: Tree) -> list[tuple[str, str]]:
     told = []
     for loop in robot.loops:
         about = f" about {' '.join(f'{x:g}' for x in loop.axis)}" if loop.type == "revolute" else ""
-        told.append(f"{loop.name}: {loop.type}{about}, {loop.first} to {loop.second}")
+        told.append(f"{named(loop.name)}: {loop.type}{about}, {named(loop.first)} to {named(loop.second)}")
     return [("loops", "\n".join(told))] if told else []
 
 
@@ -165,9 +165,9 @@ def _joint_table(robot: Tree) -> Table:
         table.add_row(
             str(i),
             str(body.parent),
-            joint.name,
+            named(joint.name),
             joint.type,
-            body.name,
+            named(body.name),
             f"{body.inertia.mass:.4g}",
             _limits(whole.lower[q].tolist(), whole.upper[q].tolist()) if joint.nq == 1 else "",
             " ".join(f"{effort:g}" for effort in whole.effort_limit[v] if effort < float("inf")),

@@ -12,6 +12,7 @@ from .audit import audit
 from .bench import bench
 from .census import census
 from .check import check
+from .common import FAILED, print_error
 from .compare import compare
 from .convert import convert
 from .cost import cost
@@ -24,6 +25,7 @@ from .scaling import scaling
 from .schedule import schedule
 from .simulate import simulate
 from .stability import stability
+from .streams import OutputError, guard_streams
 from .sweep import sweep
 from .view import view
 
@@ -64,10 +66,14 @@ def options(
 
 def main() -> None:
     """Run the program with the arguments of this process; Ctrl-C ends it with exit code 130, whatever it is doing."""
+    guard_streams()
     try:
         obey_ctrl_c()
         app()
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
+    except OutputError as error:  # of --help
+        print_error(f"cannot write the result to standard output: {error}")
+        raise SystemExit(FAILED) from None
     finally:
         leave_ctrl_c_to_the_system()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import named
 from . import common
 from .common import JsonOption, guarded, messages, output, print_json
 
@@ -47,7 +48,7 @@ def _show(found: Repetition) -> None:
     from rich.table import Table
 
     shown = Table(show_header=False, box=None)
-    shown.add_row("robot", found.robot_name)
+    shown.add_row("robot", named(found.robot_name))
     shown.add_row("states", str(found.states))
     shown.add_row("outcome", "the same bits" if found.first is None else f"other bits: {found.first}")
     for label, texts in (("why", found.reasons), ("note", found.notes)):

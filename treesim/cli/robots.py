@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, named
 from .common import JsonOption, guarded, output, print_json
 from .tried_robots import print_tried
 
@@ -41,5 +41,5 @@ def robots(
         return
     for package in dict.fromkeys(entry.package for entry in entries):
         names = [entry.name for entry in entries if entry.package == package]
-        console.print(f"{package} ({len(names)})", style="bold")
-        console.print(f"  {', '.join(names)}")
+        console.print(f"{named(package)} ({len(names)})", style="bold")
+        console.print(f"  {', '.join(map(named, names))}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import named
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 
@@ -87,7 +88,7 @@ def _facts(tree: Tree, schedule: Schedule) -> dict[str, Any]:
 def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] | None) -> None:
     from rich.table import Table
 
-    title = f"{tree.name}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
+    title = f"{named(tree.name)}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
     table = Table("method", title=title, title_justify="left")
     for heading in ("operations", "critical path", "parallelism", "depth", "stages", "blocks", "widest"):
         table.add_column(heading, justify="right")
@@ -108,7 +109,7 @@ def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] |
 def _print_stages(tree: Tree, schedule: Schedule) -> None:
     from rich.table import Table
 
-    title = f"{tree.name}: {schedule.method}"
+    title = f"{named(tree.name)}: {schedule.method}"
     table = Table(title=title, title_justify="left")
     for heading in ("", "blocks", "operations", "in the longest"):
         table.add_column(heading, justify="right")
@@ -134,4 +135,4 @@ def _listed(tree: Tree, blocks: tuple[tuple[int, ...], ...]) -> str:
 
 def _named(tree: Tree, block: tuple[int, ...]) -> str:
     """The topmost body, and how many more there are."""
-    return tree.body_names[block[0] - 1] + (f" +{len(block) - 1}" if len(block) > 1 else "")
+    return named(tree.body_names[block[0] - 1]) + (f" +{len(block) - 1}" if len(block) > 1 else "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, named
 from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
 from .setup import SubstepsOption
 
@@ -130,7 +130,7 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(
-            row.robot, row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
+            named(row.robot), row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
             _share(row.gained), _share(row.lost),
             "" if row.in_play is None else f"{row.in_play:.3g}",
             "to the end" if row.finite_until is None else Text(f"< {row.finite_until:.3g} s", "red"),

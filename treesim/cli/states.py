@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, named, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +112,8 @@ def _number(option: str, text: str) -> float:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])}, ..., {names[-1]}"
+    shown = list(map(named, names))
+    return ", ".join(shown) if len(shown) <= 4 else f"{', '.join(shown[:3])}, ..., {shown[-1]}"
 
 
 def _with_unit_quaternions(robot: Tree, q: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..errors import named
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -134,7 +136,7 @@ def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
     if account["stopped"]:
         rows.append(("stopped", account["stopped"]))
     rows += [("wrote", file) for file in files]
-    table = Table(title=account["robot"], show_header=False, title_justify="left")
+    table = Table(title=named(account["robot"]), show_header=False, title_justify="left")
     for label, value in rows:
         table.add_row(label, value)
     return table

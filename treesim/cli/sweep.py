@@ -137,7 +137,7 @@ def sweep(
 
 
 def _whole(samples: float) -> int:
-    if not (samples >= 1 and samples == int(samples)):
+    if not (samples >= 1 and samples.is_integer()):
         raise ArgumentError(f"--samples must be a whole number from 1 on, got {samples:g}")
     return int(samples)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from json import dumps
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +40,7 @@ from .setup import (
     checked_steps,
     set_up,
 )
+from .streams import json_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -337,7 +337,7 @@ def _announce(url: str | None, no_browser: bool, json: bool) -> None:
 
 def _print_line(value: dict[str, Any]) -> None:
     """Print JSON on one line, at once."""
-    typer.echo(dumps(common.plain(value)))
+    common.print_line(json_text(common.plain(value)))
 
 
 def _play(

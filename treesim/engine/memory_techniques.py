@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 
 VARIABLE = "TREESIM_MEMORY"
 PREFETCH, NONTEMPORAL, POOL = TECHNIQUES = ("prefetch", "nontemporal", "pool")
@@ -30,6 +30,6 @@ def used(technique: str) -> bool:
 def _listed(told: str) -> tuple[str, ...]:
     names = () if told == PLAIN else tuple(name.strip() for name in told.split(","))
     if not set(names) <= set(TECHNIQUES):
-        choices = ", ".join(TECHNIQUES)
-        raise ArgumentError(f"{VARIABLE} is {told!r}, but must be {PLAIN}, or some of {choices}, separated by commas")
+        choices = f"{PLAIN}, or some of {', '.join(TECHNIQUES)}, separated by commas"
+        raise ArgumentError(f"{VARIABLE} is {quoted(told)}, but must be {choices}")
     return names

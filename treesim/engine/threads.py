@@ -32,6 +32,7 @@ LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib"
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 
 MOST_THREADS = 4096
+LONGEST = 20  # digits of a number in a variable: Python refuses to read thousands
 
 _asked: ContextVar[int | None] = ContextVar("treesim_threads", default=None)
 _busy = threading.Lock()  # held while OpenMP's threads work
@@ -92,7 +93,7 @@ def default_thread_count() -> int:
     list's first counts, else the cores that this process may use: those that it may run on, or what a container's quota
     pays for.
 
-    Raises ArgumentError if the variable that counts is set to what is no number above 0.
+    Raises ArgumentError if the variable that counts is set to what is no number from 1 to MOST_THREADS.
     """
     name = next((name for name in VARIABLES if os.environ.get(name)), None)
     return usable_cores() if name is None else _wanted(name, os.environ[name])
@@ -100,9 +101,10 @@ def default_thread_count() -> int:
 
 def _wanted(name: str, text: str) -> int:
     first = text.partition(",")[0].strip() if name == "OMP_NUM_THREADS" else text.strip()
-    if not (first.isascii() and first.isdecimal() and int(first)):
-        raise ArgumentError(f"${name} is {quoted(text)}, but must be a whole number of threads, 1 or more")
-    return int(first)
+    number = int(first) if first.isascii() and first.isdecimal() and len(first) <= LONGEST else 0
+    if not 1 <= number <= MOST_THREADS:
+        raise ArgumentError(f"${name} is {quoted(text)}, but must be a whole number of threads, 1 to {MOST_THREADS}")
+    return number
 
 
 @lru_cache(maxsize=1)

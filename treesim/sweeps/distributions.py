@@ -15,6 +15,8 @@ from ..errors import ArgumentError
 from ..model.given import told
 from .elementary import exponential, logarithm, normal_quantile
 
+OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (0, 1) lead to, at most
+
 
 class Distribution(ABC):
     """What is drawn for a sample: numbers of a shape, from numbers that are uniform in (0, 1).
@@ -63,6 +65,7 @@ class Normal(Distribution):
         mean, sd = _settled(self, "mean", "sd")
         if (sd < 0).any():
             raise ArgumentError(f"sd of Normal must not be negative, got {told(self.sd)}")
+        _check_reach("mean and sd of Normal", abs(mean), sd, OUTERMOST)
         object.__setattr__(self, "shape", mean.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -89,6 +92,7 @@ class Uniform(Distribution):
         low, high = _settled(self, "low", "high")
         if (low > high).any():
             raise ArgumentError(f"low of Uniform must not be above high, got {told(self.low)} and {told(self.high)}")
+        _check_reach("low and high of Uniform", high, low, -1.0)
         object.__setattr__(self, "shape", low.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -210,7 +214,12 @@ def as_distribution(name: str, given: Any) -> Distribution:
     """Return a distribution as it is, a list as a Choice; raises ArgumentError naming what else is given, and a
     distribution whose values have another shape than it says."""
     if isinstance(given, Distribution):
-        middle = np.shape(given.values(np.full((1, given.needs), 0.5)))
+        try:
+            middle = np.asarray(given.values(np.full((1, given.needs), 0.5)), float).shape
+        except Exception as error:
+            raise ArgumentError(
+                f"vary[{name!r}]: {given} cannot draw a value: {type(error).__name__}: {error}"
+            ) from error
         if middle != (1, *given.shape):
             raise ArgumentError(
                 f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but says {given.shape}"
@@ -222,6 +231,13 @@ def as_distribution(name: str, given: Any) -> Distribution:
         f"vary[{name!r}] must be a distribution, such as Normal(1.0, 0.1) of treesim.sweeps, or a list of values, "
         f"got {told(given)}"
     )
+
+
+def _check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> None:
+    """Raise ArgumentError where a + factor b, which values are drawn by, is beyond the largest number."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(a + factor * b).all():
+            raise ArgumentError(f"{labels} are too large: what is drawn would not be finite")
 
 
 def _settled(of: Any, *labels: str) -> tuple[np.ndarray, ...]:

@@ -219,7 +219,7 @@ def test_what_diverges_is_cut_off_and_told():
             "has no joint of one degree",
         ),
         ({"low": [0.0, 1.0]}, treesim.ArgumentError, "low must be one number, or one for each of 6 joints"),
-        ({"high": np.inf}, treesim.ArgumentError, "has no effort limit: give the actions' range"),
+        ({"high": np.inf}, treesim.ArgumentError, "high must be finite, got inf"),
         ({"observation_low": [0.0, 1.0]}, treesim.ArgumentError, "observation_low has shape .* 6 numbers are observed"),
         ({"terminated": lambda t, q, v, p: 1 if q[0] > 1 else 0}, treesim.UnsupportedError, "cannot be compiled"),
         ({"compiled": False, "observe": lambda t, q, v, p: q[0]}, treesim.ArgumentError, "observe returned shape"),

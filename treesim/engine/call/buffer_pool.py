@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, quoted
 from ..memory_techniques import POOL, used
-from ..threads import lock_across_forks
+from ..threads import LONGEST, lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"
 KEPT = 512  # MiB that are kept at most
@@ -45,9 +45,9 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
 
 def limit() -> int:
     """Return how many bytes are kept at most: $TREESIM_KEEP_MIB, else 512 MiB."""
-    told = os.environ.get(VARIABLE, str(KEPT))
-    if not told.isdecimal():
-        raise ArgumentError(f"{VARIABLE} is {told!r}, but must be a whole number of MiB, 0 to keep nothing")
+    told = os.environ.get(VARIABLE) or str(KEPT)
+    if not (told.isascii() and told.isdecimal() and len(told) <= LONGEST):
+        raise ArgumentError(f"{VARIABLE} is {quoted(told)}, but must be a whole number of MiB, 0 to keep nothing")
     return int(told) << 20
 
 

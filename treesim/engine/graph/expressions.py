@@ -7,6 +7,7 @@ out in the compiled code of a loop over steps, on lanes, or on columns of NumPy'
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -85,7 +86,10 @@ def is_number(x: Any, graph: Graph) -> bool:
     """Whether x is a number that an expression can give: one of its graph, or one that is known, and finite."""
     if isinstance(x, Traced):
         return x.graph is graph
-    return isinstance(x, (int, float, np.number, np.bool_)) and bool(np.isfinite(x))
+    try:
+        return isinstance(x, (int, float, np.integer, np.floating, np.bool_)) and math.isfinite(x)
+    except OverflowError:  # whole numbers of Python's have no largest
+        return False
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -85,6 +85,9 @@ class Traced:
 
     __radd__ = __add__
 
+    def __pos__(self) -> Traced:
+        return self
+
     def __neg__(self) -> Traced:
         if self.value is not None:
             return self.constant(-self.value)
@@ -185,6 +188,12 @@ class Traced:
         for _ in range(exponent):
             result = result * self
         return result
+
+    def __rpow__(self, base: Any) -> Traced:
+        """Powers of a positive number: exp(x log(base))."""
+        if not (isinstance(base, int | float) and 0 < base < math.inf):
+            raise UnsupportedError(f"of powers whose exponent is not known yet the base must be above 0, not {base!r}")
+        return Functions.exp(math.log(base) * self)
 
     # as NumPy's functions look for them on arrays of objects
     def sin(self) -> Traced:

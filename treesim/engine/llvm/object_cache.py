@@ -96,7 +96,8 @@ def write(name: str, content: bytes) -> None:
         _place(directory, name, _head(name, content) + content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        _tell(f"machine code cannot be kept in {str(directory)!r} ({reason})")
+        asked = "$TREESIM_CACHE_DIR" if os.environ.get("TREESIM_CACHE_DIR") else "the user's cache"
+        _tell(f"machine code cannot be kept in {str(directory)!r}, of {asked} ({reason})")
 
 
 def _head(name: str, content: bytes) -> bytes:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, quoted
 
 VARIABLE = "TREESIM_CPU"
 
@@ -44,8 +44,8 @@ def wanted(features: Mapping[str, bool]) -> Level | None:
         return None
     names = [level.name for level in LEVELS]
     if name not in names:
-        raise ArgumentError(f"{VARIABLE} is {name!r}, but must be {', '.join(names[:-1])} or {names[-1]}")
+        raise ArgumentError(f"{VARIABLE} is {quoted(name)}, but must be {', '.join(names[:-1])} or {names[-1]}")
     upto = LEVELS[: names.index(name) + 1]
     if missing := [feature for level in upto for feature in level.added.split() if not features.get(feature)]:
-        raise ArgumentError(f"{VARIABLE} is {name!r}, but this machine's processor lacks {', '.join(missing)}")
+        raise ArgumentError(f"{VARIABLE} is {quoted(name)}, but this machine's processor lacks {', '.join(missing)}")
     return upto[-1]

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, quoted
 from ..admission import quaternion_places
 from ..graph.blocks import Blocks, TableGraph, cut, table_trace
 from ..graph.fusion import fuse
@@ -40,7 +40,8 @@ def wanted() -> str:
     """
     strategy = os.environ.get(VARIABLE) or AUTO
     if strategy not in STRATEGIES:
-        raise ArgumentError(f"{VARIABLE} is {strategy!r}, but must be {', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]}")
+        choices = f"{', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]}"
+        raise ArgumentError(f"{VARIABLE} is {quoted(strategy)}, but must be {choices}")
     return strategy
 
 

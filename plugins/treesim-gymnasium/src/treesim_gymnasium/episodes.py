@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import treesim
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, NonFiniteError, quoted
 from treesim.types import Engine
 
 from .functions import Seen, functions_of
@@ -76,9 +76,20 @@ class Episodes:
         self.elapsed += 1
 
     def look(self, rows: slice | np.ndarray = slice(None)) -> Seen:
-        """Return what is seen of environments."""
+        """Return what is seen of environments. Raises NonFiniteError where that is not finite though the state is."""
         t = self.task.dt * self.task.steps * self.elapsed[rows]
-        return self.functions.look(t, self.stepper.q[rows], self.stepper.v[rows], self._p[rows], self._a[rows])
+        seen = self.functions.look(t, self.stepper.q[rows], self.stepper.v[rows], self._p[rows], self._a[rows])
+        for what, values in (("observe", seen.observation.T), ("reward", seen.reward)):
+            if not np.isfinite(values).all():
+                self._check_finite(what, values, np.arange(self.count)[rows])
+        return seen
+
+    def _check_finite(self, what: str, values: np.ndarray, rows: np.ndarray) -> None:
+        """Raise NonFiniteError for an environment of a finite state, of which a task's function has made none."""
+        wrong = np.flatnonzero(~np.isfinite(np.atleast_2d(values)).all(axis=0) & self.finite[rows])
+        if wrong.size:
+            value = quoted(np.atleast_2d(values)[:, wrong[0]].tolist())
+            raise NonFiniteError(f"{what} of environment {rows[wrong[0]]} is {value}, though its state is finite")
 
 
 def _told(actions: np.ndarray) -> str:

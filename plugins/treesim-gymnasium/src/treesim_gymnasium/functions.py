@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 import treesim
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, NonFiniteError, quoted
 from treesim.types import Engine
 
 from .task import Task
@@ -64,7 +64,7 @@ class Compiled:
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
         """Return what is seen of states (n, ...) at times t (n,)."""
         found = self._look(t[:, None], q, v, p, a)
-        return Seen(found[:, :-2], found[:, -2].copy(), found[:, -1] != 0)
+        return Seen(found[:, :-2], found[:, -2].copy(), _ends(found[:, -1], q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and p (n, k) of episodes that begin, from random numbers (n, r)."""
@@ -75,12 +75,29 @@ class Compiled:
 def _seen_of(
     observe: Callable[..., Any], terminated: Callable[..., Any], reward: Callable[..., Any]
 ) -> Callable[..., list[Any]]:
-    """One function of what is seen: the observation, the reward, and whether the episode ends."""
+    """One function of t, q, v, p and a: the observation, the reward, and whether the episode ends."""
 
-    def look(t: Any, q: Any, v: Any, p: Any, a: Any) -> list[Any]:
-        return [*observe(t[0], q, v, p), reward(t[0], q, v, p, a), terminated(t[0], q, v, p)]
+    def look(*given: Any) -> list[Any]:
+        t, *others = given
+
+        def called(function: Callable[..., Any], count: int) -> Any:
+            return function(t[0], *(x.copy() for x in others[:count]))  # which it may write to
+
+        seen = called(observe, 3)
+        if isinstance(seen, str) or not isinstance(seen, Sequence | np.ndarray) or getattr(seen, "ndim", 1) != 1:
+            raise ArgumentError(f"observe must return a list of numbers, got {quoted(seen)}")
+        return [*seen, _one("reward", called(reward, 4)), _one("terminated", called(terminated, 3))]
 
     return look
+
+
+def _one(what: str, value: Any) -> Any:
+    """One number of a trace, or a number that is finite."""
+    number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    known = isinstance(number, bool | int | float | np.bool_ | np.integer | np.floating)
+    if isinstance(number, str | Sequence | np.ndarray) or number is None or (known and not np.isfinite(number)):
+        raise ArgumentError(f"{what} must return one finite number, got {quoted(value)}")
+    return number
 
 
 def _start_of(task: Task) -> Callable[..., list[Any]]:
@@ -89,42 +106,79 @@ def _start_of(task: Task) -> Callable[..., list[Any]]:
 
     def begin(x: Any) -> list[Any]:
         q, v, p = (np.array(y, object) for y in (robot.neutral(), np.zeros(robot.nv), np.zeros(task.parameters)))
-        task.reset(x, q, v, p)
+        _reset(task, x, q, v, p)
         return [*q, *v, *p]
 
     return begin
+
+
+def _reset(task: Task, *given: Any) -> None:
+    returned = task.reset(*given)
+    if returned is not None:
+        raise ArgumentError(
+            f"reset must write the start to q, v and p and return nothing, but returned {quoted(returned)}"
+        )
 
 
 class OnArrays:
     """Functions of NumPy arrays with a leading axis, called as they are."""
 
     def __init__(self, task: Task) -> None:
-        self.task = task
+        self.task, self.size = task, -1
         q, v, p = self.begin(np.full((1, task.random), 0.5))
         self.size = self.look(np.zeros(1), q, v, p, np.zeros((1, len(task.driven)))).observation.shape[1]
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
         """Return what is seen of states (n, ...) at times t (n,)."""
         task, n = self.task, len(t)
-        observation = np.asarray(task.observe(t, q, v, p), float)
-        if observation.ndim != 2 or len(observation) != n:
+        t, q, v, p, a = (_read_only(x) for x in (t, q, v, p, a))
+        observation = _array("observe", task.observe(t, q, v, p)).astype(float)
+        if observation.ndim != 2 or len(observation) != n or self.size not in (-1, observation.shape[1]):
+            columns = "..." if self.size < 0 else self.size
             raise ArgumentError(
-                f"observe returned shape {observation.shape}, but ({n}, ...) is needed: one row for each environment"
+                f"observe returned shape {observation.shape}, but ({n}, {columns}) is needed: "
+                "one row for each environment"
             )
         reward = _column("reward", task.reward(t, q, v, p, a), n).astype(float)
-        return Seen(observation, reward, _column("terminated", task.terminated(t, q, v, p), n) != 0)
+        return Seen(observation, reward, _ends(_column("terminated", task.terminated(t, q, v, p), n), q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and p (n, k) of episodes that begin, from random numbers (n, r)."""
         task, robot, n = self.task, self.task.robot, len(x)
         q, v, p = np.tile(robot.neutral(), (n, 1)), np.zeros((n, robot.nv)), np.zeros((n, task.parameters))
-        task.reset(x, q, v, p)
+        _reset(task, x, q, v, p)
         return q, v, p
+
+
+def _ends(terminated: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Whether episodes end, by numbers (n,); raises NonFiniteError for one that is none, though q (n, nq) is finite."""
+    wrong = np.flatnonzero(np.isnan(terminated) & np.isfinite(q).all(axis=1)) if np.isnan(terminated).any() else ()
+    if len(wrong):
+        raise NonFiniteError("terminated is nan, though the state is finite")
+    return terminated != 0
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """A view that a user's function cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _array(what: str, value: Any) -> np.ndarray:
+    """What a function returned, as an array of numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # of rows of different lengths
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biuf":
+        raise ArgumentError(f"{what} must return numbers, got {quoted(value)}")
+    return array
 
 
 def _column(what: str, value: Any, n: int) -> np.ndarray:
     """One number for each of n environments; one for all may be given."""
-    array = np.asarray(value)
+    array = _array(what, value)
     if array.shape not in ((), (n,)):
         raise ArgumentError(f"{what} returned shape {array.shape}, but ({n},) is needed: a number for each environment")
     return np.broadcast_to(array, (n,))

@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import DTypeLike
 
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, quoted
 
 from .task import Task
 
@@ -29,8 +29,15 @@ def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
     as many."""
     bounds = []
     for label in ("observation_low", "observation_high"):
-        given = np.asarray(getattr(task, label), number)
+        try:
+            given = np.asarray(getattr(task, label), number)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{label} must be numbers, got {quoted(getattr(task, label))}") from None
+        if np.isnan(given).any():
+            raise ArgumentError(f"{label} must be numbers or infinite, got {quoted(getattr(task, label))}")
         if given.shape not in ((), (size,)):
             raise ArgumentError(f"{label} has shape {given.shape}, but {size} numbers are observed")
         bounds.append(np.broadcast_to(given, (size,)))
+    if (bounds[0] > bounds[1]).any():
+        raise ArgumentError("observation_low must not be above observation_high")
     return Box(*bounds, (size,), number)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import treesim
-from treesim.errors import ArgumentError, unknown_name
+from treesim.errors import ArgumentError, quoted, unknown_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,22 @@ class Task:
     substeps: int | None = None
     contact_solver: str = "pgs"
 
+    def __post_init__(self) -> None:
+        """Raise ArgumentError for what is none of these, whatever the others are."""
+        if not isinstance(self.world, treesim.World | treesim.Tree):
+            raise ArgumentError(f"world must be a treesim.World or a treesim.Tree, got {quoted(self.world)}")
+        for label in ("observe", "reward", "terminated", "reset"):
+            if not callable(getattr(self, label)):
+                raise ArgumentError(f"{label} must be a function, got {quoted(getattr(self, label))}")
+        for label in ("random", "parameters"):
+            value = getattr(self, label)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+                raise ArgumentError(f"{label} must be a whole number from 0 on, got {quoted(value)}")
+        if not isinstance(self.compiled, bool):
+            raise ArgumentError(f"compiled must be True or False, got {quoted(self.compiled)}")
+        if isinstance(self.joints, str):
+            raise ArgumentError(f"joints must be a list of names, got {quoted(self.joints)}")
+
     @property
     def robot(self) -> treesim.Tree:
         """The tree that moves."""
@@ -78,7 +94,7 @@ class Task:
         names = simple if self.joints is None else tuple(self.joints)
         if not names:
             raise ArgumentError(f"{robot.name!r} has no joint of one degree of freedom, and no other can be driven")
-        found = []
+        found: list[int] = []
         for name in names:
             if name not in robot.v_index:
                 raise unknown_name(f"joint of {robot.name!r} that moves by itself", name, robot.v_index)
@@ -88,6 +104,8 @@ class Task:
                     f"joint {name!r} of {robot.name!r} has {where.stop - where.start} degrees of freedom, but actions "
                     f"drive joints of one"
                 )
+            if where.start in found:
+                raise ArgumentError(f"joint {name!r} is named twice among those that actions drive")
             found.append(where.start)
         return np.array(found, int)
 
@@ -101,10 +119,14 @@ class Task:
         for label, given, limit in zip(("low", "high"), (self.low, self.high), limits, strict=True):
             bound = self._each(label, limit[k] if given is None else given)
             for name, value in zip((robot.dof_name(int(j)) for j in k), bound, strict=True):
+                if not np.isfinite(value) and given is not None:
+                    raise ArgumentError(f"{label} must be finite, got {value} for joint {name!r}")
                 if not np.isfinite(value):
                     kind = "position" if self._tracks else "effort"
                     raise ArgumentError(f"joint {name!r} has no {kind} limit: give the actions' range, low= and high=")
             bounds.append(bound)
+        if (bounds[0] > bounds[1]).any():
+            raise ArgumentError(f"low must not be above high, got {quoted(self.low)} and {quoted(self.high)}")
         return bounds[0], bounds[1]
 
     @property
