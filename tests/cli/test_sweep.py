@@ -1,8 +1,12 @@
 """`treesim sweep`: options, what is printed, exit codes."""
 
 import json
+import warnings
 
+import numpy as np
 import pytest
+
+from treesim.cli.sweep import _spread
 
 OPTIONS = (
     "--steps", 10, "--samples", "3e1", "--seed", 3, "--workers", 1, "--chunk", 16,
@@ -92,3 +96,26 @@ def test_the_plan_tells_the_formulas_digest(robot, answer, tmp_path):
     answer("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS)
     told = json.loads((tmp_path / "run.zarr" / "treesim" / "plan.json").read_text())
     assert told["samples"] == 30 and "measure['fast']" in told
+
+
+def test_statistics_are_those_of_finite_values_and_how_many_are_not_is_told(robot, treesim, answer, tmp_path):
+    given = ("--out", tmp_path / "run.zarr", "--samples", 40, "--steps", 5, "--workers", 1, "--vary", "v0[knee]=1,2")
+    measure = ("--measure", "fast=first_time(v[knee] > 1.5)", "--measure", "never=first_time(v[knee] > 99)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        columns = answer("sweep", robot, *given, *measure)["columns"]
+    fast, never = columns["fast"], columns["never"]
+    assert 0 < fast["infinite"] < 40 and fast["samples"] == 40 and fast["nan"] == 0
+    assert fast["least"] == fast["greatest"] == 1e-3
+    assert (fast["mean"], fast["sd"]) == pytest.approx((1e-3, 0), abs=1e-15)
+    assert never["infinite"] == 40 and never["mean"] is never["sd"] is never["least"] is never["greatest"] is None
+    found = treesim("sweep", robot, *given, *measure)
+    assert f"{40 - fast['infinite']} of 40" in found.stdout and "0 of 40" in found.stdout and "nan" not in found.stdout
+    assert "are of finite values" in " ".join(found.stdout.split())
+
+
+def test_statistics_of_the_largest_numbers_are_finite():
+    found = _spread(np.array([1.5e308, 1.7e308, -np.inf, np.nan]))
+    assert found["mean"] == pytest.approx(1.6e308) and found["sd"] == pytest.approx(1e307)
+    assert (found["samples"], found["infinite"], found["nan"]) == (4, 1, 1)
+    assert _spread(np.zeros(0)) == {}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.sweeps.test_sweep import SAMPLES, STEPS, run
+from tests.sweeps.test_sweep import LINK, SAMPLES, STEPS, run
 from treesim import ArgumentError, SweepError, measures
 from treesim.sweeps import open_study
 from treesim.sweeps.manifest import MANIFEST, Manifest
@@ -303,6 +303,38 @@ def test_links_may_have_any_name(tmp_path):
     )  # fmt: skip
     assert set(study.summary["mass[a/b|c é]"].values) <= {1.0, 2.0} and study.replay(2).q.shape == (1, 3, 1)
     assert (study.summary["v0[hip/x]"] == 1).all()
+
+
+def test_a_parquet_file_stays_until_the_new_one_is_whole(store, tmp_path):
+    path = tmp_path / "run.parquet"
+    open_study(store).to_parquet(path)
+    content = path.read_bytes()
+    column = store / "fastest" / "c" / "1"
+    damaged = bytearray(column.read_bytes())
+    damaged[-9] ^= 1
+    column.write_bytes(damaged)
+    with pytest.raises(SweepError, match=r"columns of samples from 16 on in .* are damaged"):
+        open_study(store).to_parquet(path)
+    assert path.read_bytes() == content and {one.name for one in tmp_path.iterdir()} == {"run.zarr", "run.parquet"}
+
+
+def test_reasons_that_are_damaged_are_told(store, tmp_path):
+    study = open_study(store)
+    (store / "failed_reason" / "c").mkdir(exist_ok=True)
+    (store / "failed_reason" / "c" / "0").write_bytes(b"damaged")
+    with pytest.raises(SweepError, match=r"column 'failed_reason' of .* cannot be read"):
+        assert study.failed
+
+
+def test_pictures_leave_out_what_is_not_finite(tmp_path):
+    measure = {"when": measures.first_time(lambda t, q, v: v[1] > 0.5)}
+    study = run(tmp_path / "run.zarr", measure=measure)
+    finite = int(np.isfinite(study.summary["when"]).sum())
+    assert 0 < finite < SAMPLES
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = study.plot("when", over=f"mass[{LINK}]")
+    assert figure.axes[0].get_title() == f"{finite} of {SAMPLES} samples, where both are finite"
 
 
 RACE = """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, SweepError
+from ..errors import ArgumentError, SweepError, quoted
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, checked_name, guarded
 from .setup import (
@@ -201,24 +201,43 @@ def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _spread(values: np.ndarray) -> dict[str, float]:
+def _spread(values: np.ndarray) -> dict[str, Any]:
+    """Statistics of the finite ones of some values, None where there are none; samples, infinite, nan: how many
+    values there are, how many of them are infinite, as those of `first_time` and `stop` that never held, and NaN."""
+    import numpy as np
+
     x = values.astype(float)
     if not len(x):
         return {}
-    return {"mean": float(x.mean()), "sd": float(x.std()), "least": float(x.min()), "greatest": float(x.max())}
+    finite = x[np.isfinite(x)]
+    found: dict[str, Any] = dict.fromkeys(("mean", "sd", "least", "greatest"))
+    if len(finite):
+        scale = max(1.0, float(np.abs(finite).max()))
+        part = finite / scale  # whose squares and sums are finite
+        found = {
+            "mean": scale * float(part.mean()), "sd": scale * float(part.std()),
+            "least": float(finite.min()), "greatest": float(finite.max()),
+        }  # fmt: skip
+    return {**found, "samples": len(x), "infinite": int(np.isinf(x).sum()), "nan": int(np.isnan(x).sum())}
 
 
 def _table(account: dict[str, Any]) -> Any:
     from rich.table import Table
 
     table = Table(title=f"{account['done']:,} of {account['samples']:,} samples in {account['store']}")
-    for label in ("column", "mean", "sd", "least", "greatest"):
+    partly = any(spread["infinite"] or spread["nan"] for spread in account["columns"].values())
+    for label in ("column", "mean", "sd", "least", "greatest", *["finite"] * partly):
         table.add_column(label, justify="left" if label == "column" else "right")
     for name, spread in account["columns"].items():
-        table.add_row(name, *(f"{x:.6g}" for x in spread.values()))
+        numbers = (spread[label] for label in ("mean", "sd", "least", "greatest"))
+        finite = spread["samples"] - spread["infinite"] - spread["nan"]
+        cells = ("-" if x is None else f"{x:.6g}" for x in numbers)
+        table.add_row(quoted(name)[1:-1], *cells, *[f"{finite:,} of {spread['samples']:,}"] * partly)
     table.caption = (
         f"{account['diverged']} diverged, {account['left_out']} left out; {_duration(account['seconds'])}, "
         f"{account['bytes'] / 1e6:,.3g} MB written, {account['worker_memory'] / 1e6:,.0f} MB of memory in a worker"
+        + "; mean, sd, least and greatest are of finite values: a time is infinite where it never came"
+        * partly
     )
     return table
 

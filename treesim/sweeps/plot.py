@@ -24,13 +24,20 @@ def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None
     data = study.summary
     sound = study.finished & (data["failed_reason"].values == 0)
     y, x = (_column(data, one)[sound] for one in (name, over))
+    finite = np.isfinite(x) & np.isfinite(y)
+    y, x = y[finite], x[finite]
     centers, means, errors = binned(x, y, whole_number("bins", bins, 1))
     figure, (axes,) = new_figure(1, 6, 4)
     axes.errorbar(centers, means, errors, fmt="o-", capsize=2)
-    axes.set(xlabel=over, ylabel=f"mean of {name}", title=f"{int(sound.sum()):,} samples")
+    axes.set(xlabel=over, ylabel=f"mean of {name}", title=_title(len(finite), len(x)))
     if target is not None:
         save(figure, Path(target))
     return figure
+
+
+def _title(samples: int, finite: int) -> str:
+    """How many samples are drawn; those without a finite value are left out."""
+    return f"{samples:,} samples" if finite == samples else f"{finite:,} of {samples:,} samples, where both are finite"
 
 
 def _column(data: Any, name: str) -> np.ndarray:

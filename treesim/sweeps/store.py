@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, installed_by
+from ..errors import ArgumentError, SweepError, installed_by, quoted
 from ..files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
 
 if TYPE_CHECKING:
@@ -100,6 +100,16 @@ class Store:
         damaged."""
         stop = start + self.chunk if stop is None else stop
         return {name: np.asarray(self._arrays[name][start:stop]) for name in self.columns}
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column of all samples; raises SweepError where it is damaged."""
+        try:
+            return np.asarray(self._arrays[name][: self.samples])
+        except Exception as error:  # whatever Zarr and its codecs raise
+            raise SweepError(
+                f"column {quoted(name)} of {self.folder} cannot be read: {type(error).__name__}: {error}: the same "
+                f"call of treesim.sweep computes again what is damaged"
+            ) from error
 
 
 def damaged(folder: Path, file: str, reason: str) -> str:

@@ -7,17 +7,17 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..display import Shown
 from ..errors import ArgumentError, SweepError, installed_by
-from ..files import checked_output
+from ..files import checked_output, write_whole
 from ..model.given import whole_number
 from ..rollouts import Rollouts
-from .chunk import results, rolled
+from .chunk import checksum, results, rolled
 from .manifest import Manifest
 from .plan import Plan
 from .programs import check_program, read_plan
@@ -117,11 +117,11 @@ class Study(Shown):
     @property
     def failed(self) -> tuple[Failure, ...]:
         """The samples that failed, in their order."""
-        reasons = np.asarray(self._store.group["failed_reason"][: self.samples])
+        reasons = self._store.column("failed_reason")
         numbers = np.flatnonzero(reasons)
         if not len(numbers):
             return ()
-        steps, dofs = (np.asarray(self._store.group[f"failed_{x}"][: self.samples])[numbers] for x in ("step", "dof"))
+        steps, dofs = (self._store.column(f"failed_{x}")[numbers] for x in ("step", "dof"))
         return tuple(self._failure(*one) for one in zip(numbers.tolist(), steps.tolist(), dofs.tolist(), strict=True))
 
     def _failure(self, sample: int, step: int, dof: int) -> Failure:
@@ -180,8 +180,11 @@ class Study(Shown):
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Write the summary of all finished samples to a Parquet file, a row for each, chunk by chunk; columns of
-        several numbers become lists. Return the path. Raises ArgumentError without pyarrow, and where the file cannot
-        be written."""
+        several numbers become lists. Return the path; a file that it had stays until the new one is whole.
+
+        Raises ArgumentError without pyarrow, and where the file cannot be written, SweepError where columns are
+        damaged.
+        """
         try:
             import pyarrow as arrow
             from pyarrow import parquet
@@ -189,14 +192,31 @@ class Study(Shown):
             raise ArgumentError(f"Parquet needs pyarrow: {installed_by('.[sweep]')}") from None
         target = checked_output(path, (".parquet",))
         schema = arrow.schema([(SAMPLE, arrow.int64()), *self._arrow_fields(arrow)])
-        with parquet.ParquetWriter(target, schema) as writer:
-            for start in sorted(self._manifest.finished):
-                columns = self._store.read(start, min(start + self._store.chunk, self.samples))
-                count = len(columns["failed_reason"])
-                rows = [arrow.array(np.arange(start, start + count))]
-                rows += [arrow.array(x if x.ndim == 1 else list(x.reshape(count, -1))) for x in columns.values()]
-                writer.write_table(arrow.Table.from_arrays(rows, schema=schema))
-        return target
+
+        def write(stream: IO[bytes]) -> None:
+            with parquet.ParquetWriter(stream, schema) as writer:
+                for start in sorted(self._manifest.finished):
+                    count = min(self._store.chunk, self.samples - start)
+                    columns = [x[:count] for x in self._sound_chunk(start).values()]
+                    rows = [arrow.array(np.arange(start, start + count))]
+                    rows += [arrow.array(x if x.ndim == 1 else list(x.reshape(count, -1))) for x in columns]
+                    writer.write_table(arrow.Table.from_arrays(rows, schema=schema))
+
+        return write_whole(target, write)
+
+    def _sound_chunk(self, start: int) -> dict[str, np.ndarray]:
+        """The columns of a finished chunk; raises SweepError where they do not have the checksum in the manifest."""
+        try:
+            columns = self._store.read(start)
+            reason = "they do not have the checksum in the manifest"
+            if checksum(columns) == self._manifest.finished[start]["checksum"]:
+                return columns
+        except Exception as error:  # whatever Zarr and its codecs raise on damaged files
+            reason = f"{type(error).__name__}: {error}"
+        raise SweepError(
+            f"columns of samples from {start} on in {self.path} are damaged: {reason}: the same call of treesim.sweep "
+            f"computes them again"
+        )
 
     def _arrow_fields(self, arrow: Any) -> Iterator[tuple[str, Any]]:
         for name, (shape, number) in self._store.columns.items():
