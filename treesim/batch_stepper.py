@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
+from .contact.unsolved import UNSOLVED, warn_of_states
 from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .dynamics.physics import Parameters
@@ -82,6 +83,7 @@ class BatchStepper(Shown):
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
         self.residual = None if method.code is None else np.zeros(self.count)
+        self._has_warned = False  # of steps that were not solved
         self.finite = np.ones(self.count, bool)
         self._kept: Any = None
         self._used = threading.Lock()
@@ -155,6 +157,9 @@ class BatchStepper(Shown):
             self._control[...] = given
             if self._piece is not None:
                 self._carry(self._piece)
+        if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
+            self._has_warned = True
+            warn_of_states(self.residual, "states", stacklevel=2)
 
     def _carry(self, piece: Piece) -> None:
         with use_threads(self.threads):

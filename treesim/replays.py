@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .contact.unsolved import ContactWarning
 from .control import Controller
 from .display import Shown
 from .energy_balance import EnergyWarning
@@ -134,7 +135,8 @@ def replay(
     steps = len(trajectory) - cut  # one more than were recorded, in which a run that stopped will stop again
     duration = steps * simulation.dt if cut else min(duration, steps * simulation.dt)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EnergyWarning)  # the recorded run told of it
+        for known in (EnergyWarning, ContactWarning):  # the recorded run gave them
+            warnings.simplefilter("ignore", known)
         again = simulation.run_from(duration, trajectory.q[0].copy(), trajectory.v[0].copy(), progress)
     first = first_difference(trajectory, again, cut)
     then, now = recipe.surroundings, surroundings()
