@@ -106,7 +106,7 @@ def replay(
     run: str | os.PathLike[str] | Trajectory,
     controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    source: Any = None,
+    source: str | bytes | Path | None = None,
 ) -> Repetition:
     """Run a recorded simulation again, from what the recording itself tells, and compare every bit.
 
