@@ -67,7 +67,8 @@ class Joint(Shown):
     velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
     damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
     mimic: the joint that it follows, if any; in a tree it then has no coordinate of its own.
-    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
+    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant, ArgumentError
+    for one of another type.
 
     Example:
         >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
