@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,29 @@ def test_what_cannot_move_stays():
     stepper = treesim.BatchStepper(robot, 3)
     stepper.step()
     assert stepper.q.shape == (3, 0) and stepper.finite.all()
+
+
+def test_two_threads_at_once_are_refused(ur5):
+    stepper, inside, leave, refused = treesim.BatchStepper(ur5, 4), threading.Event(), threading.Event(), []
+    piece = stepper._piece
+
+    def waiting(*given):
+        inside.set()
+        assert leave.wait(60)
+        return piece(*given)
+
+    stepper._piece = waiting
+    thread = threading.Thread(target=stepper.step)
+    thread.start()
+    assert inside.wait(60)
+    for use in (stepper.step, lambda: stepper.put(slice(None), np.zeros(6), np.ones(6))):
+        with pytest.raises(treesim.ArgumentError, match="another thread uses this"):
+            use()
+        refused.append(use)
+    leave.set()
+    thread.join()
+    assert len(refused) == 2 and not (stepper.v == 1).any(), "nothing was put meanwhile"
+    stepper._piece = piece
+    for use in refused:
+        use()
+    assert (stepper.v == 1).all()

@@ -166,6 +166,12 @@ def test_multipliers_that_overflow_are_named(multiplier: float) -> None:
         treesim.Tree("arm", [POLE, treesim.Body("second", 1, follower)])
 
 
+@pytest.mark.parametrize("limits", [{"lower": np.inf}, {"upper": -np.inf}])
+def test_limits_that_leave_no_position_are_refused(limits: dict[str, float]) -> None:
+    with pytest.raises(treesim.ModelError, match=r"'slide': (lower limit|limits) .*inf"):
+        treesim.Joint("slide", "prismatic", **limits)  # type: ignore[arg-type]
+
+
 def test_no_rotation_is_taken_for_one_because_its_products_overflow() -> None:
     for matrix in (np.full((3, 3), 1e308), [[1e308, 1, 0], [-1e308, 1, 0], [0, 0, 1]], -np.eye(3)):
         with pytest.raises(treesim.ModelError, match="not a rotation"):

@@ -1,12 +1,17 @@
 """Recorded runs again: the same bits from a file alone, and where, why and by how much they differ if they do."""
 
+import base64
+import json
+import subprocess
+import sys
+import zlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import treesim
-from treesim import ArgumentError, UnsupportedError, recipe
+from treesim import ArgumentError, UnsupportedError, recipe, schema
 from treesim.model import generators
 from treesim.replays import OTHER_PROCESSOR, changes, first_difference
 
@@ -177,9 +182,85 @@ def test_a_changed_description_is_told_and_changes_nothing(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(treesim.to_urdf(CHAIN))
     run = swing(treesim.load(path)).with_metadata(source=str(path), sha256=treesim.replays.source_digest(path))
-    assert treesim.replay(run).notes == ()
+    assert treesim.replay(run, source=path).notes == treesim.replay(run).notes == ()
     path.write_text(path.read_text().replace("<mass", "<!-- heavier --><mass"))
-    changed = treesim.replay(run)
+    changed = treesim.replay(run, source=path)
     assert changed.same and "has changed (SHA-256" in changed.notes[0]
+    assert treesim.replay(run).notes == (), "no file is read that the recording names"
+    assert "does not tell the SHA-256" in treesim.replay(run.with_metadata(sha256=None), source=path).notes[0]
     path.unlink()
-    assert "not there any more" in treesim.replay(run).notes[0]
+    with pytest.raises(ArgumentError, match=r"source: the description .* cannot be read"):
+        treesim.replay(run, source=path)
+
+
+def repacked(run, change):
+    """Return the run with another recipe."""
+    values = json.loads(zlib.decompress(base64.b64decode(run.recipe())))
+    change(values)
+    return replace(run, recipe=base64.b64encode(zlib.compress(json.dumps(values).encode())).decode())
+
+
+HOOKED = """
+import os, sys
+import treesim
+from treesim import TreesimError
+
+replayed, seen = sys.argv[1:], []
+for name in ("stat", "lstat", "access"):
+    def spied(path, *more, true=getattr(os, name), **others):
+        seen.append(str(path))
+        return true(path, *more, **others)
+    setattr(os, name, spied)
+sys.addaudithook(lambda event, arguments: seen.append(str(arguments)))
+for path in replayed:
+    try:
+        print(treesim.replay(path).same)
+    except TreesimError as error:
+        print(type(error).__name__)
+print("named:", [text for text in seen if "named_by" in text])
+"""
+
+
+def test_no_file_is_opened_or_looked_for_that_a_recording_names(tmp_path):
+    named = tmp_path / "named_by_the_recording"
+    for suffix in (".stl", ".urdf"):
+        named.with_suffix(suffix).write_text(treesim.to_urdf(CHAIN))
+    crate = treesim.World(treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0), ground=treesim.Ground())
+    run = treesim.Simulation(crate).run(0.003, q0=[0, 0, 0.1, 0, 0, 0, 1])
+    run = run.with_metadata(source=f"{named}.urdf", sha256="0" * 64, mesh=f"{named}.stl")
+    visual = {"is": "Visual", "of": [1, {"is": "Placement"}, "mesh", [1, 1, 1], f"{named}.stl"]}
+
+    def shape_of_a_file(values):
+        shape = values["world"]["of"][0]["of"][6][0]["of"]
+        shape[2:] = ["hull", [], None, "crate", f"{named}.stl", [1, 1, 1]]
+
+    def visual_of_a_file(values):
+        values["world"]["of"][0]["of"][3] = [visual]
+
+    def robot_of_a_file(values):
+        values["world"]["of"][0] = f"{named}.urdf"
+
+    changed = [repacked(run, change) for change in (shape_of_a_file, visual_of_a_file, robot_of_a_file)]
+    paths = [str(one.save(tmp_path / f"{k}.npz")) for k, one in enumerate([run, *changed])]
+    child = subprocess.run([sys.executable, "-c", HOOKED, *paths], capture_output=True, text=True, timeout=300)
+    assert child.stdout.split("\n")[:5] == ["True", *["ArgumentError"] * 3, "named: []"], child.stderr
+
+
+def test_a_recording_of_few_states_is_not_repeated_for_long():
+    def far(values):
+        values["settings"]["duration"] = 1e6
+
+    found = treesim.replay(repacked(swing(duration=0.005), far))
+    assert len(found.trajectory) == 7 and found.first.quantity == "number of states"
+
+
+@pytest.mark.parametrize("name", ["progress", "robot", "controller", "colour"])
+def test_settings_that_are_none_are_named(name):
+    with pytest.raises(ArgumentError, match=f"unknown setting of the recording '{name}'"):
+        treesim.replay(repacked(swing(duration=0.002), lambda values: values["settings"].update({name: 1})))
+
+
+def test_a_world_too_large_for_a_recording_is_told_when_it_is_repeated(monkeypatch):
+    monkeypatch.setattr(schema, "LARGEST", 2500)
+    with pytest.raises(UnsupportedError, match=r"the world .* is too large for a recording"):
+        treesim.replay(swing(duration=0.002))

@@ -325,3 +325,21 @@ def test_a_trajectory_is_of_a_robot() -> None:
     good = example(5)
     with pytest.raises(ArgumentError, match="robot must be a Tree"):
         Trajectory.of("toy", good.t, good.q, good.v, good.tau, good.energy)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_one_name_are_refused(tmp_path: Path, suffix: str) -> None:
+    """A follower called as a coordinate of another joint is."""
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    run = replace(example(3), followers={"root_joint.x": ("hip", 1.0, 0.0)})
+    with pytest.raises(ArgumentError, match=r"two columns .* called 'q\.root_joint\.x': take \.npz"):
+        run.save(tmp_path / f"run{suffix}")
+    assert load(run.save(tmp_path / "run.npz")).followers == run.followers
+
+
+@pytest.mark.parametrize("name", [None, 5, b"run.npz"])
+def test_what_is_no_name_of_a_file_is_told(name: object) -> None:
+    for action in (example(3).save, load, example(3).plot):
+        with pytest.raises(ArgumentError, match="must be a text or a path, got"):
+            action(name)  # type: ignore[operator]

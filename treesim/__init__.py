@@ -17,6 +17,7 @@ from .constrained.functions import constrained_dynamics
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
+from .contact.unsolved import ContactWarning
 from .control import PD, Hold, Pushed
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
@@ -83,6 +84,7 @@ __all__ = [
     "ConstrainedAcceleration",
     "ConstraintError",
     "ContactReport",
+    "ContactWarning",
     "ConvergenceError",
     "Diagnosis",
     "Dynamics",

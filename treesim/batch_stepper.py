@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
+from .contact.unsolved import UNSOLVED, warn_of_states
 from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .dynamics.physics import Parameters
@@ -36,7 +40,8 @@ class BatchStepper(Shown):
     q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
     [m/s, rad/s]; None where there are none of these.
-    Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does.
+    Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does. A batch stepper has one state:
+    two threads that use it at once get an ArgumentError.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -78,8 +83,10 @@ class BatchStepper(Shown):
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
         self.residual = None if method.code is None else np.zeros(self.count)
+        self._has_warned = False  # of steps that were not solved
         self.finite = np.ones(self.count, bool)
         self._kept: Any = None
+        self._used = threading.Lock()
         self._piece = self._piece_of(method, engine, physics) if nv else None
 
     def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
@@ -132,24 +139,33 @@ class BatchStepper(Shown):
             raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
         if not count:
             return
-        self._q[rows], self._v[rows] = self.world.start(np.ascontiguousarray(q)), v
-        self.finite[rows] = True
-        if self.residual is not None:
-            self.residual[rows] = 0.0
-        if self._kept is not None and self._kept.first == 0:
-            self._kept.kept[rows] = 0.0
+        q = self.world.start(np.ascontiguousarray(q))
+        with self._alone("put"):
+            self._q[rows], self._v[rows] = q, v
+            self.finite[rows] = True
+            if self.residual is not None:
+                self.residual[rows] = 0.0
+            if self._kept is not None and self._kept.first == 0:
+                self._kept.kept[rows] = 0.0
 
     def step(self, control: ArrayLike | None = None) -> None:
         """Carry all states through the steps under a control (nv,) or (B, nv), held meanwhile; None is no force, or,
         with gains, the target 0. States that are not finite stay as they are found, and `finite` tells them. Raises
         ArgumentError for shapes that do not fit, NonFiniteError for a control. Cost: 20 us besides the steps."""
-        self._control[...] = 0.0 if control is None else self._given(control)
-        if self._piece is None:
-            return
+        given = 0.0 if control is None else self._given(control)
+        with self._alone("step"):
+            self._control[...] = given
+            if self._piece is not None:
+                self._carry(self._piece)
+        if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
+            self._has_warned = True
+            warn_of_states(self.residual, "states", stacklevel=2)
+
+    def _carry(self, piece: Piece) -> None:
         with use_threads(self.threads):
             # not the first steps: with those, impulses of the steps before would be forgotten
             steps = slice(self.steps, 2 * self.steps)
-            _, finite = self._piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
+            _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
         before = self._q[:, None], self._v[:, None]
         self._q, self._v = (x[:, 0] for x in self._next)
         self._next = before
@@ -157,6 +173,16 @@ class BatchStepper(Shown):
             self.finite[...] = True
         else:
             self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Refuse what another thread would do to the states meanwhile."""
+        if not self._used.acquire(blocking=False):
+            raise ArgumentError(f"{what}: another thread uses this batch stepper now: make one for each thread")
+        try:
+            yield
+        finally:
+            self._used.release()
 
     def _given(self, control: ArrayLike) -> np.ndarray:
         argument = Argument("control", control, (self.robot.nv,))

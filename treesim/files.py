@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import ArgumentError
+from .errors import ArgumentError, quoted
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
@@ -28,8 +28,8 @@ ZEROS = bytes(1 << 20)
 DIGITS = 32  # hexadecimal ones of SHA-256: they find damage, and prove nothing against who computes them anew
 # what readers of damaged archives, arrays, texts and tables raise, besides OSError
 DAMAGED = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RecursionError,
-    NotImplementedError, SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RuntimeError,
+    SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
@@ -177,12 +177,20 @@ def reserve(descriptor: int, size: int) -> None:
         size -= os.write(descriptor, ZEROS[: min(size, len(ZEROS))])
 
 
+def path_of(name: Any, what: str = "a file's name") -> Path:
+    """Return a path by its name; raises ArgumentError, naming `what` it is, for anything but a text or a path."""
+    try:
+        return Path(name)
+    except TypeError:
+        raise ArgumentError(f"{what} must be a text or a path, got {quoted(name)}") from None
+
+
 def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
     """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
 
     Called before a long computation, so that its result is not lost for want of a folder.
     """
-    path = Path(path)
+    path = path_of(path)
     check_suffix(path, suffixes)
     try:
         fault = _unwritable(path)

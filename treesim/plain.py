@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -11,9 +12,8 @@ import numpy as np
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .control import PD, Hold, Pushed, Zero
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from .model.frozen import frozen
-from .model.given import told
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
 from .model.loops import Loop
@@ -21,6 +21,7 @@ from .model.mimic import Mimic
 from .model.parts import Body, Frame
 from .model.shapes import CollisionShape
 from .model.tree import Tree
+from .model.values import checked_parts, is_name_of, told, whole_number
 from .world import World
 
 RECORDS: dict[str, Any] = {
@@ -53,6 +54,11 @@ def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
     return shape.body, shape.placement, shape.kind, shape.size, vertices, shape.link
 
 
+def _shape(body: Any, placement: Any, kind: Any, size: Any, vertices: Any, link: Any) -> CollisionShape:
+    """A shape of a description, which never names a file."""
+    return CollisionShape(body, placement, kind, size, vertices, link)
+
+
 def _world_parts(world: World) -> tuple[Any, ...]:
     """Shapes only where they touch anything."""
     robot, constraints, options = world.__reduce__()[1]
@@ -76,7 +82,7 @@ def _push_parts(pushed: Pushed) -> tuple[Any, ...]:
 
 MADE: dict[type, Made] = {
     Tree: Made(Tree, _tree_parts),
-    CollisionShape: Made(CollisionShape, _shape_parts),
+    CollisionShape: Made(_shape, _shape_parts),
     World: Made(_world, _world_parts),
     PD: Made(PD, _spring_parts),
     Hold: Made(Hold, _spring_parts),
@@ -123,7 +129,8 @@ def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
 def restored(description: Any, named: Mapping[str, Any] | None = None) -> Any:
     """Return the value that `plain` describes, with the same bits; lists come back as tuples.
 
-    Constructors check every part. Raises ArgumentError for what `plain` did not write, and what constructors raise.
+    Constructors check every part, and no file is opened that a description names. Raises ArgumentError for what `plain`
+    did not write, and what constructors raise.
 
     Example:
         >>> from treesim.plain import plain, restored
@@ -137,10 +144,11 @@ def restored(description: Any, named: Mapping[str, Any] | None = None) -> Any:
         return description
     try:
         return _restored(dict(description), named or {})
-    except (KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, ArgumentError):
-            raise
-        raise ArgumentError(f"the description of a {description.get('is', 'value')} is damaged: {error!r}") from None
+    except TreesimError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        kind = quoted(description.get("is", "value"))
+        raise ArgumentError(f"the description of a {kind} is damaged: {quoted(error)}") from None
 
 
 def _restored(description: dict[str, Any], named: Mapping[str, Any]) -> Any:
@@ -148,12 +156,24 @@ def _restored(description: dict[str, Any], named: Mapping[str, Any]) -> Any:
     if kind == "named":
         return named[description["name"]]
     if kind == "array":
-        if description["of"] not in NUMBERS:
-            raise ArgumentError(f"arrays of {description['of']!r} are not known: {', '.join(NUMBERS)} are")
-        return np.array(description["numbers"], description["of"]).reshape(description["shape"])
+        return _array(**description)
     if kind in RECORDS:
         return _record(RECORDS[kind], {name: restored(value, named) for name, value in description.items()})
     return MAKERS[kind](*restored(description["of"], named))
+
+
+def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
+    """An array as it was, of numbers of one of three types."""
+    if not is_name_of(of, NUMBERS):
+        raise ArgumentError(f"arrays of {quoted(of)} are not known: {', '.join(NUMBERS)} are")
+    found = np.array(numbers) if isinstance(numbers, list) else np.array(None)
+    kinds = {"float64": "fi", "int64": "i", "bool": "b"}[of]
+    if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
+        raise ArgumentError(f"numbers of an array of {of} must be a list of such, got {told(numbers)}")
+    sizes = [whole_number("shape of an array", size) for size in checked_parts("shape of an array", shape, int)]
+    if math.prod(sizes) != found.size:
+        raise ArgumentError(f"an array of shape {sizes} does not hold {found.size} numbers")
+    return found.astype(of).reshape(sizes)
 
 
 def _record(kind: Any, values: dict[str, Any]) -> Any:

@@ -18,12 +18,13 @@ from .control import Controller, controller_name
 from .engine.generic import runs_compiled
 from .engine.llvm.machine_code import processor
 from .errors import ArgumentError, TreesimError, UnsupportedError, shortened
+from .model.values import told
 from .plain import plain, restored
+from .schema import LARGEST, fits, parsed, record_of
 from .world import World
 
 FORMAT = 1
 ROBOT = "robot"  # what stands for the world's robot in a controller
-LARGEST = 1 << 28  # bytes of a recipe's text, unpacked
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Recipe:
     settings: Mapping[str, Any]
     surroundings: Mapping[str, str]
     missing: Mapping[str, str]
+    format: int = FORMAT
 
 
 class PackedLater:
@@ -73,10 +75,13 @@ class PackedLater:
 
     def __call__(self) -> str:
         """Return the recipe as one line of text."""
-        world = self._described("world", self.world, self.world.robot.name, {})
+        world = None if "world" in self.missing else self._described("world", self.world, self.world.robot.name, {})
         parts = world, self.controller, self.settings, surroundings(), self.missing
         keys = ("world", "controller", "settings", "surroundings", "missing")
         text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True))})
+        if world is not None and not fits(text):
+            self.missing["world"] = f"the world {self.world.robot.name!r} is too large for a recording"
+            return self()
         return base64.b64encode(zlib.compress(text.encode())).decode()
 
 
@@ -85,15 +90,16 @@ def unpacked(text: str) -> Recipe:
     a later version's format."""
     try:
         opened = zlib.decompressobj()
-        found = json.loads(opened.decompress(base64.b64decode(text, validate=True), LARGEST))
+        found = opened.decompress(base64.b64decode(text, validate=True), LARGEST)
         if not opened.eof:
-            raise ValueError("it is cut short")
-        if found.pop("format") != FORMAT:
-            raise ArgumentError("the recording is of a later version of treesim: take that one")
-        return Recipe(**found)
-    except (ValueError, TypeError, KeyError, AttributeError, zlib.error, binascii.Error) as error:
-        if isinstance(error, ArgumentError):
-            raise
+            raise ValueError("it is cut short, or too large")
+        values = parsed(found, "it")
+        if isinstance(values, dict) and values.get("format") != FORMAT:
+            raise ArgumentError(
+                f"it is of format {told(values.get('format'))}, but {FORMAT} is known: take a later version"
+            )
+        return record_of(Recipe, values, "it")
+    except (ValueError, zlib.error, binascii.Error) as error:
         raise ArgumentError(f"the recording does not tell how it was made, or is damaged: {error}") from None
 
 

@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .contact.unsolved import ContactWarning
 from .control import Controller
 from .display import Shown
 from .energy_balance import EnergyWarning
-from .errors import ArgumentError, TreesimError
-from .model.given import told
+from .errors import ArgumentError, TreesimError, unknown_name
+from .files import path_of
+from .model.values import positive_number, told
 from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
 from .rollout_files import LABELS
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf.findings import Findings
+from .urdf.read import Source
 from .urdf.resolve import open_source
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
@@ -33,6 +36,7 @@ OTHER_PROCESSOR = (
     "that are interpreted, ask of them; compiled kernels do not"
 )
 DIGITS = 12  # of a hash that a message tells
+SETTINGS = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "duration")
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 
 
@@ -103,13 +107,16 @@ def replay(
     run: str | os.PathLike[str] | Trajectory,
     controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    source: Source | None = None,
 ) -> Repetition:
     """Run a recorded simulation again, from what the recording itself tells, and compare every bit.
 
     run: a file that `Trajectory.save` wrote, or the trajectory. It holds the robot, its world and treesim's own
-    controllers; the file that the robot came from is not needed. controller: what drove the robot, where that was
-    Python of the user's own, in the state in which it was at the start. progress(done, total) is called about a
-    hundred times. A run that was interrupted is repeated up to there.
+    controllers; the file that the robot came from is not needed, and no file that the recording names is opened.
+    controller: what drove the robot, where that was Python of the user's own, in the state in which it was at the
+    start. progress(done, total) is called about a hundred times. source: the robot's description, as `treesim.load`
+    takes it, whose SHA-256 is compared with the recorded one: a note tells if it has changed. A run that was
+    interrupted is repeated up to there.
     Returns a Repetition. Raises ArgumentError for files that treesim did not write, or that do not tell how they were
     made, UnsupportedError for what a file cannot hold (a controller, a backend of no name), and what
     `treesim.Simulation` raises, such as UnknownNameError where a plugin is missing. Costs what the run cost.
@@ -121,15 +128,16 @@ def replay(
         True
     """
     trajectory = run if isinstance(run, Trajectory) else _loaded(run)
-    recipe = _recipe(trajectory)
-    simulation, duration = _simulation(recipe, controller)
     if not len(trajectory):
         raise ArgumentError("the recording has no states: there is nothing to repeat")
+    recipe = _recipe(trajectory)
+    simulation, duration = _simulation(recipe, controller)
     cut = _is_cut(trajectory)
-    if cut:
-        duration = (len(trajectory) - 1) * simulation.dt
+    steps = len(trajectory) - cut  # one more than were recorded, in which a run that stopped will stop again
+    duration = steps * simulation.dt if cut else min(duration, steps * simulation.dt)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EnergyWarning)  # the recorded run told of it
+        for known in (EnergyWarning, ContactWarning):  # the recorded run gave them
+            warnings.simplefilter("ignore", known)
         again = simulation.run_from(duration, trajectory.q[0].copy(), trajectory.v[0].copy(), progress)
     first = first_difference(trajectory, again, cut)
     then, now = recipe.surroundings, surroundings()
@@ -137,12 +145,12 @@ def replay(
     others = tuple(change for change in changes(then, now) if change not in processor)
     causes = (*others, *((OTHER_PROCESSOR,) if processor else ())) or (UNKNOWN,)
     reasons = () if first is None else causes
-    notes = (*(others if first is None else ()), *processor, *_source_notes(trajectory))
+    notes = (*(others if first is None else ()), *processor, *_source_notes(trajectory, source))
     return Repetition(trajectory.robot_name, len(trajectory), first, reasons, notes, again)
 
 
 def _loaded(path: str | os.PathLike[str]) -> Trajectory:
-    name = Path(path).name.removesuffix(".part")
+    name = path_of(path, "run: a recording's name").name.removesuffix(".part")
     if name.endswith((*(f"_{label}.npy" for label in LABELS), "_unfinished.json")):
         raise ArgumentError(
             f"{path} is of rollouts (treesim.rollout(..., out=)): such files hold states alone, neither robot nor "
@@ -168,11 +176,14 @@ def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:
             raise ArgumentError(f"it cannot be repeated: {reason}")
     world = world_of(recipe)
     drive = controller_of(recipe, world) if controller is None else controller
+    others = [name for name in recipe.settings if name not in SETTINGS]
+    if others:
+        raise unknown_name("setting of the recording", others[0], SETTINGS)
     settings = {name: restored(value) for name, value in recipe.settings.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the recorded run told of what it left out
         try:
-            duration = float(settings.pop("duration"))
+            duration = positive_number("duration", settings.pop("duration"), zero=True)
             return Simulation(world, controller=drive, **settings), duration
         except (KeyError, TypeError) as error:
             if isinstance(error, ArgumentError):  # a name that is not known, which is a KeyError too
@@ -291,16 +302,17 @@ def source_digest(source: Any) -> str | None:
         return None
 
 
-def _source_notes(trajectory: Trajectory) -> Iterator[str]:
-    """Whether the file that the robot was read from is what it was."""
-    source, then = trajectory.metadata.get("source"), trajectory.metadata.get("sha256")
-    if not (source and then):
+def _source_notes(trajectory: Trajectory, source: Any) -> Iterator[str]:
+    """Whether the robot's description, where it is given, is what it was."""
+    if source is None:
         return
-    now = source_digest(source)
+    now, then = source_digest(source), trajectory.metadata.get("sha256")
     if now is None:
-        yield f"the robot's description {told(source)} is not there any more: the recording's own robot ran"
+        raise ArgumentError(f"source: the description {told(source)} cannot be read")
+    if not isinstance(then, str):
+        yield "the recording does not tell the SHA-256 of the robot's description"
     elif now != then:
         yield (
-            f"the robot's description {told(source)} has changed (SHA-256 {now[:DIGITS]}... now, {then[:DIGITS]}... "
-            "then): the recording's own robot ran"
+            f"the robot's description {told(source)} has changed (SHA-256 {now[:DIGITS]}... now, "
+            f"{then[:DIGITS]}... then): the recording's own robot ran"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .contact.unsolved import warn_of_states
 from .display import Shown, arrays
 from .errors import ArgumentError
 from .model.tree import Tree
@@ -183,6 +184,8 @@ def outcome(
         diverged = measuring.seen_to_diverge(diverged)
     if not finite and (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
+    if residual is not None:
+        warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
     told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
     if measuring is not None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from . import plugins
 from .contact.base import ContactSolver, chosen_solver
 from .contact.description import described
+from .contact.unsolved import warn_of_run
 from .control import Carried, Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -150,6 +151,7 @@ class Simulation(Shown):
         that cannot be computed end the run early: the trajectory up to there is returned, with the reason in
         `Trajectory.stopped`. What else the controller, a plugin or `progress` raises is raised, with the trajectory up
         to there as the exception's attribute `trajectory`. The last state then has the torque 0 if none was known.
+        Steps in which contact was not solved give one ContactWarning.
         duration must be a whole number of steps, to a hundred-thousandth.
         Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
         anything is computed; ControllerError.
@@ -175,6 +177,7 @@ class Simulation(Shown):
         def trajectory(stopped: str | None) -> Trajectory:
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
+            warn_of_run(made.contact, made.t, made.metadata["energy_in_play"], stacklevel=4)
             return replace(made, recipe=recipe)
 
         try:

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 from . import plugins
 from .contact.base import ContactSolver, chosen_solver
 from .contact.report import ContactReport
+from .contact.unsolved import REMEDY, is_solved, warn_of_step
 from .display import Shown, arrays, vector
 from .dynamics.base import DynamicsBackend
 from .dynamics.functions import energy
 from .engine.call.arguments import Argument, coerce
 from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, NonFiniteError
+from .errors import ArgumentError, ConvergenceError, NonFiniteError
 from .kernels.status import FINE, NOT_FINITE
 from .model.given import positive_number
 from .model.quaternions import unit_quaternions
@@ -98,8 +99,8 @@ class Report(Shown):
 
     @property
     def ok(self) -> bool:
-        """Whether all states were stepped."""
-        return not self.status.any()
+        """Whether all states were stepped, and contact was solved in all of them (see `ContactWarning`)."""
+        return not self.status.any() and bool(is_solved(self.contact.told).all())
 
     @property
     def energy(self) -> np.ndarray:
@@ -113,9 +114,15 @@ class Report(Shown):
         return total
 
     def check(self) -> None:
-        """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped."""
+        """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped,
+        ConvergenceError for the first whose contact was not solved."""
         if self.ok:
             return
+        if not self.status.any():
+            k = int(np.flatnonzero(~is_solved(self.contact.told))[0])
+            residual = float(np.ravel(self.contact.residual)[k])
+            where = f"state {k}: " if self.status.ndim else ""
+            raise ConvergenceError(f"{where}contact was not solved: complementarity residual {residual:.3g}, {REMEDY}")
         k = int(np.flatnonzero(self.status)[0])
         state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
         error = self._stepper.code.explain(*state)
@@ -180,6 +187,7 @@ class Stepper(Shown):
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = kp, kd, substeps
         self._solver = forward_solver(robot, backend)
+        self._has_warned = False  # of a step that was not solved
         self._untouched = ContactReport.empty(robot, self.world.touching, ())
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
@@ -265,6 +273,9 @@ class Stepper(Shown):
             q, v = q_new, v_new
         after = State(state.t + self.dt, q, v, impulses, contact)
         told = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
+        if parts and not self._has_warned and not is_solved(told.told).all():
+            self._has_warned = True
+            warn_of_step(told.told, told.wrench, self.robot.body_names, stacklevel=3)
         rest = self._status(after, status), impulses, residual, told
         return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
 

@@ -22,7 +22,7 @@ from .files import checked_output, write_whole
 from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from .model.given import checked_robot
 from .model.joints import JOINT_TYPES
-from .model.values import checked_part, checked_parts, checked_text, finite_or_nan, told
+from .model.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .model.tree import Tree
@@ -89,10 +89,11 @@ class Trajectory(Shown):
     def __post_init__(self) -> None:
         checked_text("robot_name", self.robot_name)
         for label in ("joint_names", "joint_types"):
-            object.__setattr__(self, label, checked_parts(label, getattr(self, label), str))
+            object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
         _check_joints(self.joint_names, self.joint_types)
         _check_followers(self.followers, dict(zip(self.joint_names, self.joint_types, strict=True)))
-        checked_part("metadata", self.metadata, Mapping)  # type: ignore[type-abstract]
+        if checked_part("metadata", self.metadata, Mapping).get("stopped") is not None:  # type: ignore[type-abstract]
+            checked_text("metadata: stopped", self.metadata["stopped"])
         if self.contact is not None:
             checked_part("contact", self.contact, ContactHistory)
         if self.recipe is not None and not (isinstance(self.recipe, str) or callable(self.recipe)):
@@ -207,7 +208,8 @@ class Trajectory(Shown):
     @property
     def ground(self) -> tuple[Surface, ...]:
         """What the robot stood on, if it is known (`metadata["ground"]`): planes, static boxes, height fields."""
-        return tuple(surface_of(each) for each in self.metadata.get("ground", ()))
+        described: tuple[Any, ...] = checked_parts("metadata: ground", self.metadata.get("ground", ()), object)
+        return tuple(surface_of(each) for each in described)
 
     @property
     def stopped(self) -> str | None:
@@ -350,7 +352,7 @@ def _check_followers(followers: Any, types: Mapping[str, str]) -> None:
     for name, line in checked_part("followers", followers, Mapping).items():  # type: ignore[type-abstract]
         whose = f"followers[{quoted(name)}]"
         leader, *numbers = checked_parts(whose, line, object) or (None,)
-        fits = isinstance(name, str) and name not in types and len(numbers) == 2
+        fits = checked_text("name among followers", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
             raise ArgumentError(f"{whose} must be (leader, multiplier, offset) of another joint, got {told(line)}")
         if not isinstance(leader, str) or types.get(leader, "") not in ONE_COORDINATE:

@@ -43,5 +43,6 @@ def test_a_changed_urdf_is_told(treesim, robot, tmp_path):
     treesim("simulate", robot, "--duration", 0.01, "--out", out)
     with open(robot, "a") as stream:
         stream.write("<!-- changed -->")
-    again = treesim("replay", out)
+    again = treesim("replay", out, "--source", robot)
     assert again.exit_code == 0 and "has changed" in again.stdout
+    assert "has changed" not in treesim("replay", out).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -99,12 +100,18 @@ def test_lerobot_reads_it(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"trajectories": []}, "one trajectory at least"),
+        ({"trajectories": ()}, "one trajectory at least"),
         ({"fps": 300}, r"trajectory 0 has steps of 0\.001 s, of which no whole number is 1/300 s"),
         ({"fps": 2000}, "no whole number is 1/2000 s"),
         ({"fps": 0}, "fps must be"),
-        ({"folder": "nowhere/swings"}, "cannot write .*nowhere"),
+        ({"folder": "nowhere/swings"}, "cannot write .*: there is no folder .*nowhere"),
         ({"folder": "."}, "cannot write .*: File exists"),
+        ({"folder": "a\0b"}, "hold no NUL"),
+        ({"folder": "x" * 300}, "cannot write .*: File name too long"),
+        ({"task": None}, "task must be a text, got None"),
+        ({"task": " "}, "task must say in words"),
+        ({"trajectories": None}, "trajectories must be a sequence of Trajectory objects, got None"),
+        ({"trajectories": [3]}, r"trajectories\[0\] must be a Trajectory, got 3"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, changes: dict, message: str) -> None:
@@ -113,6 +120,59 @@ def test_mistakes_are_told(tmp_path: Path, changes: dict, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         write_lerobot(given.pop("trajectories"), folder, **given)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("folder", [None, 5, b"swings"])
+def test_what_is_no_name_of_a_folder_is_told(folder: object) -> None:
+    with pytest.raises(ArgumentError, match="folder must be a text or a path, got"):
+        write_lerobot(swings(), folder)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("label", ["q", "v", "tau"])
+@pytest.mark.parametrize("number", [np.nan, -np.inf, 1e39])
+def test_numbers_that_are_none_in_single_precision_are_named(tmp_path: Path, label: str, number: float) -> None:
+    x = getattr(swings()[1], label).copy()
+    x[40, 1] = number
+    with pytest.raises(ArgumentError, match=f"trajectory 1: {label} of state 40 is not finite in single precision"):
+        write_lerobot([swings()[0], replace(swings()[1], **{label: x})], tmp_path / "swings")
+    assert not list(tmp_path.iterdir())
+
+
+def test_robots_without_joints_make_no_frames(tmp_path: Path) -> None:
+    still = treesim.Simulation(treesim.Tree("still", [])).run(0.1)
+    with pytest.raises(ArgumentError, match="'still', which has no joints"):
+        write_lerobot([still], tmp_path / "swings")
+
+
+def test_names_of_joints_are_no_names_of_files(tmp_path: Path) -> None:
+    t, q = np.arange(5) * 0.02, np.zeros((5, 4))
+    names = ("a/b", "..", "x\0y", "ü" * 1000)
+    run = Trajectory("../robot\0", t, q, q, q, q[:, 0], names, ("revolute",) * 4)
+    path = write_lerobot([run], tmp_path / "swings", task="/../\0")
+    assert list(tmp_path.iterdir()) == [path] and len(list(path.rglob("*"))) == 10
+    info = json.loads((path / "meta/info.json").read_text())
+    assert info["features"]["action"]["names"] == [f"tau.{name}" for name in names]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_what_appears_meanwhile_stays(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, true = tmp_path / "swings", parquet.write_table
+
+    def appearing(table: object, where: Path) -> None:
+        true(table, where)
+        if kind == "folder":
+            target.mkdir(exist_ok=True)
+            (target / "mine").touch()
+        elif kind == "file":
+            target.touch()
+        elif not target.is_symlink():
+            target.symlink_to(tmp_path)
+
+    monkeypatch.setattr(parquet, "write_table", appearing)
+    with pytest.raises(ArgumentError, match=r"cannot write .*swings: "):
+        write_lerobot(swings(), target)
+    assert [path.name for path in tmp_path.iterdir()] == ["swings"]
+    assert kind != "folder" or (target / "mine").exists()
 
 
 def test_robots_do_not_mix(tmp_path: Path) -> None:
@@ -127,5 +187,16 @@ def test_what_was_not_finished_is_taken_away(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(parquet, "write_table", full)
     with pytest.raises(ArgumentError, match=r"cannot write .*swings: No space left"):
+        write_lerobot(swings(), tmp_path / "swings")
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        assert len(list(tmp_path.iterdir())) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parquet, "write_table", stopped)
+    with pytest.raises(KeyboardInterrupt):
         write_lerobot(swings(), tmp_path / "swings")
     assert not list(tmp_path.iterdir())

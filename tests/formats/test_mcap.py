@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,64 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(ArgumentError, match=r"run\.mcap is not a trajectory that treesim wrote"):
             Trajectory.load(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\x01b", "a\ufffeb"])
+def test_names_that_no_xml_holds_are_refused(tmp_path: Path, name: str) -> None:
+    hinge = treesim.Body(name, 0, treesim.Joint("hinge", "revolute"), treesim.Inertia(1.0, (0, 0, 1)))
+    robot = treesim.Tree("odd", [hinge])
+    with pytest.raises(treesim.UnsupportedError, match="URDF cannot hold the character"):
+        treesim.to_urdf(robot)
+    run = treesim.Simulation(robot).run(0.003)
+    with pytest.raises(treesim.UnsupportedError, match="URDF cannot hold the character"):
+        run.save(tmp_path / "run.mcap")
+    assert not list(tmp_path.iterdir())
+    assert_same(Trajectory.load(run.save(tmp_path / "run.npz")), run)
+
+
+def test_what_is_no_trajectory_or_robot_is_told(tmp_path: Path) -> None:
+    run = swing(generators.chain(2))
+    with pytest.raises(ArgumentError, match="trajectory must be a Trajectory, got 5"):
+        write_mcap(5, tmp_path / "run.mcap")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="robot must be a Tree"):
+        write_mcap(run, tmp_path / "run.mcap", "ur5")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="a file's name must be a text or a path, got 5"):
+        write_mcap(run, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_other_records_are_passed_over(tmp_path: Path, seed: int) -> None:
+    """The trajectory is the attachment: messages, channels and schemas may be missing, twice, out of order, or odd."""
+    run, rng = swing(generators.chain(2)), np.random.default_rng(seed)
+    path = run.save(tmp_path / "run.mcap")
+    damaged = bytearray(path.read_bytes())
+    with path.open("rb") as stream:
+        (attached,) = reader.make_reader(stream).get_summary().attachment_indexes
+    for place in rng.integers(len(damaged), size=30).tolist():
+        if not attached.offset <= place < attached.offset + attached.length:
+            damaged[place] = int(rng.integers(256))
+    path.write_bytes(damaged)
+    try:
+        assert_same(Trajectory.load(path), run)
+    except ArgumentError as error:
+        assert "run.mcap" in str(error)
+
+
+def test_records_of_others_in_any_order_are_passed_over(tmp_path: Path) -> None:
+    """Messages of channels that there are not, schemas twice, chunks that are none, around the attachment."""
+    run = swing(generators.chain(2))
+    path = run.save(tmp_path / "run.mcap")
+    good = path.read_bytes()
+    with path.open("rb") as stream:
+        (attached,) = reader.make_reader(stream).get_summary().attachment_indexes
+    schema = struct.pack("<HI", 7, 4) + b"name" + struct.pack("<I", 1) + b"x" + struct.pack("<I", 2) + b"ab"
+    message = struct.pack("<HIQQ", 99, 2**32 - 1, 2**64 - 1, 0) + b"no message"
+    chunk = struct.pack("<QQQI", 9, 1, 2**63, 0) + struct.pack("<I", 4) + b"none" + struct.pack("<Q", 3) + b"abc"
+    odd = [(3, schema), (3, schema), (5, message), (6, chunk), (0x80, b"of no kind"), (5, message)]
+    records = b"".join(struct.pack("<BQ", code, len(content)) + content for code, content in odd)
+    end = attached.offset + attached.length
+    path.write_bytes(good[: attached.offset] + records + good[attached.offset : end] + records + good[end:])
+    assert_same(Trajectory.load(path), run)
+    path.write_bytes(good[: attached.offset] + records + good[end:])
+    with pytest.raises(ArgumentError, match=r"run\.mcap .*it has no attachment"):
+        Trajectory.load(path)

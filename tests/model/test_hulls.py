@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from treesim.errors import ModelError
-from treesim.model.hulls import MOST_VERTICES, distinct, hull_of_file, hull_vertices, spread
+from treesim.model.hulls import distinct, hull_of_file, hull_vertices, reduced
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
 RNG = np.random.default_rng(3)
@@ -52,15 +53,51 @@ def test_flat_hulls(points, vertices):
     assert as_set(hull_vertices(np.array(points, float))) == as_set(np.array(vertices, float))
 
 
-def test_few_points_are_far_from_each_other():
-    """Each chosen point is at least as far from those before it as any that was not chosen."""
-    points = RNG.normal(size=(100, 3))
-    chosen = spread(points)
-    assert len(chosen) == len(as_set(chosen)) == MOST_VERTICES and as_set(chosen) <= as_set(points)
-    between = np.linalg.norm(chosen[:, None] - chosen, axis=2)[np.triu_indices(len(chosen), 1)]
-    left_out = np.linalg.norm(points[:, None] - chosen, axis=2).min(axis=1)
-    assert between.min() >= left_out.max()
-    assert np.array_equal(spread(CUBE, 100)[:0], np.zeros((0, 3))) and as_set(spread(CUBE)) == as_set(CUBE)
+def polygon(sides):
+    turn = np.arange(sides) * 2 * np.pi / sides
+    return np.concatenate([np.stack([np.cos(turn), np.full(sides, y), np.sin(turn)], axis=1) for y in (-0.2, 0.2)])
+
+
+def ball(count):
+    points = RNG.normal(size=(count, 3))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+SHAPES = {
+    "wheel": polygon(512),
+    "ball": ball(3000),
+    "egg": ball(3000) * (1.0, 0.3, 2.0),
+    "rod": ball(2000) * (0.01, 0.02, 1.0),
+    "plate": ball(2000) * (1.0, 1.0, 1e-3),
+    "crumbs": RNG.normal(size=(500, 3)),
+    "box": CUBE,
+}
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("name", SHAPES)
+def test_few_vertices_stand_for_many_to_a_thousandth_of_the_size(name, size):
+    """None that is left out is beyond a face by more, whatever the size and place of the whole."""
+    points = hull_vertices(size * (SHAPES[name] + (3.0, -2.0, 1.0)))
+    kept = reduced(points)
+    assert as_set(kept) <= as_set(points) and len(as_set(kept)) == len(kept) <= len(points)
+    faces = ConvexHull(kept).equations
+    beyond = (points @ faces[:, :3].T + faces[:, 3]).max()
+    assert beyond <= 1.001e-3 * np.linalg.norm(np.ptp(points, axis=0))
+    if name in ("wheel", "ball", "egg"):
+        assert 16 < len(kept) < 0.7 * len(points)
+
+
+def test_what_has_few_corners_keeps_them_all():
+    for points in (CUBE, polygon(64)):
+        assert as_set(reduced(hull_vertices(points))) == as_set(points)
+
+
+@pytest.mark.parametrize(
+    "points", [CUBE[:1], CUBE[:2], CUBE[:4], polygon(40)[:40]], ids=["point", "line", "square", "disc"]
+)
+def test_flat_hulls_stay_whole(points):
+    assert as_set(reduced(hull_vertices(points))) == as_set(points)
 
 
 def test_a_file_is_read_once_and_scaled(tmp_path):

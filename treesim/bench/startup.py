@@ -14,7 +14,7 @@ from ..subprocesses import python_command, run
 _SCRIPT = """
 import json, resource, sys, time
 def now():
-    return time.time() - given["began"]
+    return time.monotonic() - given["began"]
 given = json.load(sys.stdin)
 start = now()
 import treesim
@@ -53,7 +53,7 @@ def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict
     """
     with tempfile.TemporaryDirectory(prefix="treesim-cold-") as empty:
         environment = {"TREESIM_CACHE_DIR": empty} if cold else {}
-        given = {"source": source, "base": base, "mimic": mimic, "states": STATES, "began": time.time()}
+        given = {"source": source, "base": base, "mimic": mimic, "states": STATES, "began": time.monotonic()}
         ended = run(python_command(_SCRIPT), json.dumps(given), environment=environment)
     if ended.failed:
         raise TreesimError(f"the process that measures the first call failed: {ended.failed.last_line}")

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 @guarded
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="ROBOT", help="The robot's description: a note tells if it has changed since."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Simulate RUN again, as its file tells, and say whether every bit is the same.
@@ -30,7 +34,7 @@ def replay(
     import treesim
 
     with nullcontext() if json else messages().status("simulating again ..."):
-        found = treesim.replay(run)
+        found = treesim.replay(run, source=source)
     if found.trajectory.stopped == "interrupted":
         raise KeyboardInterrupt
     if json:

@@ -53,6 +53,7 @@ class FrameConstraint(_Shown):
     of the origin, in the frame's own axes the spatial acceleration.
     damping [1/s], stiffness [1/s^2]: stabilisation after Baumgarte; the target becomes
     target - damping * velocity - stiffness * displacement from `pose` (4, 4) in the world, which stiffness needs.
+    Raises ArgumentError for what is no name, no such array or number, UnknownNameError (reference), NonFiniteError.
 
     Example:
         >>> treesim.FrameConstraint("ee_link", "linear", target=[0, 0, 1], damping=10)

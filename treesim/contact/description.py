@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ArgumentError, unknown_name
 from ..model.inertia import Placement
+from ..model.values import checked_part, is_name_of
 from .ground import Ground, HeightField, StaticBox, Surface
 
 GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField)}
@@ -38,13 +39,13 @@ def surface_of(description: Mapping[str, Any]) -> Surface:
         >>> surface_of(described(box)) == box
         True
     """
-    values = dict(description)
+    values = dict(checked_part("the description of a surface", description, Mapping))  # type: ignore[type-abstract]
     kind = values.pop("kind", None)
-    if kind not in GROUNDS:
-        raise unknown_name("kind of ground", str(kind), tuple(GROUNDS))
-    if "placement" in values:
-        values["placement"] = Placement(**values["placement"])
+    if not is_name_of(kind, GROUNDS):
+        raise unknown_name("kind of ground", kind, tuple(GROUNDS))
     try:
+        if "placement" in values:
+            values["placement"] = Placement(**values["placement"])
         return GROUNDS[kind](**values)
     except TypeError as error:
         raise ArgumentError(f"the description of a {kind} does not fit: {error}") from None

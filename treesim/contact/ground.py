@@ -26,7 +26,8 @@ class Surface(Shown):
     """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
     (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
     points at which they touch, and dissipation_time [s], the ratio of damping to stiffness. name: by which contact with
-    a surface of the world is asked for; "" is "ground[k]", of the k-th of a world, from 0 on.
+    a surface of the world is asked for; "" is "ground[k]", of the k-th of a world, from 0 on. Raises ArgumentError, as
+    all surfaces do, for numbers that are none, or beyond these bounds; places and lengths lie within 1e9 m.
 
     Example:
         >>> treesim.Surface(friction=0.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..display import Shown, arrays
 from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, unknown_name
 from ..kernels.contact_step import TOLD
-from ..model.values import checked_parts, told
+from ..model.values import checked_parts, checked_texts, told
 from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -47,10 +47,8 @@ class ContactHistory(Shown):
 
     def __post_init__(self) -> None:
         for label in ("bodies", "surfaces"):
-            object.__setattr__(self, label, checked_parts(label, getattr(self, label), str))
-        ends = [
-            checked_parts(f"pairs[{k}]", pair, str) for k, pair in enumerate(checked_parts("pairs", self.pairs, object))
-        ]
+            object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
+        ends = [checked_texts(f"pairs[{k}]", pair) for k, pair in enumerate(checked_parts("pairs", self.pairs, object))]
         if any(len(pair) != 2 for pair in ends):
             raise ArgumentError(f"pairs must be pairs of names, got {told(self.pairs)}")
         object.__setattr__(self, "pairs", tuple(ends))
@@ -89,9 +87,13 @@ class ContactHistory(Shown):
 
     @classmethod
     def from_columns(
-        cls, names: Sequence[str], table: np.ndarray, description: Mapping[str, Any]
+        cls,
+        names: Sequence[str],
+        table: np.ndarray,
+        surfaces: tuple[str, ...],
+        pairs: tuple[tuple[str, str], ...],
     ) -> ContactHistory | None:
-        """Return what the columns of a table tell, which a file describes; None if it has none of contact."""
+        """Return what the columns of a table tell of these surfaces and pairs; None if it has none of contact."""
         at = {name: k for k, name in enumerate(names)}
         if f"contact:{TOLD_NAMES[0]}" not in at:
             return None
@@ -100,7 +102,6 @@ class ContactHistory(Shown):
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
         told = table[:, [at[f"contact:{name}"] for name in TOLD_NAMES]]
-        surfaces, pairs = names_of(description)
         pair_wrench = table[:, np.array([at[name] for name in pair_columns(pairs)], int)]
         return cls(bodies, wrench, told, surfaces, pairs, pair_wrench.reshape(len(table), len(pairs), 12))
 
@@ -119,12 +120,6 @@ def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return the names of columns of pairs: of what the second exerts on the first, then of the other way round."""
     ways = [way for one, other in pairs for way in ((one, other), (other, one))]
     return [f"contact[{one}, {other}].{part}" for one, other in ways for part in PARTS]
-
-
-def names_of(description: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the names of surfaces and pairs that a file tells of; none of older versions."""
-    pairs = tuple((str(one), str(other)) for one, other in description.get("pairs", ()))
-    return tuple(description.get("surfaces", ())), pairs
 
 
 def no_contact(count: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..kernels.contact_limits import near_limits_states
 from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
 from ..kernels.contact_tables import FOUND
 from ..kernels.status import FINE
+from ..memory import free_memory
 from ..model.states import tied_constants
 from ..model.tree import Tree
 from .base import ContactSolver, chosen_solver
@@ -22,6 +23,10 @@ from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
 TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
+LEFT_OUT = 5  # where the contacts without room are, in what is told
+CAPACITY_AT = 4  # where the room for contacts is, in the layout
+ROOM = 128  # contacts for which room is made at a time
+SQUARES = 3  # matrices of so many rows as there may be, that a step and its solver take
 SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 
@@ -46,9 +51,10 @@ class ContactStage:
         parts = parts_of(touching.on_planes, held, again)
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, tied, parts)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
+        layout = touching.layout if work else touching.without_groups()
         self.constants = (
             *tied_constants(robot, constants_of(robot, gravity)),
-            touching.layout if work else touching.without_groups(),
+            layout,
             touching.geometry,
             *touching.held,
             settings,
@@ -59,6 +65,7 @@ class ContactStage:
         groups = int(touching.layout[8]) if work else 1
         wrenches = (robot.n_bodies + 1, 6), (groups, 12)
         self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
+        self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
         if touching.only_limits and robot.coupling is None:
@@ -94,6 +101,12 @@ class ContactStage:
 
     def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
         """The same as `run` of a batch (count, ...) whose states have numbers of their own in the constants."""
+        status = self._run_varied(varied, *arrays)
+        while self._makes_room(arrays[-2]):
+            status = self._run_varied(varied, *arrays)
+        return status
+
+    def _run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
         count, code = len(arrays[0]), compiled(self.entry)
         flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:8]]
         flat += [x.reshape(count, -1) for x in arrays[8:]]
@@ -110,10 +123,37 @@ class ContactStage:
     def run(self, *arrays: np.ndarray) -> int:
         """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, its work,
         impulses before, contacts that are told from outside, then q_new, v_new, impulses, wrenches of bodies and of
-        pairs, told, work; return the worst status."""
+        pairs, told, work; return the worst status.
+
+        There is memory for as many contacts as have been met so far; it grows with the square of their number.
+        """
+        status = self._run(*arrays)
+        while self._makes_room(arrays[-2]):
+            status = self._run(*arrays)
+        return status
+
+    def _makes_room(self, told: np.ndarray) -> bool:
+        """Make room for contacts that a step has left out; return whether there were any, and there is room now."""
+        if not told[..., LEFT_OUT].any():
+            return False
+        layout = self.constants[self._layout_at].copy()
+        wanted = int(layout[CAPACITY_AT] + np.max(told[..., LEFT_OUT]))
+        capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
+        rows = self.touching.rows - 3 * self.touching.slots + 3 * capacity
+        free = free_memory()
+        if capacity <= layout[CAPACITY_AT] or (free is not None and SQUARES * 8 * rows**2 > free):
+            return False  # the report tells of them
+        layout[CAPACITY_AT] = capacity
+        layout.setflags(write=False)
+        k = self._layout_at
+        self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])
+        self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
+        return True
+
+    def _run(self, *arrays: np.ndarray) -> int:
         if arrays[0].ndim == 1:
             status = self.bound.call(*arrays)
-            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+            return status if status != BAD_LAYOUT else self._run(*(x[None] for x in arrays))
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in arrays]
         return run_states(self.entry, self.constants, flat[:8], flat[8:], "generic")

@@ -21,7 +21,9 @@ from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .solid import Solid
 
-CAPACITY = 128  # contacts of one state at most; what is more is told
+SHARED_SLOTS = 32  # of a hull with more points
+CAPACITY = 128  # contacts of one state for which there is room at first, see `stage`
+MOST_TOLD = 4096  # contacts of one state that are told from outside, at most
 RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
 Shapes = tuple[CollisionShape, CollisionShape]
 
@@ -38,7 +40,8 @@ class Touching:
     groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
     convex: tuple[int, int]  # the pairs, from the first on up to the second, whose contacts are told from outside
     held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
-    capacity: int
+    capacity: int  # contacts of one state for which there is room at first
+    most_contacts: int  # that one state can have
     slots: int
     limits: int
     frictions: int
@@ -108,12 +111,12 @@ def touching(
         len(made.points),
         len(bound),
         len(rough),
-        made.capacity,
+        min(CAPACITY, made.capacity),
         made.slots,
         made.most,
         len(speed),
         max(1, len(made.groups)),  # arrays that are never empty, for fast calls
-        max(1, min(CAPACITY, PER_PAIR * len(convex))),
+        max(1, min(MOST_TOLD, PER_PAIR * len(convex))),
         1,
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
@@ -134,7 +137,7 @@ def touching(
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
     names, told = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
-    counts = [made.capacity, made.slots, len(bound), len(rough), len(speed)]
+    counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
     return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), told, held, *counts)
 
 
@@ -208,7 +211,8 @@ class _Pairs:
             self.heights.extend(solid.heights.ravel().tolist())
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        row += [between, group, flipped, seams]
+        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" else slots
+        row += [between, group, flipped, seams, shared]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
@@ -218,9 +222,9 @@ class _Pairs:
         self.ints.append(row)
         self.reals.append(reals)
         self.links.append((shape.link, met))
-        self.slots += slots
+        self.slots += shared
         self.most = max(self.most, slots)
-        self.capacity = min(CAPACITY, self.capacity + min(slots, PER_PAIR))
+        self.capacity += min(slots, PER_PAIR)
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
         """The number of the pair of bodies, or of a body and a surface, and whether the solid's comes first in it."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..contact.history import ContactHistory
+from ..errors import ArgumentError, quoted
 from ..trajectory import Trajectory
+from .description import Description
 from .units import configuration_units, force_units, velocity_units
 
 WORK = ("work.controls", "work.damping_and_friction")  # older files have none
@@ -32,7 +35,11 @@ def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
     q, v = ((getattr(trajectory, label), *(getattr(joint, label) for joint in led)) for label in ("q", "v"))
     table = np.column_stack((trajectory.t, *q, *v, trajectory.tau, trajectory.energy, trajectory.work, last))
-    return [*names, *(name for name, _ in columns)], table
+    names += [name for name, _ in columns]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ArgumentError(f"two columns of a table would be called {quoted(twice[0])}: take .npz, or rename a joint")
+    return names, table
 
 
 def units_of(trajectory: Trajectory) -> list[str]:
@@ -49,17 +56,21 @@ def _contact_units(contact: ContactHistory | None) -> Iterator[str]:
         yield CONTACT_UNITS.get(name, CONTACT_UNITS.get(name.rpartition(".")[2], "1"))
 
 
-def arrays_of(description: Mapping[str, Any], names: Sequence[str], table: np.ndarray) -> dict[str, Any]:
-    """Return the arrays of a trajectory that a table (K, number of names) holds, which `description` tells of."""
+def arrays_of(description: Description, names: Sequence[str], table: np.ndarray) -> dict[str, Any]:
+    """Return the arrays of a trajectory that a table (K, number of names) holds, which `description` tells of. Raises
+    ValueError for columns that are missing."""
+    missing = [name for name in ("t", "energy") if name not in names]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]!r}")
 
     def block(label: str) -> np.ndarray:
-        led = {f"{label}.{name}" for name in description.get("followers", {})}
+        led = {f"{label}.{name}" for name in description.followers}
         return table[:, [i for i, name in enumerate(names) if name.startswith(label + ".") and name not in led]]
 
     return {
-        "t": table[:, names.index("t") if "t" in names else 0],
+        "t": table[:, names.index("t")],
         **{label: block(label) for label in ("q", "v", "tau")},
-        "energy": table[:, names.index("energy") if "energy" in names else -1],
+        "energy": table[:, names.index("energy")],
         "work": block("work") if WORK[0] in names else None,
-        "contact": ContactHistory.from_columns(names, table, description),
+        "contact": ContactHistory.from_columns(names, table, description.surfaces, description.pairs),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..trajectory import Trajectory
 from .columns import arrays_of, table_of
-from .description import described, restored
+from .description import described, read_description, restored
 
 HEADING = "# treesim trajectory: "
 
@@ -42,11 +41,18 @@ def read(path: Path) -> Trajectory:
         heading = stream.readline()
         if not heading.startswith(HEADING):
             raise ValueError(f"its first line does not begin with {HEADING!r}")
-        description = json.loads(heading[len(HEADING) :])
+        description = read_description(heading[len(HEADING) :])
         rows = csv.reader(_whole_lines(stream))
         header = next(rows, [])
-        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(header))
+        numbers = [_numbers(row, len(header)) for row in rows]
+        table = np.array(numbers).reshape(len(numbers), len(header))
     return restored(description, arrays_of(description, header, table))
+
+
+def _numbers(row: list[str], count: int) -> list[float]:
+    if len(row) != count:
+        raise ValueError(f"a row has {len(row)} numbers, but there are {count} columns")
+    return list(map(float, row))
 
 
 def _whole_lines(lines: Iterable[str]) -> Iterator[str]:

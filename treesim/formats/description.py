@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ..contact.history import ContactHistory
 from ..errors import ArgumentError
+from ..schema import fits, parsed, record_of
 from ..trajectory import Trajectory
 from .digests import check_arrays, check_description, with_digests
 
@@ -37,29 +42,53 @@ def described(trajectory: Trajectory) -> str:
         plain = json.loads(json.dumps(content))
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"metadata of the trajectory must be plain values, as JSON holds them: {error}") from None
-    return json.dumps(with_digests(plain, trajectory))
+    text = json.dumps(with_digests(plain, trajectory))
+    if not fits(text):
+        raise ArgumentError(f"metadata of the trajectory take {len(text):,} bytes: too much to be read back")
+    return text
 
 
-def restored(description: Mapping[str, Any], arrays: Mapping[str, Any]) -> Trajectory:
-    """Return the trajectory of a description, parsed, and the arrays t, q, v, tau, energy, work and contact.
+@dataclass(frozen=True)
+class Description:
+    """What `described` writes, parsed and of the right types; files of older versions lack some of it.
 
-    Raises ValueError, KeyError, TypeError or ArgumentError where they do not fit together, or are not those that were
-    written.
+    touching, surfaces, pairs: names of a ContactHistory. digests: as `formats.digests` computes them.
     """
-    name, metadata, states = description["robot_name"], description["metadata"], description.get("states")
-    if not isinstance(metadata, dict) or not isinstance(name, str):
-        raise ValueError("its description is not one of a trajectory")
-    check_description(description)
-    trajectory = Trajectory(
-        robot_name=name,
-        joint_names=tuple(description["joint_names"]),
-        joint_types=tuple(description["joint_types"]),
-        metadata=metadata,
-        followers={name: tuple(line) for name, line in description.get("followers", {}).items()},
-        recipe=description.get("recipe"),
-        **arrays,
-    )
-    if states not in (None, len(trajectory)):  # None in files of older versions
-        raise ValueError(f"it holds {len(trajectory)} states, but {states} were written")
-    check_arrays(description, trajectory)
+
+    robot_name: str
+    joint_names: tuple[str, ...]
+    joint_types: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    states: int | None = None
+    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    recipe: str | None = None
+    touching: tuple[str, ...] = ()
+    surfaces: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    def contact(self, wrench: np.ndarray, told: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
+        """Return what contact did, by its arrays; pair_wrench: None in files of older versions."""
+        return ContactHistory(self.touching, wrench, told, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
+
+
+def read_description(text: str | bytes) -> Description:
+    """Return the description that a text holds; raises ArgumentError, naming what is wrong, for one that treesim did
+    not write, or whose digest differs."""
+    values = parsed(text, "its description")
+    description = record_of(Description, values, "its description", extra=True)
+    check_description(values, description.digests)
+    return description
+
+
+def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
+    """Return the trajectory of a description and the arrays t, q, v, tau, energy, work and contact.
+
+    Raises ArgumentError where they do not fit together, or are not those that were written.
+    """
+    names = ("robot_name", "joint_names", "joint_types", "metadata", "followers", "recipe")
+    trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)
+    if description.states not in (None, len(trajectory)):  # None in files of older versions
+        raise ArgumentError(f"it holds {len(trajectory)} states, but {description.states} were written")
+    check_arrays(description.digests, trajectory)
     return trajectory

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..files import DIGITS, digest_of
 
 if TYPE_CHECKING:
@@ -28,25 +29,25 @@ def with_digests(description: Mapping[str, Any], trajectory: Trajectory) -> dict
     return {**description, KEY: {**whole[KEY], DESCRIPTION: digest_of(whole)}}
 
 
-def check_description(description: Mapping[str, Any]) -> None:
-    """Raise ValueError where a description is not the one whose digest it holds; those of older versions hold none."""
-    told = description.get(KEY, {})
-    arrays = {name: digest for name, digest in told.items() if name != DESCRIPTION}
-    if told and told.get(DESCRIPTION) != digest_of({**description, KEY: arrays}):
+def check_description(values: Mapping[str, Any], digests: Mapping[str, str]) -> None:
+    """Raise ArgumentError where a description, as JSON parsed it, is not the one whose digest it holds; those of older
+    versions hold none."""
+    arrays = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
+    if digests and digests.get(DESCRIPTION) != digest_of({**values, KEY: arrays}):
         raise _differs("its description is not the one that was")
 
 
-def check_arrays(description: Mapping[str, Any], trajectory: Trajectory) -> None:
-    """Raise ValueError, naming them, where arrays are not those whose digests a description holds, if it holds any."""
-    told = {name: digest for name, digest in description.get(KEY, {}).items() if name != DESCRIPTION}
+def check_arrays(digests: Mapping[str, str], trajectory: Trajectory) -> None:
+    """Raise ArgumentError, naming them, where arrays are not those whose digests a description holds, if any."""
+    told = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
     found = array_digests(trajectory) if told else {}
     wrong = [name for name in {**told, **found} if told.get(name) != found.get(name)]
     if wrong:
         raise _differs(f"numbers of {', '.join(wrong)} are not those that were")
 
 
-def _differs(what: str) -> ValueError:
-    return ValueError(
+def _differs(what: str) -> ArgumentError:
+    return ArgumentError(
         f"{what} written, as a digest shows: take another copy, or, where it was changed on purpose, remove "
         f'"{KEY}" from the description'
     )

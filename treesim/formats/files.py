@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError
-from ..files import DAMAGED, check_suffix, checked_output, write_whole
+from ..files import DAMAGED, check_suffix, checked_output, path_of, write_whole
 from ..trajectory import Trajectory
 from . import csv, mcap, npz, parquet, xarray
 
@@ -42,7 +42,7 @@ def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
     """Return the trajectory of a file, by its suffix; see `Trajectory.load`."""
-    path = Path(path)
+    path = path_of(path)
     check_suffix(path, SUFFIXES)
     try:
         return FORMATS[path.suffix.lower()].read(path)

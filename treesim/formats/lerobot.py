@@ -10,22 +10,27 @@ Source: Hugging Face, lerobot, LeRobotDataset v3.0.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
-from ..files import cannot_write
-from ..model.given import whole_number
+from ..errors import ArgumentError, quoted
+from ..files import cannot_write, path_of
+from ..model.values import checked_parts, checked_text, whole_number
 from ..trajectory import Trajectory
 from .libraries import required
 
 FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+LARGEST = float(np.finfo(np.float32).max)
 QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
 Frames = dict[str, np.ndarray]  # features by name: (K, n), or (K,) of what every dataset has
 
@@ -38,7 +43,8 @@ def write_lerobot(
     fps: frames per second, which the steps of every trajectory must divide into whole numbers of steps; the last state
     of a trajectory, whose forces are those of no step, makes no frame. task: what the episodes show, in words. Single
     precision: nothing is read back from it. Raises ArgumentError for a folder that exists or cannot be written, robots
-    that differ, rates that do not fit, and if pyarrow is missing. A dataset that was not finished is taken away.
+    that differ or have no joints, rates that do not fit, numbers that are not finite in single precision, and if
+    pyarrow is missing. The folder appears when it is whole; of a dataset that was not finished nothing is left.
 
     Example:
         >>> import tempfile
@@ -51,48 +57,70 @@ def write_lerobot(
         ['episodes', 'info.json', 'stats.json', 'tasks.parquet']
     """
     arrow, parquet = required("pyarrow", "datasets"), required("pyarrow.parquet", "datasets")
-    fps = whole_number("fps", fps, 1)
-    episodes = _episodes(trajectories, fps)
-    path = _new_folder(folder)
-    try:
-        for name, content in (
-            ("info", _info(trajectories[0], episodes, fps)),
-            ("stats", _statistics(_joined(episodes))),
-        ):
+    fps, runs = whole_number("fps", fps, 1), checked_parts("trajectories", trajectories, Trajectory)
+    if not checked_text("task", task).strip():
+        raise ArgumentError("task must say in words what the episodes show")
+    episodes = _episodes(runs, fps)
+    with _new_folder(folder) as path:
+        for name, content in (("info", _info(runs[0], episodes, fps)), ("stats", _statistics(_joined(episodes)))):
             (path / "meta" / f"{name}.json").write_text(json.dumps(content, indent=4), encoding="utf-8")
         parquet.write_table(_tasks(arrow, task), path / "meta" / "tasks.parquet")
         of = FILE.format(chunk_index=0, file_index=0)
         parquet.write_table(_frames(arrow, _joined(episodes)), path / "data" / of)
         rows = [_episode(frames, task) for frames in episodes]
         parquet.write_table(arrow.Table.from_pylist(rows), path / "meta" / "episodes" / of)
-    except BaseException as error:
-        shutil.rmtree(path)
-        if isinstance(error, OSError):
-            raise cannot_write(path, error) from error
-        raise
-    return path
+    return Path(folder)
 
 
-def _new_folder(folder: str | PathLike[str]) -> Path:
-    path = Path(folder)
+@contextmanager
+def _new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
+    """A folder beside the one that is asked for, which takes its name when it is whole; else nothing is left of it."""
+    path = _free_path(folder)
+    beside = path.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
-        path.mkdir()
         for part in ("data", "meta/episodes"):
-            (path / part / "chunk-000").mkdir(parents=True)
+            (beside / part / "chunk-000").mkdir(parents=True)
+        yield beside
+        os.rename(beside, path)  # fails where there is something by now, other than an empty folder
     except OSError as error:
         raise cannot_write(path, error) from error
-    return path
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _free_path(folder: str | PathLike[str]) -> Path:
+    """The path of a folder that can be made; raises ArgumentError saying why it cannot."""
+    path = path_of(folder, "folder").absolute()
+    try:
+        path.lstat()
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    except ValueError:
+        raise ArgumentError(f"cannot write {quoted(str(path))}: names of folders hold no NUL") from None
+    except FileNotFoundError:
+        if path.parent.is_dir():
+            return path
+        raise ArgumentError(f"cannot write {path}: there is no folder {path.parent}") from None
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
-    """The frames of every trajectory."""
+    """The frames of every trajectory, whose numbers are finite in single precision."""
     if not trajectories:
         raise ArgumentError("a dataset needs one trajectory at least")
     first, episodes, start = trajectories[0], [], 0
     for k, run in enumerate(trajectories):
         if (run.joint_names, run.joint_types) != (first.joint_names, first.joint_types):
             raise ArgumentError(f"trajectory {k} is of {run.robot_name!r}, but the first is of {first.robot_name!r}")
+        if not run.joint_names:
+            raise ArgumentError(
+                f"trajectory {k} is of {quoted(run.robot_name)}, which has no joints: it makes no frames"
+            )
         kept = _kept(run, fps, k)
+        for label, x in (("q", run.q), ("v", run.v), ("tau", run.tau)):
+            wrong = kept[~(np.abs(x[kept]) <= LARGEST).all(axis=1)]
+            if wrong.size:
+                raise ArgumentError(f"trajectory {k}: {label} of state {wrong[0]} is not finite in single precision")
         count = len(kept)
         numbers = np.arange(count)
         episodes.append({

@@ -14,6 +14,7 @@ record "rosbag2" without entries makes all releases of rosbag2 read QoS profiles
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike
@@ -25,7 +26,9 @@ from lxml import etree
 
 from ..errors import ArgumentError
 from ..files import checked_output, write_whole
+from ..model.given import checked_robot
 from ..model.tree import Tree
+from ..model.values import checked_part
 from ..operational.frames import body_poses
 from ..recipe import PackedLater, unpacked, world_of
 from ..trajectory import Trajectory
@@ -67,7 +70,7 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
 
 def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) -> None:
     """Write the file to a stream of bytes. O(N) a state."""
-    robot = _robot_of(trajectory) if robot is None else robot
+    robot = _robot_of(checked_part("trajectory", trajectory, Trajectory)) if robot is None else checked_robot(robot)
     motion = _Motion(trajectory, robot)
     stamps = _stamps(trajectory.t)
     ros = _Ros()
@@ -88,15 +91,28 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 
 def read(path: Path) -> Trajectory:
     """Return the trajectory that is attached to a file which `write` wrote; raises ValueError where there is none."""
-    reader = required("mcap.reader", "MCAP files")
+    reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
     with path.open("rb") as stream:
-        try:
-            for attachment in reader.make_reader(stream).iter_attachments():
-                if attachment.name == ATTACHMENT:
-                    return npz.read(io.BytesIO(attachment.data))
+        try:  # record after record, as chunks that indices name would be unpacked, however large they are
+            for record in reader.StreamReader(_Bounded(stream), emit_chunks=True).records:
+                if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
+                    return npz.read(io.BytesIO(record.data))
         except required("mcap.exceptions", "MCAP files").McapError as error:
             raise ValueError(str(error) or type(error).__name__) from error
     raise ValueError(f"it has no attachment {ATTACHMENT!r}")
+
+
+class _Bounded:
+    """A stream of which no more is asked for than it has, whatever sizes it announces."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._left = stream, os.fstat(stream.fileno()).st_size
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, `size` of them where there are as many."""
+        found = self._stream.read(min(size, self._left))
+        self._left -= len(found)
+        return found
 
 
 def _robot_of(trajectory: Trajectory) -> Tree:

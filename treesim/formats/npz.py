@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import zipfile
+from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
-from ..contact.history import ContactHistory, names_of
 from ..trajectory import Trajectory
-from .description import described, restored
+from .bounds import STORED, check_unpacked
+from .description import described, read_description, restored
 
 ARRAYS = ("t", "q", "v", "tau", "energy", "work")
 
@@ -29,13 +30,18 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     np.savez(stream, description=np.array(described(trajectory)), **arrays)
 
 
-def read(source: Path | IO[bytes]) -> Trajectory:
+def read(source: Path | BytesIO) -> Trajectory:
     """Return the trajectory of an archive; nothing in it is executed."""
     with np.load(source, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in ARRAYS if name != "work" or name in archive}
-        description = json.loads(str(archive["description"]))
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it is no archive")
+        members = archive.zip.infolist()  # type: ignore[union-attr]
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+            raise ValueError("it is packed by a method that NumPy does not write")
+        size = source.stat().st_size if isinstance(source, Path) else source.getbuffer().nbytes
+        check_unpacked(sum(member.file_size for member in members), size, STORED)
+        arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS if name != "work" or name in archive}
+        description = read_description(str(archive["description"]))
         if "told" in archive:
-            bodies, names = tuple(description["touching"]), names_of(description)
-            pairs = archive.get("pairs")
-            arrays["contact"] = ContactHistory(bodies, archive["wrench"], archive["told"], *names, pairs)
+            arrays["contact"] = description.contact(archive["wrench"], archive["told"], archive.get("pairs"))
         return restored(description, arrays)

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..model.coordinates import configuration_names, velocity_names
 from ..trajectory import Trajectory
+from .bounds import COMPRESSED, check_unpacked
 from .columns import WORK, arrays_of, table_of, units_of
-from .description import described, restored
+from .description import described, read_description, restored
 from .libraries import required
 from .units import configuration_units, velocity_units
 
@@ -80,8 +81,20 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 def read(path: Path) -> Trajectory:
     """Return the trajectory of a Parquet file that `write` wrote."""
     parquet = required("pyarrow.parquet", "Parquet files")
+    try:
+        return _trajectory_of(parquet, path)
+    except required("pyarrow", "Parquet files").ArrowException as error:
+        raise ValueError(str(error)) from error
+
+
+def _trajectory_of(parquet: Any, path: Path) -> Trajectory:
     with path.open("rb") as stream:
-        table = parquet.read_table(stream)
-    description = json.loads((table.schema.metadata or {})[KEY])
+        file = parquet.ParquetFile(stream)
+        announced = file.metadata.num_rows * file.metadata.num_columns * np.dtype(float).itemsize
+        check_unpacked(announced, path.stat().st_size, COMPRESSED)
+        description = read_description((file.schema_arrow.metadata or {})[KEY])
+        if not all(str(kind) == "double" for kind in file.schema_arrow.types):
+            raise ValueError("its columns are not all numbers in double precision")
+        table = file.read()
     columns = [column.to_numpy() for column in table.columns]
     return restored(description, arrays_of(description, table.column_names, np.column_stack(columns)))

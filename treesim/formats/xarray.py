@@ -5,18 +5,17 @@ A Dataset goes on to Zarr by its own `to_zarr`, and comes back by `xarray.open_z
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.history import PARTS, TOLD_NAMES, ContactHistory, names_of
+from ..contact.history import PARTS, TOLD_NAMES, ContactHistory
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..trajectory import Trajectory
-from .description import described, restored
+from .description import Description, described, read_description, restored
 from .libraries import required
 from .units import configuration_units, force_units, velocity_units
 
@@ -101,7 +100,7 @@ def trajectory_of(dataset: Any) -> Trajectory:
     Raises ArgumentError where it was made by something else, or lacks a variable.
     """
     try:
-        description = json.loads(dataset.attrs["treesim"])
+        description = read_description(dataset.attrs["treesim"])
         arrays: dict[str, Any] = {label: np.asarray(dataset[label].values) for label in NUMBERS}
         arrays["t"] = np.asarray(dataset["time"].values)
         if "contact_told" in dataset:
@@ -111,12 +110,11 @@ def trajectory_of(dataset: Any) -> Trajectory:
         raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error
 
 
-def _contact_of(dataset: Any, description: Mapping[str, Any]) -> ContactHistory:
-    surfaces, pairs = names_of(description)
-    bodies, told = tuple(description["touching"]), dataset["contact_told"].values
-    wrench = dataset["contact_wrench"].values if bodies else np.zeros((len(told), 0, 6))
+def _contact_of(dataset: Any, description: Description) -> ContactHistory:
+    told, pairs = dataset["contact_told"].values, description.pairs
+    wrench = dataset["contact_wrench"].values if description.touching else np.zeros((len(told), 0, 6))
     forces = dataset["contact_pair_wrench"].values.reshape(len(told), len(pairs), 2 * len(PARTS)) if pairs else None
-    return ContactHistory(bodies, wrench, told, surfaces, pairs, forces)  # type: ignore[arg-type]
+    return description.contact(wrench, told, forces)
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:
@@ -158,5 +156,5 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 
 def read(path: Path) -> Trajectory:
     """Return the trajectory of a netCDF file that `write` wrote."""
-    with required("xarray", "netCDF files").open_dataset(path, engine="scipy") as dataset:
+    with required("xarray", "netCDF files").open_dataset(path, engine="scipy", decode_cf=False) as dataset:
         return trajectory_of(dataset.load())

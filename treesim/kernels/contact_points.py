@@ -37,12 +37,14 @@ from .contact_solids import (
     from_solid,
     vector_of,
 )
-from .contact_tables import PER_PAIR, RIM
+from .contact_tables import PER_PAIR, RIM, slot_of
 from .linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from .numbers import absolute, maximum, minimum, sqrt
 from .rotations import compose
 from .tables import motion_at, transform_at
 
+GAP_PRICE = 100.0  # a sole is flat where it rises by less than one in so many
+NO_WIDTH = 1e-60  # m^2
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
 
 
@@ -177,7 +179,7 @@ def offer(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
     if gap < margin + dt * maximum(closing, 0) and not solids.seam(touch, k, x, gap, n):
-        m.place[count], m.distance[count] = touch.pair[k, 5] + j, gap
+        m.place[count], m.distance[count] = slot_of(touch, k, j), gap
         put_row(m.where, count, x)
         put_row(m.outward, count, n)
         count += 1
@@ -290,12 +292,14 @@ def meet(touch, k, r, dt, margin, m, solids):
 
 
 def worth(mode, gap, x, n, one, two, three):
-    """How deep a point x is (mode 0), how far from a first one, where the normal is n (1), from the line of two (2), or
-    from it on the other side than the third (3)."""
+    """How deep a point x is (mode 0), and how much wider it makes the support: how far it is, across the normal n, from
+    a first point (1), from the line of two (2), or from it on the other side than the third (3). A gap costs GAP_PRICE
+    times as much as width is worth: a wider ring of points above those that touch, as of a chamfer, comes last."""
     found = -gap
     if mode == 1:
         d = sub(x, one)
-        found = dot(d, d)
+        d = sub(d, scale(n, dot(n, d)))
+        found = sqrt(dot(d, d)) - GAP_PRICE * maximum(gap, 0)
     if mode >= 2:
         side = cross(n, sub(two, one))
         found = dot(side, sub(x, one))
@@ -303,6 +307,7 @@ def worth(mode, gap, x, n, one, two, three):
             found = absolute(found)
         elif dot(side, sub(three, one)) > 0:
             found = -found
+        found = found / sqrt(maximum(dot(side, side), NO_WIDTH)) - GAP_PRICE * maximum(gap, 0)
     return found
 
 
@@ -346,7 +351,7 @@ def keep_found(touch, found, m, n):
     for c in range(found.shape[0]):
         if found[c, 0] >= 0:
             k = int(found[c, 0])
-            m.place[0], m.distance[0] = touch.pair[k, 5] + int(found[c, 1]), found[c, 2]
+            m.place[0], m.distance[0] = slot_of(touch, k, int(found[c, 1])), found[c, 2]
             for axis in range(3):
                 m.where[0, axis], m.outward[0, axis] = found[c, 3 + axis], found[c, 6 + axis]
             n = keep(touch, k, m, 0, n)

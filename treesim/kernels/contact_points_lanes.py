@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .contact_points import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point, worth
 from .contact_solids import FAR, ROUND, from_smooth, vector_of
-from .contact_tables import PER_PAIR, RIM
+from .contact_tables import PER_PAIR, RIM, slot_of
 from .linear import rotate, rotate_back, scale, sub
 from .numbers import maximum, select, some
 from .tables import motion_at, transform_at
@@ -58,7 +58,7 @@ def look(touch, k, r, S, reach, dt, margin, m, alive, n):
             closing = velocity_along(motion_at(r.V, b), B, x, normal) - velocity_along(motion_at(r.V, a), W, x, normal)
             near = gap < reach and gap < margin + dt * maximum(closing, 0)
             if some(near):
-                m.pair[n], m.slot[n], m.gap[n] = k, touch.pair[k, 5] + j, gap
+                m.pair[n], m.slot[n], m.gap[n] = k, slot_of(touch, k, j), gap
                 put_row(m.point, n, x)
                 put_row(m.normal, n, normal)
                 alive[n] = select(near, 1, 0)

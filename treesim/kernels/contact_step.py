@@ -273,6 +273,7 @@ def make_contact_step(solver, felt, hold, parts):
         if parts.again and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
+            told[5] = maximum(told[5], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)

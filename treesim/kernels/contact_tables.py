@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 NUMBERS = 11  # of counts in front of the table of integers
-COLUMNS = 14  # integers of a pair
+COLUMNS = 15  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of a contact that is told from outside: pair, place in it, gap, point, normal
@@ -24,7 +24,7 @@ class Touch(NamedTuple):
     speeds: Any  # and of limits of speeds
     # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
     # between the points (`contact_edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
-    # have seams here, 0 for none
+    # have seams here, 0 for none; slots, which points of large hulls share
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
@@ -41,6 +41,12 @@ class Touch(NamedTuple):
     height: Any  # of the grids
     option: Any  # recovery, slop, speed of restitution, tolerance
     tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
+
+
+def slot_of(touch, k, j):
+    """The slot of point j of pair k: where its impulse is kept from step to step. Of a large hull several points share
+    one, of which few touch at a time; they start from each other's impulses then."""
+    return touch.pair[k, 5] + j % touch.pair[k, 14]
 
 
 def touch_tables(layout, geometry):

@@ -1,4 +1,4 @@
-"""Convex hulls of mesh files, as the few vertices that touch what a robot stands on."""
+"""Convex hulls of mesh files, as few vertices as stand for them to 0.1 % of their size."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from ..errors import ModelError, quoted
 from ..meshes import read_parts
 from .frozen import frozen
 
-MOST_VERTICES = 16  # of a hull: more cost time in every step, and hardly change where a link touches a plane
+ERROR = 1e-3  # of a hull's size, by which vertices that are left out may lie beyond those that are kept
+_DIAGONALS = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]]) / np.sqrt(3)
 LARGEST = 1e9  # [m] of a coordinate
 FLAT = 1e-9  # thickness over extent below which points are a plane's or a line's
 
 
 @lru_cache(maxsize=4096)
 def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
-    """Return the (n, 3) vertices, at most MOST_VERTICES, that stand for the convex hull of a scaled mesh file.
+    """Return the vertices (n, 3) that stand for the convex hull of a scaled mesh file, to 0.1 % of its size.
 
     A file is read once in a process. Raises ModelError for what cannot be read, and for a scale that makes it too
     large.
@@ -26,7 +27,7 @@ def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
         points = mesh_points(file) * scale
     if np.abs(points).max() > LARGEST:
         raise ModelError(f"mesh {quoted(file)}, scaled by {scale}, reaches beyond {LARGEST:g} m")
-    return frozen(spread(hull_vertices(points)))
+    return frozen(reduced(hull_vertices(points)))
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
@@ -52,16 +53,30 @@ def distinct(points: np.ndarray) -> np.ndarray:
     return ordered[new]
 
 
-def spread(points: np.ndarray, most: int = MOST_VERTICES) -> np.ndarray:
-    """Return at most `most` of `points` (n, 3), each the farthest from those before it, beginning with the one that is
-    farthest from their mean: farthest-point selection. O(n most)."""
-    distance = np.linalg.norm(points - points.mean(axis=0), axis=1)
-    chosen: list[int] = []
-    while len(chosen) < min(most, len(points)):
-        chosen.append(int(distance.argmax()))
-        from_last = np.linalg.norm(points - points[chosen[-1]], axis=1)
-        distance = from_last if len(chosen) == 1 else np.minimum(distance, from_last)
-    return points[chosen]
+def reduced(points: np.ndarray, error: float = ERROR) -> np.ndarray:
+    """Return few of the vertices (n, 3) of a convex hull, whose own hull all others are near: by `error` times the
+    diagonal of the box around them at most.
+
+    Beginning with those that are farthest along the axes, the farthest beyond each face is added until none is beyond
+    by more (as in quickhull, Barber et al. 1996). Flat hulls stay whole.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    beyond = error * float(np.linalg.norm(np.ptp(points, axis=0)))
+    along = points @ np.vstack([np.eye(3), _DIAGONALS]).T
+    kept = np.unique([along.argmin(axis=0), along.argmax(axis=0)])
+    others = np.setdiff1d(np.arange(len(points)), kept)  # that may be too far beyond; the hull only grows
+    while len(others):
+        try:
+            faces = ConvexHull(points[kept]).equations
+        except QhullError:  # flat, so far
+            return points
+        distance = faces[:, :3] @ points[others].T + faces[:, 3:]
+        too_far = distance.max(axis=0) > beyond
+        farthest = distance.argmax(axis=1)
+        new = others[farthest[distance[np.arange(len(faces)), farthest] > beyond]]
+        kept, others = np.union1d(kept, new), np.setdiff1d(others[too_far], new)
+    return points[kept]
 
 
 def mesh_points(file: str) -> np.ndarray:

@@ -62,7 +62,8 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 @record(eq=False)
 class Placement(Shown):
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
-    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6).
+    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6),
+    ArgumentError for what are no arrays of real numbers.
 
     Example:
         >>> A = treesim.Placement.from_xyz_rpy((1, 0, 0), (0, 0, np.pi / 2))
@@ -117,8 +118,8 @@ class Inertia(Shown):
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
-    Raises ModelError for a negative mass, NaN, or an asymmetric matrix; `treesim.load` checks more: whether
-    the numbers are physically plausible.
+    Raises ModelError for a negative mass, NaN, or an asymmetric matrix, ArgumentError for what are no arrays of real
+    numbers; `treesim.load` checks more: whether the numbers are physically plausible.
 
     Example:
         >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))

@@ -67,7 +67,8 @@ class Joint(Shown):
     velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
     damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
     mimic: the joint that it follows, if any; in a tree it then has no coordinate of its own.
-    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant.
+    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant, ArgumentError
+    for one of another type.
 
     Example:
         >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
@@ -110,6 +111,9 @@ class Joint(Shown):
         object.__setattr__(self, "axis", self._unit_axis(kind))
         if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
             raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
+        if np.any(np.asarray(self.lower) == np.inf) or np.any(np.asarray(self.upper) == -np.inf):
+            limits = f"lower limit {self.lower} and upper limit {self.upper}"
+            raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
         if np.any(np.asarray(self.armature) < 0):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
         if self.mimic is not None and kind.nv != 1:
@@ -156,7 +160,7 @@ class Joint(Shown):
             fault = f"must be finite, got {told(given)}"
         if fault is not None:
             raise ModelError(f"joint {quoted(self.name)}: {label} {fault}")
-        return frozen(np.broadcast_to(value, (size,)))
+        return frozen(np.full(size, value))
 
     def _unit_axis(self, kind: JointType) -> np.ndarray:
         axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)

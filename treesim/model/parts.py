@@ -31,6 +31,7 @@ LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # num
 class Body(Shown):
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, its inertia in its
     own frame (the frame that the joint places), and the line of the file in which its link stands, if it has one.
+    Raises ModelError for a parent that is no body's number, ArgumentError for parts of other types.
 
     Example:
         >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
@@ -62,7 +63,8 @@ class Body(Shown):
 
 @record(eq=False)
 class Frame(Shown):
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame.
+    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame. Raises
+    ModelError for what is no body's number, ArgumentError for a name or placement of another type.
 
     Example:
         >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
@@ -89,7 +91,8 @@ class Frame(Shown):
 class Visual(Shown):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given.
+    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given. Raises
+    ModelError for a negative size and what is no body's number, ArgumentError for values of other types and counts.
 
     Example:
         >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))

@@ -35,8 +35,9 @@ class CollisionShape(Immutable, Shown):
     between the centres of its caps); "box" with its lengths along x, y, z; "hull", of no size, with the `vertices`
     (n, 3) of a convex hull in the shape's own axes, all [m]. link: the name of the link that it belongs to.
     file: a mesh file that a hull is made of when `vertices` is asked for the first time, `scale` the factors along its
-    x, y, z; the found vertices, at most 16, are kept for the process. A pickle holds the file's name, not what was
-    found in it. Raises ModelError for what is no such shape; `vertices` raises it for a file that cannot be read.
+    x, y, z; the found vertices, which stand for all to 0.1 % of the size, are kept for the process. A pickle holds the
+    file's name, not what was found in it. Raises ModelError for what is no such shape; `vertices` raises it for a file
+    that cannot be read.
 
     Example:
         >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", (0.1,), link="foot")

@@ -61,7 +61,7 @@ class Tree(Immutable):
     robot's own. coupling: their numbers.
 
     A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
-    Raises ModelError naming the body, joint or frame that does not fit.
+    Raises ModelError naming the body, joint or frame that does not fit, ArgumentError for parts of other types.
 
     Example:
         >>> hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))

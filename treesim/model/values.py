@@ -88,6 +88,11 @@ def checked_text(label: str, value: Any) -> str:
     return value
 
 
+def checked_texts(label: str, values: Any) -> tuple[str, ...]:
+    """Return a sequence's texts; raises ArgumentError naming `label`, and the number, of what is none."""
+    return tuple(checked_text(f"{label}[{k}]", one) for k, one in enumerate(checked_parts(label, values, object)))
+
+
 def checked_file(label: str, value: Any) -> str | None:
     """Return the name of a file, or None, if `value` is one; raises ArgumentError naming `label` otherwise."""
     name = os.fspath(value) if isinstance(value, os.PathLike) else value

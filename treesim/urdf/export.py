@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..model.given import checked_robot
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from .build import ROOT_JOINT
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from ..model.loops import Loop
     from ..model.shapes import CollisionShape
     from ..model.tree import Frame, Tree, Visual
+
+NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
 
 
 def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
@@ -32,8 +36,9 @@ def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: b
     collision shapes, each with the link that declares it; a hull as the file that it is made of. visuals: write what is
     drawn, each with the link of its body.
 
-    Raises UnsupportedError for hulls without a file, and for limits, damping, friction or rotor inertia that differ
-    between the degrees of freedom of one joint, which URDF cannot say.
+    Raises UnsupportedError for hulls without a file, for limits, damping, friction or rotor inertia that differ between
+    the degrees of freedom of one joint, which URDF cannot say, and for names with characters that XML does not have;
+    ArgumentError for what is no robot.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -41,7 +46,7 @@ def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: b
         >>> np.array_equal(treesim.load(text).reals, robot.reals)
         True
     """
-    floating = _has_floating_base(tree)
+    floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
     touching = _collisions_by_link(tree, names) if shapes else {}
@@ -60,7 +65,12 @@ def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: b
             lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names), touching)
     for loop in tree.loops:
         lines += _loop(loop)
-    return "\n".join([*lines, "</robot>", ""])
+    text = "\n".join([*lines, "</robot>", ""])
+    wrong = NO_XML.search(text)
+    if wrong is not None:
+        where = text[max(0, wrong.start() - 30) : wrong.end()].rpartition("\n")[2].strip()
+        raise UnsupportedError(f"URDF cannot hold the character {wrong.group()!r}, which ends {where!r}: rename that")
+    return text
 
 
 def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:

@@ -23,10 +23,10 @@ class Overlays {
         this.session = session;
         this.stage = session.stage;
         this.shown = Object.fromEntries(OVERLAYS.map(([name]) => [name, ["visual", "external"].includes(name)]));
-        this.layers = {};  // objects of the scene, by the name of what shows them
-        this.arrows = {};  // of contact forces, by body
-        this.torques = {};  // arrows, by joint
-        this.external = {};  // arrows, by name of the force
+        this.layers = Object.create(null);  // objects of the scene, by the name of what shows them
+        this.arrows = Object.create(null);  // of contact forces, by body
+        this.torques = Object.create(null);  // arrows, by joint
+        this.external = Object.create(null);  // arrows, by name of the force
         this.links = [];  // what is told of each body
         session.on("scene", (scene) => this.begin(scene));
         session.on("overlay", () => this.draw());
@@ -49,16 +49,16 @@ class Overlays {
     begin(scene) {
         this.axes = null;  // which went with the bodies
         this.links = scene.links || [];
-        this.layers = {};
+        this.layers = Object.create(null);
         for (const [name, paths] of Object.entries(scene.overlays || {})) {
             this.layers[name] = paths.map((path) => this.stage.find(path));
         }
         for (const arrows of [this.arrows, this.torques, this.external]) {
             for (const arrow of Object.values(arrows)) this.stage.viewer.scene.remove(arrow);
         }
-        this.arrows = {};
-        this.torques = {};
-        this.external = {};
+        this.arrows = Object.create(null);
+        this.torques = Object.create(null);
+        this.external = Object.create(null);
         this.showLayers();
     }
 

@@ -63,8 +63,8 @@ class Panel {
         this.grab = grab;
         this.overlays = new Overlays(session);
         this.plots = new Plots(session);
-        this.controls = {};  // by the name of what they show in the state
-        this.joints = {};
+        this.controls = Object.create(null);  // by the name of what they show in the state
+        this.joints = Object.create(null);
         this.asked = null;  // joints whose values wait to be sent
         this.bindBar();
         session.on("panel", (panel) => this.build(panel));
@@ -124,8 +124,8 @@ class Panel {
 
     build(panel) {
         const {session} = this;
-        this.controls = {};
-        this.joints = {};
+        this.controls = Object.create(null);
+        this.joints = Object.create(null);
         const side = element("side");
         const scroll = side.scrollTop;
         element("time").hidden = !this.can("seek");

@@ -18,7 +18,7 @@ class Physics {
         this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
         this.solvers = Object.keys(this.stages);
         this.frame = "none";  // the body at which the mass that is felt is told
-        this.forces = {};  // {body, index, point, vector} by name
+        this.forces = Object.create(null);  // {body, index, point, vector} by name
         this.start = start;
         this.modules = {};
         for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
@@ -200,7 +200,7 @@ class Physics {
         }
         if (![point, vector].every(threeNumbers)) throw new Error("point [m] and force [N] must be three numbers");
         if (Object.keys(this.forces).length >= MOST_FORCES && !(name in this.forces)) throw new Error(`there are ${MOST_FORCES} forces already`);
-        this.forces = {...this.forces, [name]: {body, index: this.movingBody(body), point, vector}};
+        this.forces = Object.assign(Object.create(null), this.forces, {[name]: {body, index: this.movingBody(body), point, vector}});
     }
 
     // What acts on bodies in one substep: the pull, and external forces.
@@ -327,7 +327,7 @@ class Physics {
 
     // The bodies that something touches: where they are [m], and the force on each [N].
     get contacts() {
-        const found = {};
+        const found = Object.create(null);
         if (!this.contact) return found;
         const {wrench} = this.contact.arrays;
         this.facts.bodies.forEach((name, i) => {

@@ -10,8 +10,8 @@ class Program {
         this.grab = grab;
         this.told = null;
         this.made = "";  // of which sliders there are
-        this.controls = {};
-        this.marks = {};  // {kind, object} by name
+        this.controls = Object.create(null);
+        this.marks = Object.create(null);  // {kind, object} by name
         this.asked = null;  // values that wait to be sent
         this.box = make("details", {id: "program", open: true}, make("summary", {textContent: "Program"}));
         session.on("program", (told) => this.show(told));
@@ -42,7 +42,7 @@ class Program {
     }
 
     build(sliders) {
-        this.controls = {};
+        this.controls = Object.create(null);
         this.box.replaceChildren(this.box.firstChild, ...sliders.map((slider) => this.slider(slider)));
     }
 
