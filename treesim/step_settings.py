@@ -150,9 +150,9 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     types = [body.joint.type for body in robot.bodies if body.joint.mimic is None for _ in range(body.joint.nv)]
     unit = "kg" if types[found.dof] == "prismatic" else "kg m^2"
     warnings.warn(
-        f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: to "
-        f"follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. Give "
-        f"the joint armature (or load the robot with repair='armature'), make it a fixed joint, or say substeps=",
+        f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
+        f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
+        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or say substeps=",
         LightJointWarning,
         stacklevel=5,
     )
