@@ -111,3 +111,71 @@ def test_the_joint_whose_speed_nothing_bounds_is_named_where_runs_fail():
         treesim.Simulation(robot, **coarse).run(2.0, q, v)
     with pytest.warns(EnergyWarning, match=re.escape(hint)):
         treesim.rollout(robot, q, v, steps=40, work=True, **coarse)
+
+
+def with_massless_tip(*, armature=0.0, damping=0.0, kind="revolute", mass=0.0, mimic=None):
+    """A bar that swings, with a joint at its end whose link has no inertia."""
+    shoulder = treesim.Joint("shoulder", "revolute", axis=(0, 1, 0))
+    place, more = treesim.Placement(translation=(1, 0, 0)), {"armature": armature, "damping": damping, "mimic": mimic}
+    bar = treesim.Body("bar", 0, shoulder, treesim.Inertia(2.0, (0.5, 0, 0), np.eye(3) * 0.1))
+    tip = treesim.Body("tip", 1, treesim.Joint("tip", kind, place, (0, 1, 0), **more), treesim.Inertia(mass))
+    return treesim.Tree("bar", [bar, tip])
+
+
+EVERY_WAY = {
+    "Simulation": lambda robot, **options: treesim.Simulation(robot, **options),
+    "Stepper": lambda robot, **options: treesim.Stepper(robot, **options),
+    "BatchStepper": lambda robot, **options: treesim.BatchStepper(robot, 2, **options),
+    "rollout": lambda robot, **options: treesim.rollout(robot, robot.neutral(), np.zeros(robot.nv), steps=1, **options),
+}
+
+
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_a_joint_that_moves_no_inertia_is_an_error_before_any_step(way):
+    build = EVERY_WAY[way]
+    for robot in (
+        with_massless_tip(),
+        with_massless_tip(kind="prismatic"),
+        with_massless_tip(kind="spherical"),
+        with_massless_tip(mass=1.0),  # a point on its own axle
+    ):
+        with pytest.raises(treesim.SingularInertiaError, match=r"joint 'tip.*moves no inertia; give .* armature"):
+            build(robot)
+    with pytest.raises(treesim.SingularInertiaError, match="joint 'tip"):  # which takes damping explicitly
+        build(with_massless_tip(damping=1.0), integrator="rk4")
+
+
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_what_resists_a_joint_in_place_of_inertia_is_enough(way):
+    build = EVERY_WAY[way]
+    for robot in (
+        with_massless_tip(armature=1e-3),
+        with_massless_tip(damping=1.0),
+        with_massless_tip(kind="prismatic", mass=1.0),
+        with_massless_tip(mimic=treesim.Mimic("shoulder", 2.0, 0.0)),
+        ball_of_three_axes(),  # singular where axes align alone
+    ):
+        build(robot)
+    if way != "Simulation":
+        build(with_massless_tip(), kd=1.0)
+    hold = treesim.control.Hold(with_massless_tip(), np.zeros(2), kp=10.0, kd=1.0)
+    assert treesim.Simulation(with_massless_tip(), controller=hold).run(0.01).stopped is None
+
+
+def test_rollouts_that_have_inertia_of_their_own_are_not_refused():
+    robot = with_massless_tip()
+    runs = treesim.rollout(
+        robot, np.zeros(2), np.zeros(2), steps=3, parameters_of={"armature": {"tip": np.array([0.1, 0.2])}}
+    )
+    assert np.isfinite(runs.q).all()
+
+
+def test_a_base_without_inertia_that_moves_against_a_link_is_found():
+    """A floating base without inertia, and a slider on it: the base moves one way, the slider the other."""
+    slider = treesim.Joint("slider", "prismatic", axis=(1, 0, 0))
+    bodies = [
+        treesim.Body("base", 0, treesim.Joint("root", "floating"), treesim.Inertia(0.0, rotational=np.eye(3))),
+        treesim.Body("cart", 1, slider, treesim.Inertia(1.0, rotational=np.eye(3))),
+    ]
+    with pytest.raises(treesim.SingularInertiaError, match=r"joint 'root\[.*moves no inertia"):
+        treesim.Stepper(treesim.Tree("cart", bodies))

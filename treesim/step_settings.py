@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control import checked_gain
+from .dynamics.base import singular_inertia
 from .dynamics.tables import constants_of, on_leaders
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_full_states
@@ -18,12 +19,14 @@ from .kernels.limits import UNLIMITED
 from .kernels.step import COLUMNS
 from .model.given import whole_number
 from .model.states import for_followers
-from .model.tree import Tree
+from .model.tree import Body, Tree
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
 MOST_SUBSTEPS = 1000
 MOST_SHORTENED = 16  # times: substeps are not chosen shorter than the rule's by more; what that costs is seen at once
 TURN = 0.8  # rad, of a substep: what a joint may turn that has all the energy which gravity can give the robot
+IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # rules whose mass matrix has damping and gains
+REACH = 3.0  # rad or m, in which inertia is looked for: rounding hides that of a joint that moves kilometres
 MANY = 300  # degrees of freedom: the least inertias of more are not looked for, which takes their number's cube
 
 
@@ -156,6 +159,26 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
         LightJointWarning,
         stacklevel=5,
     )
+
+
+def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
+    """Raise SingularInertiaError, naming the joint, where one moves no inertia in any configuration, nor has armature,
+    damping or gains (nv,) that a rule takes implicitly, in steps of h [s]; rule: None for one of Python's own.
+
+    Singularities of single configurations, as of aligned axes, are found when a step meets them.
+    """
+    stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
+    diagonal = robot.armature + stiffness
+    if (diagonal > 0).all() or all(map(_is_solid, robot.bodies)):
+        return
+    for q in tried_configurations(robot)[1:]:  # singular in one of any kind is singular in all
+        error = singular_inertia(robot, np.fmod(q, REACH), diagonal)
+        if error is not None:
+            raise error
+
+
+def _is_solid(body: Body) -> bool:
+    return bool(body.inertia.mass > 0 and np.linalg.eigvalsh(body.inertia.rotational)[0] > 0)
 
 
 def speed_hint(robot: Tree) -> str:

@@ -35,6 +35,7 @@ from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
+from .types import Engine
 from .model.values import checked_flag, checked_part, checked_parts, is_name_of, told
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
@@ -205,13 +206,13 @@ class World(Shown):
         subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
         return self._look(q)[1]
 
-    def _look(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _look(self, q: ArrayLike, engine: Engine = "auto") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The gaps (..., m), the rows' Jacobian (..., m, nv), and cosines of the frames' turns (..., C)."""
         if not self.m:
             batch = np.shape(q)[:-1]
             return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
         constants = (*constants_of(self.robot), *self.constants)
-        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q})
+        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q}, engine=engine)
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
@@ -272,7 +273,7 @@ class World(Shown):
         self._refuse_overlaps(q)
         if not self.m:
             return q
-        gap, _, cosine = self._look(q)
+        gap, _, cosine = self._look(q, "generic")  # whether a start is moved does not depend on how many there are
         largest = np.abs(gap).max(axis=-1, initial=0.0)
         wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
         if wrong.any():
