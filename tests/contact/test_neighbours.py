@@ -9,7 +9,7 @@ STEPS = 40
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit_midpoint"])
-@pytest.mark.parametrize("name", ["anymal_c", "simple_humanoid", pytest.param("talos_reduced", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["anymal_c", "simple_humanoid", "talos_reduced"])
 def test_a_rollout_alone_has_the_bits_that_it_has_among_others(name, integrator):
     """In states that touch at other points than their neighbours: hulls, spheres, limits, several contacts a body."""
     robot = treesim.load(name, base="floating")

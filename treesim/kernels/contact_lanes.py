@@ -109,8 +109,8 @@ def recall(m, nc, n, share, before, size, first, last, alive):
 
 
 def remember(m, nc, n, after, size, first, last, alive):
-    """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes nothing:
-    it may share its slot with one that the state has."""
+    """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes
+    nothing: it may share its slot with one that the state has."""
     for r in range(n):
         k = place_of(m, nc, r)
         kept = select(alive[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
