@@ -9,7 +9,7 @@ import treesim
 from treesim.energy_balance import EnergyWarning
 from treesim.model import generators as make
 from treesim.rollouts import DivergedWarning
-from treesim.step_settings import MANY, fastest_rate, speed_hint, substeps_of
+from treesim.step_settings import MANY, LightJointWarning, fastest_rate, speed_hint, substeps_of
 
 
 def flail(inertia, **options):
@@ -35,6 +35,39 @@ def test_light_joints_take_shorter_substeps():
     assert substeps_of(light, "implicit_midpoint", 1e-3, 3) == 3
     assert substeps_of(light, "semi_implicit_euler", 1e-3, None) == 1
     assert treesim.Stepper(light).substeps == treesim.Stepper(light, dt=2e-3).substeps // 2 == 7
+
+
+def needle(inertia, damping=0.0):
+    """A bar of 20 kg that swings, with a needle of such an inertia about its axle at the end."""
+    shoulder = treesim.Joint("shoulder", "revolute", axis=(0, 1, 0))
+    dial = treesim.Joint("dial", "revolute", treesim.Placement(translation=(1, 0, 0)), (0, 1, 0), damping=damping)
+    bar = treesim.Body("bar", 0, shoulder, treesim.Inertia(20.0, (0.5, 0, 0), np.diag([0.1, 1.7, 1.7])))
+    tip = treesim.Inertia(1e3 * inertia, rotational=np.eye(3) * inertia)
+    return treesim.Tree("gauge", [bar, treesim.Body("needle", 1, dial, tip)])
+
+
+@pytest.mark.parametrize("inertia", [1e-8, 1e-9, 1e-12, 1e-16])
+def test_substeps_are_sixteen_times_shorter_than_the_rule_s_at_most(inertia):
+    """And the motion that does not depend on the needle, that of the bar, is the one of the bar alone."""
+    robot = needle(inertia)
+    with pytest.warns(
+        LightJointWarning, match=r"joint 'dial' of 'gauge' moves an inertia of 1e-.* armature.*substeps="
+    ):
+        assert substeps_of(robot, "implicit_midpoint", 1e-3, None) == 32
+    assert substeps_of(robot, "implicit_midpoint", 1e-3, 500) == 500
+    run = treesim.Simulation(robot).run(0.2)  # was warned of already: once for a robot and dt
+    alone = treesim.Simulation(needle(1e-3), substeps=32).run(0.2)
+    assert run.stopped is None and np.isfinite(run.v).all()
+    assert run.q[-1, 0] == pytest.approx(alone.q[-1, 0], rel=0.1)
+
+
+def test_damping_that_stops_light_joints_within_a_substep_makes_none_shorter():
+    damped = needle(1e-12, damping=0.5)
+    assert substeps_of(damped, "implicit_midpoint", 1e-3, None) == 2
+    assert substeps_of(needle(1e-5), "implicit_midpoint", 1e-3, None) > 2
+    run = treesim.Simulation(damped, dt=1e-3).run(0.2)
+    fine = treesim.Simulation(damped, dt=1e-3, substeps=16).run(0.2)
+    assert run.stopped is None and run.q[-1] == pytest.approx(fine.q[-1], abs=1e-4)
 
 
 def test_robots_that_have_no_least_inertia_take_the_rule_s():
