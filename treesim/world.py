@@ -35,8 +35,8 @@ from .model.quaternions import unit_quaternions
 from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
-from .types import Engine
 from .model.values import checked_flag, checked_part, checked_parts, is_name_of, told
+from .types import Engine
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
