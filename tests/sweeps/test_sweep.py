@@ -232,6 +232,40 @@ def test_what_a_sample_is_does_not_depend_on_the_others(vary, tmp_path):
         study.replay(sample)
 
 
+ODD_NAMES = (
+    "left/arm",
+    "left|arm",
+    "left%2Farm",
+    "q[0]",
+    "a, b=c",
+    'with "quotes"',
+    "läuft",
+    ".",
+    "*",
+    "two\nlines",
+    "x" * 300,
+)
+
+
+def test_links_and_joints_may_have_any_name(tmp_path):
+    inertia = treesim.Inertia(1.0, (0.1, 0, -0.3), np.eye(3) * 0.1)
+    bodies = [treesim.Body(name, i, treesim.Joint(name, "revolute"), inertia) for i, name in enumerate(ODD_NAMES)]
+    places = [name if name != "*" else '"*"' for name in ODD_NAMES]  # without quotes it is each of them
+    vary = {f"mass[{place}]": Uniform(1, 2) for place in places} | {f"damping[{place}]": [0.1, 0.2] for place in places}
+    vary |= {"center_of_mass[left/arm]": sweeps.Normal((0, 0, 0), 0.1)}
+    study = treesim.sweep(
+        treesim.Tree("odd", bodies), samples=4, steps=3, vary=vary, seed=1, store=tmp_path / "run.zarr", workers=1
+    )
+    drawn, found = study.plan.inputs(np.arange(4)), study.summary
+    for i, place in enumerate(places):
+        assert np.array_equal(found[f"mass[{place}]"], drawn.physics["mass"][:, i])
+        assert np.array_equal(found[f"damping[{place}]"], drawn.physics["damping"][:, i])
+    assert found["center_of_mass[left/arm]"].shape == (4, 3)
+    study.replay(3)
+    again = sweeps.open_study(study.path).summary
+    assert set(vary) <= set(again)
+
+
 def test_other_bits_of_a_sound_store_are_not_blamed_on_the_disk(tmp_path, monkeypatch):
     study = run(tmp_path / "run.zarr")
     monkeypatch.setattr("treesim.sweeps.study.results", lambda *others: {"fastest": np.array([3.0])})

@@ -129,6 +129,8 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
         raise ArgumentError(f"vary[{name!r}]: there is one number of it: leave out [{inside}]")
     if inside == EACH:
         return EACH
+    if inside not in field.places and inside[1:-1] in field.places and inside[0] == inside[-1] == '"':
+        inside = inside[1:-1]
     if inside not in field.places:
         raise unknown_name(f"{field.kind} in vary[{quoted(name)}]:", inside, field.places)
     return field.places[inside]
