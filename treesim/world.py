@@ -24,6 +24,7 @@ from .contact.overlaps import overlapping
 from .contact.pairs import GROUND
 from .contact.shape_pairs import shape_pairs
 from .contact.tables import Shapes, Touching, surface_names, touching
+from .contact.uncovered import warn_of_uncovered
 from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
@@ -143,6 +144,7 @@ class World(Shown):
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
+        warn_of_uncovered(robot, surfaces, stacklevel=2)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
         how = self.limits, self.friction, self.constants[:2], compiled, self.surface, self.speed_limits
         self._set("touching", touching(robot, surfaces, *how, convex))
