@@ -37,7 +37,7 @@ from treesim.operational.motion import FrameMotion
 from treesim.operational.tasks import FramesTask
 from treesim.player import Frame as PlayedFrame
 from treesim.sweeps.plan import plan_of
-from treesim.sweeps.store import create, write_plan
+from treesim.sweeps.store import create
 from treesim.trajectory import JointStates
 from treesim.view import Click
 
@@ -88,7 +88,6 @@ def empty_study():
     counts = {"samples": 5, "steps": 3, "every": 1, "seed": 0}
     plan = plan_of(ROBOT, None, None, None, None, (0.0, 0.0), {}, None, counts, 1e-2, "summary", {})
     folder = Path(STORE.name, "run.zarr")
-    write_plan(folder, plan)
     create(folder, plan, 4, {"failed_reason": np.zeros(1, np.int8)})
     return treesim.sweeps.open_study(folder)
 

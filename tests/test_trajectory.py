@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+import treesim
 from treesim.errors import ArgumentError, UnknownNameError
 from treesim.files import write_whole
 from treesim.formats import csv as module
@@ -327,15 +328,57 @@ def test_a_trajectory_is_of_a_robot() -> None:
         Trajectory.of("toy", good.t, good.q, good.v, good.tau, good.energy)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_columns_of_one_name_are_refused(tmp_path: Path, suffix: str) -> None:
-    """A follower called as a coordinate of another joint is."""
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
+SUFFIXES = [".npz", ".csv", ".parquet", ".nc"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_follower_called_as_a_coordinate_is_read_back(tmp_path: Path, suffix: str) -> None:
     run = replace(example(3), followers={"root_joint.x": ("hip", 1.0, 0.0)})
-    with pytest.raises(ArgumentError, match=r"two columns .* called 'q\.root_joint\.x': take \.npz"):
-        run.save(tmp_path / f"run{suffix}")
-    assert load(run.save(tmp_path / "run.npz")).followers == run.followers
+    back = load(run.save(tmp_path / f"run{suffix}"))
+    assert back.followers == run.followers and np.array_equal(back.q, run.q) and np.array_equal(back.v, run.v)
+
+
+ODD_NAMES = [
+    "p",
+    "p.x",
+    "p.y (2)",
+    "a/b",
+    "q[0]",
+    'with "quotes", and = *',
+    "läuft über\u2028",
+    ".",
+    "two\nlines",
+    "p.y",
+]
+
+
+def oddly_named() -> treesim.Tree:
+    """A planar joint p, and hinges whose names are those of its coordinates, or hold what formats give a meaning."""
+    body = treesim.Inertia(1.0, (0.1, 0.2, 0.3), np.eye(3))
+    bodies = [treesim.Body("body 0", 0, treesim.Joint("p", "planar"), body)]
+    bodies += [
+        treesim.Body(f"body {i}", i, treesim.Joint(name, "revolute"), body)
+        for i, name in enumerate(ODD_NAMES[1:], start=1)
+    ]
+    return treesim.Tree("odd", bodies)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_whatever_joints_are_called_a_file_has_the_same_bits(tmp_path: Path, suffix: str) -> None:
+    robot = oddly_named()
+    run = treesim.Simulation(robot).run(0.01, v0=np.arange(1.0, 1 + robot.nv))
+    back = load(run.save(tmp_path / f"run{suffix}"))
+    assert back.joint_names == run.joint_names == tuple(ODD_NAMES)
+    for label in ("q", "v", "tau", "energy", "work"):
+        assert getattr(back, label).tobytes() == getattr(run, label).tobytes()
+
+
+def test_columns_of_data_frames_have_names_of_their_own() -> None:
+    robot = oddly_named()
+    columns = list(treesim.Simulation(robot).run(0.002).to_dataframe().columns)
+    assert len(set(columns)) == len(columns) and {"q.p.x", "q.p.x (2)", "q.p.y (2)", "q.p.y (3)"} <= set(columns)
+    table = treesim.rollout(robot, robot.neutral(), np.zeros(robot.nv), steps=2).to_arrow().column_names
+    assert len(set(table)) == len(table)
 
 
 @pytest.mark.parametrize("name", [None, 5, b"run.npz"])

@@ -79,7 +79,8 @@ class BatchStepper(Shown):
         self.robot = world.robot
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
         self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
-        method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, engine, contact_solver)
+        how = engine, contact_solver, bool(fields)
+        method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how)
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
         self._arguments = (*given, *copy.deepcopy((kp, kd, parameters_of)))  # arrays of the caller's may change

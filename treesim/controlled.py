@@ -17,7 +17,7 @@ from .kernels.status import FINE
 from .model.given import told
 from .model.tree import Tree
 from .step_code import StepCode, forward_solver
-from .step_settings import StepSettings, substeps_of
+from .step_settings import StepSettings, check_inertia, substeps_of
 from .stepper import warn_of_limits
 from .types import Engine
 from .world import World, as_world
@@ -183,6 +183,13 @@ class ControlledRobot:
         solver = forward_solver(self.robot, self.backend)
         code = StepCode(self.world, rule, solver, self._gravity, settings, self._engine, self.contact_solver)
         return code, substeps
+
+    def check_inertia(self, rule: str | None, dt: float) -> None:
+        """Raise SingularInertiaError for a joint without inertia, which no row of the world holds; rule: None for an
+        integrator of Python's own."""
+        if not self.world.m:
+            h = dt if rule is None else dt / substeps_of(self.robot, rule, dt, self.substeps)
+            check_inertia(self.robot, rule, h, self._stiffness, self._gain)
 
     def forget(self) -> None:
         """Begin anew: no impulse is known of a step before."""

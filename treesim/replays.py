@@ -26,6 +26,7 @@ from .rollout_files import LABELS
 from .simulation import Simulation
 from .trajectory import Trajectory
 from .urdf.findings import Findings
+from .urdf.read import Source
 from .urdf.resolve import open_source
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
@@ -106,7 +107,7 @@ def replay(
     run: str | os.PathLike[str] | Trajectory,
     controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    source: Any = None,
+    source: Source | None = None,
 ) -> Repetition:
     """Run a recorded simulation again, from what the recording itself tells, and compare every bit.
 

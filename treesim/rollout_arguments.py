@@ -21,7 +21,7 @@ from .model.quaternions import unit_quaternions
 from .model.states import tied_constants
 from .model.tree import Tree
 from .step_code import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
-from .step_settings import StepSettings, substeps_of
+from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .stepper import warn_of_friction, warn_of_limits
 from .types import Engine
 from .world import World
@@ -68,8 +68,13 @@ def method_of(
     work: bool,
     engine: Engine,
     contact_solver: str | ContactSolver,
+    own_inertia: bool,
 ) -> Method:
-    """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out."""
+    """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out.
+
+    own_inertia: whether rollouts may have other inertia than the robot. Raises SingularInertiaError, where they have
+    the robot's and its world has no rows, for a joint that moves none.
+    """
     given: Any = (
         world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
         chosen_solver(contact_solver),
@@ -79,6 +84,8 @@ def method_of(
     except TypeError:  # lists of gains, or objects without a hash
         method = _method(*given)
     warn_of_friction(world.robot, integrator, stacklevel=4)
+    if not world.m and not own_inertia:
+        check_inertia(world.robot, method.rule, method.dt / method.substeps, *gains_of(world.robot, kp, kd))
     return method
 
 

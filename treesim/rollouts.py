@@ -125,8 +125,9 @@ def rollout(
     fields = given_fields(world, parameters_of, integrator)
     world = world_with_rows(world, fields)
     method = method_of(
-        world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver
-    )
+        world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver,
+        bool(fields),
+    )  # fmt: skip
     physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)

@@ -104,6 +104,7 @@ class Simulation(Shown):
         self.touches = touches(self.world, getattr(self._method, "rule", ""))
         how = self.gravity, engine, substeps, contact_solver
         self.system = ControlledRobot(self.world, backend, controller, *how)
+        self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
 
     def __repr__(self) -> str:
         how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control import checked_gain
+from .dynamics.base import singular_inertia
 from .dynamics.tables import constants_of, on_leaders
 from .errors import ArgumentError, UnsupportedError
 from .kernels.crba import mass_matrix_full_states
@@ -17,12 +19,19 @@ from .kernels.limits import UNLIMITED
 from .kernels.step import COLUMNS
 from .model.given import whole_number
 from .model.states import for_followers
-from .model.tree import Tree
+from .model.tree import Body, Tree
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
 MOST_SUBSTEPS = 1000
+MOST_SHORTENED = 16  # times: substeps are not chosen shorter than the rule's by more; what that costs is seen at once
 TURN = 0.8  # rad, of a substep: what a joint may turn that has all the energy which gravity can give the robot
+IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # rules whose mass matrix has damping and gains
+REACH = 3.0  # rad or m, in which inertia is looked for: rounding hides that of a joint that moves kilometres
 MANY = 300  # degrees of freedom: the least inertias of more are not looked for, which takes their number's cube
+
+
+class LightJointWarning(UserWarning):
+    """A joint moves so little inertia that substeps as short as it needs are not chosen by themselves."""
 
 
 class StepSettings(NamedTuple):
@@ -71,41 +80,105 @@ def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.nd
 
 
 def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
-    """Return how many equal substeps a step of dt [s] has: what is asked for, else what the rule needs, and the robot,
-    whose fastest joint turns by 0.8 rad in one at most.
+    """Return how many equal substeps a step of dt [s] has: as many as asked for, else as the rule needs, and the
+    robot, whose fastest joint turns by 0.8 rad in one at most; they are 16 times shorter than the rule's at most.
 
-    Raises ArgumentError for no whole number from 1 on, and for a dt that needs too many.
+    Raises ArgumentError for no whole number from 1 on, and for a dt that needs too many. Warns with
+    LightJointWarning, once for a robot and dt, where shorter substeps would be needed.
     """
     if substeps is not None:
         return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
     longest = longest_substep(robot, rule)
-    needed = dt / longest - 1e-9 if longest > 0 else math.inf
+    needed = dt / longest - 1e-9
     if not needed <= MOST_SUBSTEPS:
         raise ArgumentError(
             f"dt {dt:g} s would be {needed:.6g} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
         )
-    return max(1, math.ceil(needed))
+    count = max(1, math.ceil(needed))
+    if rule in LONGEST and dt / count * fastest_rate(robot) > 1.01 * TURN:
+        _warn_of_light_joint(robot, dt, count)
+    return count
 
 
 def longest_substep(robot: Tree, rule: str) -> float:
-    """Return the longest substep [s] that a rule should take with a robot; infinity for rules that know none."""
-    return min(LONGEST[rule], TURN / max(fastest_rate(robot), TURN)) if rule in LONGEST else math.inf
+    """Return the longest substep [s] that a rule should take with a robot, a sixteenth of the rule's at least; infinity
+    for rules that know none."""
+    if rule not in LONGEST:
+        return math.inf
+    own = TURN / max(fastest_rate(robot), TURN)
+    return min(LONGEST[rule], max(own, LONGEST[rule] / MOST_SHORTENED))
 
 
-@lru_cache(maxsize=64)
+class Light(NamedTuple):
+    """The degree of freedom that moves the least: its number, the inertia [kg m^2, kg] that it moves, and how fast it
+    can become [rad/s, m/s]."""
+
+    dof: int
+    inertia: float
+    rate: float
+
+
 def fastest_rate(robot: Tree) -> float:
-    """Return a bound on how fast joints can become [rad/s, m/s] that start from rest: sqrt(2 E / I) with all energy E
-    that gravity can give the robot, and the least inertia I that a joint moves; joints of a floating base are left out.
+    """Return a bound on how fast joints can become [rad/s, m/s] that start from rest: sqrt(2 E / (I + h d)) with all
+    energy E that gravity can give the robot, the least inertia I that a joint moves, and its damping d, which takes all
+    energy of faster motion within the rule's substep h; joints of a floating base are left out.
 
     0 where the mass matrix cannot be inverted, or has more than 300 rows. Cost: five mass matrices in the interpreter
     and their inverses, once for each robot.
     """
-    if robot.nv > MANY:
-        return 0.0
+    found = _lightest_joint(robot)
+    return 0.0 if found is None else found.rate
+
+
+@lru_cache(maxsize=64)
+def _lightest_joint(robot: Tree) -> Light | None:
+    """The joint that can become fastest, by `fastest_rate`; None where there is no bound."""
     joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
-    driven = [joint.type != "floating" for joint in joints for _ in range(joint.nv)]
-    least = lightest(robot)[np.array(driven, bool)].min(initial=np.inf)
-    return math.sqrt(2 * _energy_of_gravity(robot) / least) if least > 0 else 0.0
+    driven = np.array([joint.type != "floating" for joint in joints for _ in range(joint.nv)], bool)
+    if robot.nv > MANY or not driven.any():
+        return None
+    least = lightest(robot)
+    if not least[driven].min() > 0:
+        return None
+    moved = np.where(driven, least + LONGEST["implicit_midpoint"] * np.maximum(robot.damping, 0), np.inf)
+    k = int(np.argmin(moved))
+    return Light(k, float(least[k]), math.sqrt(2 * _energy_of_gravity(robot) / moved[k]))
+
+
+@lru_cache(maxsize=64)
+def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
+    """Warn once of the joint that needs shorter substeps than a step of dt [s] in `count` parts has."""
+    found = _lightest_joint(robot)
+    assert found is not None
+    types = [body.joint.type for body in robot.bodies if body.joint.mimic is None for _ in range(body.joint.nv)]
+    unit = "kg" if types[found.dof] == "prismatic" else "kg m^2"
+    warnings.warn(
+        f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
+        f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
+        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or say substeps=",
+        LightJointWarning,
+        stacklevel=5,
+    )
+
+
+def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
+    """Raise SingularInertiaError, naming the joint, where one moves no inertia in any configuration, nor has armature,
+    damping or gains (nv,) that a rule takes implicitly, in steps of h [s]; rule: None for one of Python's own.
+
+    Singularities of single configurations, as of aligned axes, are found when a step meets them.
+    """
+    stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
+    diagonal = robot.armature + stiffness
+    if (diagonal > 0).all() or all(map(_is_solid, robot.bodies)):
+        return
+    for q in tried_configurations(robot)[1:]:  # singular in one of any kind is singular in all
+        error = singular_inertia(robot, np.fmod(q, REACH), diagonal)
+        if error is not None:
+            raise error
+
+
+def _is_solid(body: Body) -> bool:
+    return bool(body.inertia.mass > 0 and np.linalg.eigvalsh(body.inertia.rotational)[0] > 0)
 
 
 def speed_hint(robot: Tree) -> str:

@@ -27,7 +27,7 @@ from .model.given import positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .step_code import StepCode, check_rows, compiled_rule, forward_solver
-from .step_settings import StepSettings, substeps_of
+from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .types import Engine
 from .world import World, as_world
 
@@ -185,7 +185,10 @@ class Stepper(Shown):
         check_rows(self.world, integrator)
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
-        self.settings = StepSettings.of(robot, self.rule, self.dt / self.substeps, kp, kd)
+        h = self.dt / self.substeps
+        self.settings = StepSettings.of(robot, self.rule, h, kp, kd)
+        if not self.world.m:
+            check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)

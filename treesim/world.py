@@ -24,6 +24,7 @@ from .contact.overlaps import overlapping
 from .contact.pairs import GROUND
 from .contact.shape_pairs import shape_pairs
 from .contact.tables import Shapes, Touching, surface_names, touching
+from .contact.uncovered import warn_of_uncovered
 from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
@@ -36,6 +37,7 @@ from .model.states import on_states
 from .model.support import candidates, gaps
 from .model.tree import Tree
 from .model.values import checked_flag, checked_part, checked_parts, is_name_of, told
+from .types import Engine
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100
@@ -142,6 +144,7 @@ class World(Shown):
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         for name, value in (kept | flags | {"collision": collision}).items():
             self._set(name, value)
+        warn_of_uncovered(robot, surfaces, stacklevel=2)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
         how = self.limits, self.friction, self.constants[:2], compiled, self.surface, self.speed_limits
         self._set("touching", touching(robot, surfaces, *how, convex))
@@ -205,13 +208,13 @@ class World(Shown):
         subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
         return self._look(q)[1]
 
-    def _look(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _look(self, q: ArrayLike, engine: Engine = "auto") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The gaps (..., m), the rows' Jacobian (..., m, nv), and cosines of the frames' turns (..., C)."""
         if not self.m:
             batch = np.shape(q)[:-1]
             return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
         constants = (*constants_of(self.robot), *self.constants)
-        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q})
+        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q}, engine=engine)
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
@@ -272,7 +275,7 @@ class World(Shown):
         self._refuse_overlaps(q)
         if not self.m:
             return q
-        gap, _, cosine = self._look(q)
+        gap, _, cosine = self._look(q, "generic")  # whether a start is moved does not depend on how many there are
         largest = np.abs(gap).max(axis=-1, initial=0.0)
         wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
         if wrong.any():

@@ -176,3 +176,36 @@ def test_long_and_empty_options_of_vary(text):
         assert len(vary_options([text])["mass"].options) == 200_000
     except ArgumentError as error:
         assert len(str(error)) < 1000
+
+
+NAMES = [
+    "left/shoulder",
+    "left-shoulder",
+    "a, b",
+    "a=b",
+    "läuft",
+    "a.b",
+    "*",
+    "if",
+    "\ufb01n",
+    "x y",
+    "back\\slash",
+    "%2F",
+]
+QUOTED_NAMES = ["q[0]", 'with "quotes"', "it's", "0", "1]+q[2", "say q[a.b]"]  # which have a meaning without quotes
+
+
+def test_joints_may_have_any_name():
+    names = NAMES + QUOTED_NAMES
+    inertia = treesim.Inertia(1.0, (0.1, 0, -0.3), np.eye(3) * 0.1)
+    bodies = [treesim.Body(f"b{i}", i, treesim.Joint(name, "revolute"), inertia) for i, name in enumerate(names)]
+    robot, numbers = treesim.Tree("odd", bodies), np.arange(1.0, 1 + len(names))
+    for i, name in enumerate(names):
+        for text in [f"q[{name!r}] + 1", *([f"q[{name}] + 1", f"v[ {name} ] + 1"] if name in NAMES else [])]:
+            assert formula(text, robot)(0.0, numbers, numbers) == numbers[i] + 1, text
+    assert formula("q[0] + q[1]+q[2]", robot)(0.0, numbers, numbers) == 1 + 2 + 3
+
+
+def test_what_is_varied_may_have_an_equals_sign_in_its_name():
+    (name,) = vary_options(["mass[a=b]=uniform(1, 2)"])
+    assert name == "mass[a=b]"

@@ -39,6 +39,24 @@ def test_outputs_agree(treesim: Callable[..., Any], robot: str, tmp_path: Path) 
     assert files[2].read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_mesh_that_cannot_be_drawn_is_told_before_the_run(
+    treesim: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here the run is interrupted at once."""
+    (tmp_path / "m.obj").write_text("v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n")
+    visual = '<visual><geometry><mesh filename="m.obj"/></geometry></visual>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    (tmp_path / "ball.urdf").write_text(f'<robot name="ball"><link name="b">{inertial}{visual}</link></robot>')
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "run", interrupted)
+    result = treesim("simulate", tmp_path / "ball.urdf", "--base", "floating", "--html", tmp_path / "run.html")
+    assert result.exit_code == 130
+    assert "m.obj" in result.stderr and "vertex 1 is [nan" in result.stderr and "sticks" in result.stderr
+
+
 def test_account_of_a_free_swing(answer: Callable[..., Any], robot: str) -> None:
     account = answer("simulate", robot, *QUICK, "--q0", "hip=0.5", "--integrator", "rk4")
     assert (account["steps"], account["dt"], account["stopped"]) == (100, 1e-3, None)

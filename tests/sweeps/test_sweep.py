@@ -16,6 +16,7 @@ from treesim.sweeps import Distribution, Uniform, around, scale
 from treesim.sweeps.manifest import MANIFEST, held
 from treesim.sweeps.samples import uniforms
 from treesim.sweeps.store import require_zarr
+from treesim.testing.samples import on_floating_base
 
 ROBOT = generators.chain(2)
 LINK = ROBOT.body_names[1]
@@ -186,10 +187,93 @@ def test_a_replay_has_the_same_bits(whole, tmp_path):
     other = run(tmp_path / "run.zarr", keep="last")
     assert np.array_equal(other.summary["q"][33], runs.q[0, -1])
     sweeps.study.Store(other.path).group["fastest"][33] = 3.0
-    with pytest.raises(SweepError, match="sample 33 has other bits"):
+    with pytest.raises(SweepError, match=r"sample 33 has other bits.*they do not have the checksum in the manifest"):
         other.replay(33)
     with pytest.raises(ArgumentError, match="sample must be a whole number between 0 and 39"):
         whole.replay(40)
+
+
+class Wave(Distribution):
+    """By functions of NumPy's, which compute the ends of arrays by other instructions than the rest."""
+
+    shape, needs = (), 3
+
+    def values(self, u):
+        return np.log(u[:, 0]) * np.cos(7 * u[:, 1]) + u[:, 2] ** 1.3
+
+
+FREE = on_floating_base(generators.chain(3))
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {"q0": around(sd=0.3)},
+        {"v0": Wave()},
+        {"q0": around(sd=0.3), "v0": Wave(), "mass[*]": scale(Uniform(0.9, 1.1))},
+        {"gravity[z]": Wave(), "damping[*]": Uniform(0, 1), "effort": sweeps.LogUniform(1, 10)},
+        {
+            "center_of_mass[*]": sweeps.Normal((0, 0, 0), 0.01),
+            "friction": Uniform(0, 0.1),
+            "q0[root_joint.x]": [0.1, 0.2],
+        },
+    ],
+)
+def test_what_a_sample_is_does_not_depend_on_the_others(vary, tmp_path):
+    """On a floating base, whose quaternions are computed by products and square roots: alone and among 64."""
+    study = treesim.sweep(
+        FREE, samples=64, vary=vary, steps=5, seed=1, measure={"end": measures.last(lambda t, q, v: q[3] + v[6])},
+        store=tmp_path / "run.zarr", workers=1,
+    )  # fmt: skip
+    among = study.plan.inputs(np.arange(64))
+    for sample in range(0, 64, 3):
+        alone = study.plan.inputs(np.array([sample]))
+        assert alone.q0.tobytes() == among.q0[sample].tobytes() and alone.v0.tobytes() == among.v0[sample].tobytes()
+        study.replay(sample)
+
+
+ODD_NAMES = (
+    "left/arm",
+    "left|arm",
+    "left%2Farm",
+    "q[0]",
+    "a, b=c",
+    'with "quotes"',
+    "läuft",
+    ".",
+    "*",
+    "two\nlines",
+    "x" * 300,
+)
+
+
+def test_links_and_joints_may_have_any_name(tmp_path):
+    inertia = treesim.Inertia(1.0, (0.1, 0, -0.3), np.eye(3) * 0.1)
+    bodies = [treesim.Body(name, i, treesim.Joint(name, "revolute"), inertia) for i, name in enumerate(ODD_NAMES)]
+    places = [name if name != "*" else '"*"' for name in ODD_NAMES]  # without quotes it is each of them
+    vary = {f"mass[{place}]": Uniform(1, 2) for place in places} | {f"damping[{place}]": [0.1, 0.2] for place in places}
+    vary |= {"center_of_mass[left/arm]": sweeps.Normal((0, 0, 0), 0.1)}
+    study = treesim.sweep(
+        treesim.Tree("odd", bodies), samples=4, steps=3, vary=vary, seed=1, store=tmp_path / "run.zarr", workers=1
+    )
+    drawn, found = study.plan.inputs(np.arange(4)), study.summary
+    for i, place in enumerate(places):
+        assert np.array_equal(found[f"mass[{place}]"], drawn.physics["mass"][:, i])
+        assert np.array_equal(found[f"damping[{place}]"], drawn.physics["damping"][:, i])
+    assert found["center_of_mass[left/arm]"].shape == (4, 3)
+    study.replay(3)
+    again = sweeps.open_study(study.path).summary
+    assert set(vary) <= set(again)
+
+
+def test_other_bits_of_a_sound_store_are_not_blamed_on_the_disk(tmp_path, monkeypatch):
+    study = run(tmp_path / "run.zarr")
+    monkeypatch.setattr("treesim.sweeps.study.results", lambda *others: {"fastest": np.array([3.0])})
+    with pytest.raises(SweepError, match=r"has other bits.*the store is as it was written: another processor"):
+        study.replay(3)
+    monkeypatch.setattr("treesim.sweeps.study.surroundings", lambda: {"treesim": "0", "sources of treesim": "1"})
+    with pytest.raises(SweepError, match=r"it was made with treesim .*, and this is 0"):
+        study.replay(3)
 
 
 def test_states_are_kept_where_they_are_asked_for(tmp_path):

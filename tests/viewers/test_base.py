@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.meshes import files
 from tests.trees import random_trees
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual, body_poses
 from treesim.viewers.base import drawables, skeleton
@@ -66,7 +67,7 @@ def test_visuals_are_drawn_when_there_are_any(recwarn):
 
 def test_missing_meshes_warn_once_and_leave_sticks(tmp_path):
     there = tmp_path / "there.stl"
-    there.touch()
+    there.write_text(files.STL.format(x=1))
     found, lost = mesh(1, str(there)), [mesh(2, "gone.stl"), mesh(2, "also gone.stl"), mesh(1, "gone.stl")]
     with pytest.warns(UserWarning, match="2 of 3 mesh files of 'arm'.* 'also gone.stl'") as caught:
         shapes = drawables(arm(found, *lost))

@@ -120,7 +120,7 @@ def test_colours_at_vertices_are_linear(robot, monkeypatch):
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
     shades = np.array([[255, 0, 0], [0, 128, 0], [0, 0, 10]], np.uint8)
     mesh = TriangleMesh(corners, np.array([[0, 1, 2]], np.uint16), shades)
-    for name in ("gltf.read_mesh", "solids.read_mesh"):
+    for name in ("base.read_mesh", "solids.read_mesh"):
         monkeypatch.setattr(f"treesim.viewers.{name}", lambda file: mesh)
     drawn = Visual(1, Placement(), "mesh", (2.0, 2.0, 2.0), file="a.stl")
     tree = Tree("one", robot.bodies, visuals=[drawn])

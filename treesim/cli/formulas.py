@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST, DEEPEST = 4000, 200  # characters of a formula, and operations inside one another
 MOST_POWER = 64
+QUOTED = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+BRACKETS, NUMBER = re.compile(r"""[]['"]"""), re.compile(r"\s*[-+]?\s*\d+\s*")
 ARITHMETIC: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.USub: operator.neg, ast.UAdd: operator.pos,
@@ -83,16 +86,28 @@ def formula(text: str, robot: Tree) -> Formula:
     ArgumentError for what is no formula, UnknownNameError for names that are not known."""
     if len(text) > LONGEST:
         raise ArgumentError(f"{quoted(text)} has {len(text):,} characters: a formula has {LONGEST:,} at most")
+    source = _with_quoted_names(text.strip(), robot)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python's about what is no formula, which is refused here
-            tree = ast.parse(text.strip(), mode="eval")
+            tree = ast.parse(source, mode="eval")
     except SyntaxError as error:
         raise ArgumentError(f"{quoted(text)} is no formula of t, q and v: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         reason = "it is nested too deeply" if not isinstance(error, ValueError) else str(error)
         raise ArgumentError(f"{quoted(text)} is no formula of t, q and v: {reason}") from None
-    return Formula(text, _Reader(text.strip(), robot).read(tree.body))
+    return Formula(text, _Reader(source, robot).read(tree.body))
+
+
+def _with_quoted_names(text: str, robot: Tree) -> str:
+    """A formula with joints' names in quotes, q["left/shoulder"] for q[left/shoulder]; names with brackets or quotes
+    of their own must have been given in quotes, and numbers stay the numbers of coordinates."""
+    names = sorted({*robot.q_index, *robot.v_index}, key=len, reverse=True)
+    plain = "|".join(re.escape(name) for name in names if not (BRACKETS.search(name) or NUMBER.fullmatch(name)))
+    if not plain:
+        return text
+    pattern = re.compile(rf"""({QUOTED})|\b([qv])\s*\[\s*({plain})\s*\]""", re.DOTALL)
+    return pattern.sub(lambda found: found[1] or f"{found[2]}[{found[3]!r}]", text)
 
 
 class _Reader:

@@ -144,6 +144,7 @@ def simulate(
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
     from ..replays import source_digest
     from ..simulation import check_room
+    from ..viewers.base import drawables
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
@@ -175,6 +176,8 @@ def simulate(
     made = {"base": base, "seed": seed, "controller": controller, "source": robot, "mimic": mimic}
     if outputs.out is not None:
         made["sha256"] = source_digest(robot)
+    if outputs.recorder is not None:
+        drawables(tree)  # what cannot be drawn is told before the run
     with _kept(outputs, tree, made):
         first_call_s = _first_call(simulation, q, v, show)
         with common.progress_bar(show, "simulating") as progress:

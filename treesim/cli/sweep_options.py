@@ -26,7 +26,7 @@ def vary_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the entries of `vary` that --vary spells; raises ArgumentError naming the one that is wrong."""
     found = {}
     for text in texts:
-        name, given = _pair("--vary", text)
+        name, given = _pair("--vary", text, last=True)
         if name in found:
             raise ArgumentError(f"--vary {quoted(name)[1:-1]} is given twice")
         with _named("--vary", name):
@@ -34,8 +34,9 @@ def vary_options(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = (part.strip() for part in text.partition("="))
+def _pair(option: str, text: str, last: bool = False) -> tuple[str, str]:
+    """The name and what it is given, before and behind the first =, or the last one: names of links may hold any."""
+    name, equals, value = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
     if not (equals and name and value):
         raise ArgumentError(f"{option} takes NAME=..., got {quoted(text)}")
     return name, value

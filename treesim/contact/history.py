@@ -12,6 +12,7 @@ from ..display import Shown, arrays
 from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, unknown_name
 from ..kernels.contact_step import TOLD
+from ..model.coordinates import distinct
 from ..model.values import checked_parts, checked_texts, told
 from .pairs import between
 
@@ -90,15 +91,15 @@ class ContactHistory(Shown):
         cls,
         names: Sequence[str],
         table: np.ndarray,
+        bodies: tuple[str, ...],
         surfaces: tuple[str, ...],
         pairs: tuple[tuple[str, str], ...],
     ) -> ContactHistory | None:
-        """Return what the columns of a table tell of these surfaces and pairs; None if it has none of contact."""
+        """Return what the columns of a table hold of these bodies, surfaces and pairs; None if it has none of
+        contact."""
         at = {name: k for k, name in enumerate(names)}
         if f"contact:{TOLD_NAMES[0]}" not in at:
             return None
-        own = [name.removeprefix("contact.").removesuffix(".fx") for name in names if name.startswith("contact.")]
-        bodies = tuple(dict.fromkeys(name for name in own if name + ".fx" not in own and f"contact.{name}.fx" in at))
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
         told = table[:, [at[f"contact:{name}"] for name in TOLD_NAMES]]
@@ -119,7 +120,7 @@ class ContactHistory(Shown):
 def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return the names of columns of pairs: of what the second exerts on the first, then of the other way round."""
     ways = [way for one, other in pairs for way in ((one, other), (other, one))]
-    return [f"contact[{one}, {other}].{part}" for one, other in ways for part in PARTS]
+    return distinct([f"contact[{one}, {other}].{part}" for one, other in ways for part in PARTS])
 
 
 def no_contact(count: int) -> np.ndarray:

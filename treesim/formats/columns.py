@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..contact.history import ContactHistory
-from ..errors import ArgumentError, quoted
+from ..model.coordinates import distinct
 from ..trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
@@ -26,7 +25,8 @@ CONTACT_UNITS = {
 
 def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     """Return the names of all columns, and the columns (K, number of names): t, q.NAME, v.NAME, tau.NAME, energy, the
-    work and what contact did; those of followers stand behind the other joints' q and v."""
+    work and what contact did; those of followers stand behind the other joints' q and v. Names that would be the same
+    are numbered in their order, as "q.p.x" and "q.p.x (2)" of a planar joint p and a joint p.x."""
     led = [trajectory[name] for name in trajectory.followers]
     names = ["t", *(f"q.{n}" for n in (*trajectory.q_names, *trajectory.followers))]
     names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.followers)]
@@ -35,11 +35,7 @@ def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
     q, v = ((getattr(trajectory, label), *(getattr(joint, label) for joint in led)) for label in ("q", "v"))
     table = np.column_stack((trajectory.t, *q, *v, trajectory.tau, trajectory.energy, trajectory.work, last))
-    names += [name for name, _ in columns]
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ArgumentError(f"two columns of a table would be called {quoted(twice[0])}: take .npz, or rename a joint")
-    return names, table
+    return distinct([*names, *(name for name, _ in columns)]), table
 
 
 def units_of(trajectory: Trajectory) -> list[str]:
@@ -64,13 +60,16 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
         raise ValueError(f"it has no column {missing[0]!r}")
 
     def block(label: str) -> np.ndarray:
-        led = {f"{label}.{name}" for name in description.followers}
-        return table[:, [i for i, name in enumerate(names) if name.startswith(label + ".") and name not in led]]
+        own = [i for i, name in enumerate(names) if name.startswith(label + ".")]
+        led = len(description.followers) if label in ("q", "v") else 0
+        return table[:, own[: len(own) - led]]
 
     return {
         "t": table[:, names.index("t")],
         **{label: block(label) for label in ("q", "v", "tau")},
         "energy": table[:, names.index("energy")],
         "work": block("work") if WORK[0] in names else None,
-        "contact": ContactHistory.from_columns(names, table, description.surfaces, description.pairs),
+        "contact": ContactHistory.from_columns(
+            names, table, description.touching, description.surfaces, description.pairs
+        ),
     }

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..model.coordinates import configuration_names, velocity_names
+from ..model.coordinates import configuration_names, distinct, velocity_names
 from ..trajectory import Trajectory
 from .bounds import COMPRESSED, check_unpacked
 from .columns import WORK, arrays_of, table_of, units_of
@@ -55,7 +55,7 @@ def _joint_columns(rollouts: Rollouts) -> tuple[list[str], list[str], list[np.nd
         moving = [body.joint for body in rollouts.robot.bodies if body.joint.mimic is None]
         joints, types = [joint.name for joint in moving], [joint.type for joint in moving]
         names = [f"q.{name}" for name in configuration_names(joints, types)]
-        names += [f"v.{name}" for name in velocity_names(joints, types)]
+        names = distinct([*names, *(f"v.{name}" for name in velocity_names(joints, types))])
         units = [*configuration_units(types), *velocity_units(types)]
     if rollouts.work is None:
         return names, units, blocks

@@ -108,10 +108,13 @@ def recall(m, nc, n, share, before, size, first, last, alive):
         m.push[r] = select(alive[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
 
 
-def remember(m, nc, n, after, size, first, last):
-    """Impulses by slot, limit and joint, for the next step to start from."""
+def remember(m, nc, n, after, size, first, last, alive):
+    """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes
+    nothing: it may share its slot with one that the state has."""
     for r in range(n):
-        scattered(after, place_of(m, nc, r), size, first, last, m.impulse[r])
+        k = place_of(m, nc, r)
+        kept = select(alive[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
+        scattered(after, k, size, first, last, kept)
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
@@ -135,7 +138,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         gather_rows(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
-        remember(m, nc, n, after, R, first, last)
+        remember(m, nc, n, after, R, first, last, alive)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         done = m.impulse[0] * 0

@@ -224,11 +224,15 @@ def narrow(tree, r, n):
     return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
 
 
-def reached_alike(tree, r, k):
-    """Whether the same rows reach four neighbouring degrees of freedom, from k on."""
+def four_in_chain(tree, i, k):
+    """Whether four degrees of freedom, from k on, of body i, follow each other on one path to the base: rows that reach
+    one of them reach those before it. The tree alone decides it, so bits of G do not depend on which rows there are."""
+    j = i
     found = k + 4 <= tree.nv
     for s in range(k + 1, k + 4 if found else k):
-        found = found and r.first[s] == r.first[k] and r.last[s] == r.last[k]
+        if s == tree.v_start[j + 1]:
+            found = found and tree.parent[j + 1] == j
+            j += 1
     return found
 
 
@@ -256,9 +260,11 @@ def gather_rows(tree, r, n):
     for i in range(n):
         for j in range(i, n):
             r.G[i, j] = r.still[0]
-    k = 0
+    i, k = 1, 0
     while k < tree.nv:
-        if reached_alike(tree, r, k):
+        while tree.v_start[i + 1] <= k:
+            i += 1
+        if four_in_chain(tree, i, k):
             add_four(r, k)
             k += 4
         else:

@@ -40,6 +40,19 @@ def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str,
     return tuple(names)
 
 
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns in their order, of which no two are the same: "p.x", and then "p.x (2)"."""
+    given, taken, result = set(names), set[str](), list[str]()
+    for name in names:
+        new, count = name, 1
+        while new in taken or (count > 1 and new in given):
+            count += 1
+            new = f"{name} ({count})"
+        taken.add(new)
+        result.append(new)
+    return result
+
+
 def place_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
     """Where joint number k stands among all coordinates: an index if it has one."""
     sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]

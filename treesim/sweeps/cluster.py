@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
+from threading import Event, Thread
 from typing import Any
 
 from ..engine.threads import VARIABLES
 from ..errors import ArgumentError, SweepError, installed_by
 from ..model.given import told
 from .chunk import Job, Task
-from .workers import Failed, Outcome, numa_nodes, outcome_of
+from .workers import Failed, Outcome, numa_nodes
 
+WITHOUT_WORKERS = 300.0  # seconds for which a cluster may have none, as while a queue starts them
 LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "FutureLostError")
 
 
@@ -28,6 +33,8 @@ class DaskPool:
     $OMP_NUM_THREADS, which Dask sets to 1. Raises ArgumentError for what is no client, and for one without workers.
     """
 
+    exact = False  # a scheduler counts the deaths of a worker against all tasks that it had
+
     def __init__(self, client: Any, threads: int | None = None) -> None:
         require_distributed()
         from distributed import Client
@@ -40,16 +47,45 @@ class DaskPool:
             raise ArgumentError("the client's cluster has no workers yet: client.wait_for_workers(1) waits for them")
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost, and
-        where a worker cannot do any task."""
+        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost,
+        where a worker cannot do any task, and where there are no workers for long."""
         from distributed import as_completed
 
-        futures = {self.client.submit(outcome_of, job, task, self.threads, pure=False): task for task in tasks}
+        futures = {self.client.submit(_do, self._order(job, task), pure=False): task for task in tasks}
         try:
-            for future in as_completed(futures):
-                yield futures[future], _outcome(future)
+            with self._watched(list(futures)) as lonely:
+                for future in as_completed(futures):
+                    yield futures[future], _outcome(future, lonely)
         finally:
             self._cancel(list(futures))
+
+    def _order(self, job: Job, task: Task) -> bytes:
+        return pickle.dumps((job, task, self.threads))
+
+    @contextmanager
+    def _watched(self, futures: list[Any]) -> Iterator[Event]:
+        """Give up futures once the cluster has had no worker for WITHOUT_WORKERS seconds: they would wait for ever.
+        Yields the event of it."""
+        ended, lonely = Event(), Event()
+
+        def watch() -> None:
+            since = time.monotonic()
+            while not ended.wait(WITHOUT_WORKERS / 10):
+                try:
+                    if self.client.nthreads():
+                        since = time.monotonic()
+                    elif time.monotonic() - since > WITHOUT_WORKERS:
+                        lonely.set()
+                        self.client.cancel(futures)
+                        return
+                except Exception:  # the scheduler is lost, which the futures tell
+                    return
+
+        Thread(target=watch, daemon=True).start()
+        try:
+            yield lonely
+        finally:
+            ended.set()
 
     def _cancel(self, futures: list[Any]) -> None:
         """Give up what is not done, such as after Ctrl-C."""
@@ -60,7 +96,21 @@ class DaskPool:
         """The client is the caller's, who closes it."""
 
 
-def _outcome(future: Any) -> Outcome:
+def _do(order: bytes) -> Any:
+    """Do a task where a worker runs. It is sent as code, since a worker that cannot import a function that it gets by
+    name, as one without treesim, or with an older one, never answers."""
+    import pickle
+
+    from treesim.sweeps.workers import outcome_of
+
+    return outcome_of(*pickle.loads(order))
+
+
+_do.__module__ = "__main__"  # which cloudpickle sends as code
+
+
+def _outcome(future: Any, lonely: Event) -> Outcome:
+    """What came of a task; lonely: whether it was given up for want of workers."""
     from distributed import KilledWorker
 
     try:
@@ -68,6 +118,10 @@ def _outcome(future: Any) -> Outcome:
     except KilledWorker as error:
         return Failed(f"killed its workers: {str(error).splitlines()[0]}", kills=True)
     except BaseException as error:
+        if lonely.is_set():
+            raise SweepError(
+                f"the cluster has had no workers for {WITHOUT_WORKERS:g} s: the same call goes on once it has some"
+            ) from None
         if type(error).__name__ in LOST:
             raise SweepError(f"the cluster's scheduler is lost ({type(error).__name__}): call again to go on") from None
         if not isinstance(error, Exception):

@@ -23,7 +23,8 @@ class Distribution(ABC):
 
     One of a user's own has `shape`, and `values`, which takes as many uniform numbers as `needs` says, by default one
     for each number of the shape. What is drawn has the same bits everywhere if `values` uses + - * / and square roots
-    alone; NumPy's other functions may differ in the last bit from processor to processor.
+    alone; NumPy's other functions may differ in the last bit from processor to processor. `values` is called with one
+    row at a time, B = 1, so what a sample draws does not depend on the others.
 
     Example:
         >>> class Triangle(treesim.sweeps.Distribution):
@@ -208,6 +209,15 @@ def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
     if (np.asarray(found.sd) < 0).any():
         raise ArgumentError(f"sd of around must not be negative, got {told(sd)}")
     return found
+
+
+def values_of(distribution: Distribution, u: np.ndarray) -> np.ndarray:
+    """Return what a distribution draws (B, *shape) from uniform numbers (B, needs), for each row what it would draw
+    alone: those of a user's own are asked row by row, since NumPy's functions may compute the last numbers of an array
+    by other instructions than the first ones."""
+    if type(distribution).__module__ == __name__ or not len(u):
+        return distribution.values(u)
+    return np.concatenate([distribution.values(row) for row in u[:, None]])
 
 
 def as_distribution(name: str, given: Any) -> Distribution:

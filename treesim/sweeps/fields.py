@@ -13,7 +13,7 @@ from ..contact.ground import Surface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import configuration_names, velocity_names
 from ..world import World
-from .distributions import Around, Distribution, Scale, as_distribution
+from .distributions import Around, Distribution, Scale, as_distribution, values_of
 from .samples import uniforms
 
 STARTS = ("q0", "v0", "p")  # what is no physics: arguments of `rollout` of their own
@@ -50,7 +50,8 @@ class Variation:
         """Return what is drawn (B, *shape) for samples (B,)."""
         each = self.shape[0] if self.place == EACH else 1
         u = uniforms(seed, samples, self.name, each * self.distribution.needs)
-        values = np.asarray(self.distribution.values(u.reshape(-1, self.distribution.needs)), float)
+        rows = u.reshape(-1, self.distribution.needs)
+        values = np.asarray(values_of(self.distribution, rows), float)
         return values.reshape(len(samples), *self.shape)
 
     def put(self, values: np.ndarray, into: np.ndarray) -> None:
@@ -128,6 +129,8 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
         raise ArgumentError(f"vary[{name!r}]: there is one number of it: leave out [{inside}]")
     if inside == EACH:
         return EACH
+    if inside not in field.places and inside[1:-1] in field.places and inside[0] == inside[-1] == '"':
+        inside = inside[1:-1]
     if inside not in field.places:
         raise unknown_name(f"{field.kind} in vary[{quoted(name)}]:", inside, field.places)
     return field.places[inside]

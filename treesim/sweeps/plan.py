@@ -16,7 +16,7 @@ from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
 from ..measures import Measure
 from ..model.given import positive_number, told, whole_number
-from ..model.tree import Tree
+from ..model.tree import INTEGRATE, Tree
 from ..plain import plain
 from ..recipe import surroundings
 from ..rollout_measures import Reduction, checked_measures
@@ -69,7 +69,7 @@ class Plan:
         for one in self.variations:
             drawn[one.name] = found = one.drawn(self.seed, samples)
             if one.center is not None:
-                values["q0"] = self.world.robot.integrate(np.array(one.center), found)
+                values["q0"] = _moved(self.world.robot, np.array(one.center), found)
                 continue
             if one.field not in values:
                 values[one.field] = self._nominal(one.field, len(samples))
@@ -122,6 +122,12 @@ class Plan:
         robot, k = self.world.robot, len(self.fields["p"].nominal)
         one = {name: self.measure[name]}
         return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64))
+
+
+def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:
+    """q (+) d for samples (B, nv), by the engine that takes one state after the other: with "auto", which code computes
+    a sample, and so its last bits, would depend on how many there are."""
+    return np.asarray(INTEGRATE(robot, robot.ints, robot.reals, q, displacements, engine="generic"))
 
 
 def _variation_text(one: Variation) -> str:

@@ -61,10 +61,10 @@ def written_for_workers(folder: Path, content: bytes) -> Iterator[str]:
         path.unlink(missing_ok=True)
 
 
-def read_program(path: Path, digest: str, patience: float = PATIENCE) -> bytes:
-    """Return the program of a call, as its workers read it; raises OSError where there is none after `patience` [s],
+def read_program(path: Path, digest: str) -> bytes:
+    """Return the program of a call, as its workers read it; raises OSError where there is none after PATIENCE seconds,
     ValueError where it has another digest."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + PATIENCE
     while not path.is_file() and time.monotonic() < until:
         with suppress(OSError):
             list(path.parent.iterdir())  # a network file system looks again

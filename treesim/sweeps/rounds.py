@@ -25,15 +25,12 @@ def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tel
     for sample, reason in culprits(pool, job, [task for task, _ in failed]).items():
         manifest.add({"sample": sample, "reason": reason})
     again = [_without(task, manifest) for task, _ in failed]
-    for task, (before, outcome) in zip(again, failed, strict=True):
-        if task == before:
+    for task, outcome in _written(pool, job, again, manifest, tell):  # also those that others' deaths took with them
+        if task in [before for before, _ in failed]:
             raise SweepError(
                 f"samples {task.start} to {task.stop - 1} cannot be computed together: {outcome.reason}; each half of "
                 f"them can be: take smaller chunks (chunk=) in a new store, or see whether memory or disk are full"
             )
-    still = _written(pool, job, again, manifest, tell)
-    if still:
-        task, outcome = still[0]
         raise SweepError(f"samples {task.start} to {task.stop - 1} cannot be computed: {outcome.reason}")
 
 
@@ -63,11 +60,20 @@ def culprits(pool: Pool, job: Job, tasks: Sequence[Task]) -> dict[int, str]:
     suspects = [half for task in tasks for half in _halves(task)]
     while suspects:
         failed = [(task, one) for task, one in pool.map(job, suspects) if isinstance(one, Failed)]
-        found |= {task.start: one.reason for task, one in failed if task.stop - task.start == 1}
+        found |= {
+            task.start: one.reason
+            for task, one in failed
+            if task.stop - task.start == 1 and (pool.exact or not one.kills or _fails_alone(pool, job, task))
+        }
         if len(found) > MOST_LEFT_OUT:
             raise SweepError(f"more than {MOST_LEFT_OUT} samples cannot be computed, such as {_told(found)}")
         suspects = [half for task, _ in failed if task.stop - task.start > 1 for half in _halves(task)]
     return found
+
+
+def _fails_alone(pool: Pool, job: Job, task: Task) -> bool:
+    """Whether a task kills its worker while no other task runs, whose worker's death could have been taken for its."""
+    return any(isinstance(one, Failed) for _, one in pool.map(job, [task]))
 
 
 def _told(found: dict[int, str]) -> str:

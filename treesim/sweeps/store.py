@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -196,8 +197,13 @@ def _axes(name: str, count: int) -> tuple[str, ...]:
 
 
 def _key(name: str) -> str:
-    """The name of a column in the store, where "/" would open a group."""
-    return name.replace("/", "|")
+    """The name of a column in the store, where "/" would open a group and a name is that of a folder: what neither
+    prints nor may stand in one as %2F; of a long name, its beginning and a digest."""
+    key = "".join(c if c.isprintable() and c not in "/%\\" else quote(c, safe="") for c in name)
+    encoded = os.fsencode(key)
+    if len(encoded) <= LONGEST_NAME:
+        return key
+    return f"{encoded[: LONGEST_NAME - 40].decode(errors='ignore')}~{digest_of(name)[:32]}"
 
 
 def check_column(label: str, name: str) -> None:

@@ -16,10 +16,11 @@ from ..display import Shown
 from ..errors import ArgumentError, SweepError, installed_by
 from ..files import checked_output, write_whole
 from ..model.given import whole_number
+from ..recipe import surroundings
 from ..rollouts import Rollouts
 from .chunk import checksum, results, rolled
 from .manifest import Manifest
-from .plan import Plan
+from .plan import VERSIONS, Plan
 from .programs import check_program, read_plan
 from .store import SAMPLE, Store
 
@@ -158,8 +159,24 @@ class Study(Shown):
             name = wrong[0]
             raise SweepError(
                 f"sample {sample} has other bits than in {self.path}: {name} is {again[name][0]!s} in the place of "
-                f"{kept[name][0]!s}: the store is damaged, or was made by another version of treesim"
+                f"{kept[name][0]!s}: {self._reason(sample)}"
             )
+
+    def _reason(self, sample: int) -> str:
+        """Why a sample has other bits than its column, as far as the store and the versions tell."""
+        try:
+            self._sound_chunk(sample - sample % self._store.chunk)
+        except SweepError as error:
+            return str(error)
+        made, here = self._store.description(), surroundings()
+        for label in VERSIONS:
+            if made.get(label) != here[label]:
+                return f"it was made with {label} {made.get(label)}, and this is {here[label]}"
+        return (
+            "the store is as it was written: another processor, or other versions of NumPy or LLVM, can give other "
+            "last bits, and so does a function of the sweep's (a policy, a measure, a distribution) that is not the "
+            "same each time"
+        )
 
     def _checked(self, samples: ArrayLike) -> np.ndarray:
         numbers = np.atleast_1d(np.asarray(samples))

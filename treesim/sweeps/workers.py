@@ -52,9 +52,11 @@ def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepErro
 
 
 class Pool(Protocol):
-    """What does the tasks of a sweep; workers: how many at a time."""
+    """What does the tasks of a sweep; workers: how many at a time. exact: whether a task that is said to have killed
+    its worker did so itself, and not another one that was there, too."""
 
     workers: int
+    exact: bool
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Yield each task and what came of it, as they end; raises SweepError where none can be done."""
@@ -71,6 +73,8 @@ class LocalPool:
     workers: how many, by default one for each NUMA node whose cores this process may use; these are shared out evenly.
     threads: of treesim's own in each of them, by default as many as it has cores.
     """
+
+    exact = True
 
     def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
         self.shares = _shares(workers)
@@ -140,8 +144,11 @@ class WorkerProcess:
         for _ in range(DEATHS if order[1].writes else 1):
             try:
                 connection = self._connected()
-                if connection is None:
-                    break
+            except OSError as error:
+                return SweepError(f"no worker process can be started: {error}: the same call goes on")
+            if connection is None:
+                break
+            try:
                 connection.send(order)
                 return connection.recv()  # type: ignore[no-any-return]
             except (EOFError, OSError):

@@ -15,6 +15,7 @@ from ..model.tree import Body, Frame, Tree, Visual
 from .collisions import Collisions
 from .findings import Findings, title
 from .inertias import Inertias
+from .link_friction import report_link_friction
 from .loops import Loops
 from .materials import clean_materials
 from .mimics import Mimics, report_limits
@@ -47,6 +48,7 @@ def build_tree(document: Document, base: str, mimic: str | None, findings: Findi
 
 def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None, findings: Findings) -> Tree:
     """Check and build a parsed document, which loses what is not honoured. Raises UrdfError with all errors."""
+    report_link_friction(root, findings)
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
     inertias = Inertias(collisions, findings)

@@ -137,6 +137,7 @@ CODES: dict[str, Code] = {
     "U508": Code("warning", "several shapes in one geometry: the first is taken"),
     "U509": Code("warning", "colour out of range: clamped"),
     "U510": Code("warning", "material without a colour: drawn in the default one"),
+    "U511": Code("info", "friction of links: left out"),
     # physics of links against their shapes, and of the whole robot; `treesim check` alone looks at these
     "U601": Code("warning", "density that no material has", strict=True),
     "U602": Code("warning", "rotational inertia larger than the link's shapes allow", strict=True),

@@ -11,7 +11,6 @@ files, and `PageWriter` if it can turn a robot into one that simulates.
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -25,6 +24,7 @@ from ..errors import quoted
 from ..model.inertia import Placement, unit_vector
 from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
+from .meshes import read_mesh, read_or_fault
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
@@ -181,12 +181,12 @@ class PageWriter(Protocol):
 def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:
     """Return the shapes to draw for `robot`: its visuals, or its skeleton if it has none.
 
-    readable: tells whether the viewer can read a mesh file; by default, whether the file exists. Meshes that cannot
-    be read give one warning in all, and each body that lost one shows its part of the skeleton in their place.
+    readable: tells whether the viewer can read a mesh file; by default, whether treesim can. Meshes that cannot be read
+    give one warning in all, and each body that lost one shows its part of the skeleton in their place.
     """
     if not robot.visuals:
         return skeleton(robot)
-    readable = readable or os.path.isfile
+    readable = readable or (lambda file: read_mesh(file) is not None)
     files = sorted({visual.file or "" for visual in robot.visuals if visual.kind == "mesh"})
     lost = {file: None for file in files if not readable(file)}  # an ordered set
     if not lost:
@@ -234,8 +234,6 @@ def _stick(body: int, end: np.ndarray, radius: float) -> Visual:
 
 def _lost_message(robot: Tree, lost: Sequence[str]) -> str:
     total = len({visual.file for visual in robot.visuals if visual.kind == "mesh"})
-    example = quoted(lost[0] or "(no file name)")
-    return (
-        f"{len(lost)} of {total} mesh files of {quoted(robot.name)} cannot be read, such as {example}:"
-        " sticks are drawn in their place"
-    )
+    fault = read_or_fault(lost[0])[1] or f"such as {quoted(lost[0] or '(no file name)')}"
+    count = f"{len(lost)} of {total} mesh files of {quoted(robot.name)}"
+    return f"{count} cannot be read; sticks are drawn in their place: {fault}"

@@ -21,7 +21,7 @@ from ..operational.frames import body_poses
 from ..trajectory import Trajectory
 from .base import drawables
 from .keyframes import keyframes
-from .meshes import TriangleMesh, read_mesh
+from .meshes import TriangleMesh
 from .solids import surface_triangles, triangles_of
 
 SUFFIXES = (".glb",)
@@ -61,7 +61,7 @@ def gltf_bytes(robot: Tree, trajectory: Trajectory, fps: float = 30) -> bytes:
     poses = np.broadcast_to(body_poses(robot, trajectory.q[index]), (len(index), robot.n_bodies + 1, 4, 4))
     document = _Document(robot.name)
     bodies = [document.node(name, parent=0) for name in ("base", *robot.body_names)]
-    for visual in drawables(robot, readable=lambda file: read_mesh(file) is not None):
+    for visual in drawables(robot):
         document.add_visual(visual, bodies[visual.body])
     document.add_ground(trajectory.ground, poses[:, :, :3, 3])
     document.animate(bodies, trajectory.t[index] - trajectory.t[index[0]], poses)

@@ -22,17 +22,22 @@ class TriangleMesh:
     colors: np.ndarray | None
 
 
-@lru_cache(maxsize=1024)
 def read_mesh(file: str) -> TriangleMesh | None:
     """Return the mesh in `file`, of any of `treesim.meshes.FORMATS`, or None if it cannot be read.
 
     A scene of several parts becomes one mesh. Textures are sampled at the vertices. COLLADA's unit is applied and its
     up axis is not, as robot descriptions expect.
     """
+    return read_or_fault(file)[0]
+
+
+@lru_cache(maxsize=1024)
+def read_or_fault(file: str) -> tuple[TriangleMesh | None, str]:
+    """Return what `read_mesh` does, and the reason why a mesh cannot be read, "" for one that can."""
     try:
-        return _joined(read_parts(file, colored=True))
-    except ModelError:
-        return None
+        return _joined(read_parts(file, colored=True)), ""
+    except ModelError as error:
+        return None, str(error)
 
 
 def _joined(parts: Sequence[MeshPart]) -> TriangleMesh:

@@ -62,6 +62,13 @@ ASSETS = {
         '<color rgba="128 128 128 255"/>',
         COLOR,
     ),
+    "U511": Advice(
+        "Contact here has the friction of the ground, or of the surface that all bodies share.",
+        "Nothing is wrong where one coefficient serves all; else give that of the links that touch to the ground.",
+        '<contact><lateral_friction value="0.3"/></contact>',
+        "",
+        before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',
+    ),
     "U510": Advice(
         "A name of Gazebo's, or of another file, says nothing here; textures are drawn where a mesh file names them.",
         "Define the material, with a <color>, in the robot or in the visual.",

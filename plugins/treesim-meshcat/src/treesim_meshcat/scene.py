@@ -13,7 +13,6 @@ from meshcat.path import Path as ScenePath
 
 from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
-from treesim.viewers.meshes import read_mesh
 from treesim.viewers.surfaces import floor_height
 
 from . import ground
@@ -44,7 +43,7 @@ def robot_parts(robot: Tree) -> list[Part]:
     """
     shapes: dict[Any, Shape] = {}
     parts = []
-    for visual in drawables(robot, readable=lambda file: read_mesh(file) is not None):
+    for visual in drawables(robot):
         key = (visual.kind, visual.size, visual.file)
         if key not in shapes:
             shapes[key] = shape_of(visual)

@@ -12,7 +12,6 @@ from viser.transforms import SO3
 
 from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
-from treesim.viewers.meshes import read_mesh
 from treesim.viewers.solids import surface_triangles, triangles_of
 from treesim.viewers.surfaces import floor_height
 
@@ -39,7 +38,7 @@ def add_robot(scene: SceneApi, robot: Tree, poses: np.ndarray) -> tuple[list[Any
     scene.remove_by_name(ROBOT)
     paths = [f"{ROBOT}/{i}" for i in range(len(poses))]
     frames = [scene.add_frame(path, show_axes=False) for path in paths]
-    visuals = drawables(robot, readable=lambda file: read_mesh(file) is not None)
+    visuals = drawables(robot)
     parts = [_add_visual(scene, f"{paths[visual.body]}/{k}", visual) for k, visual in enumerate(visuals)]
     move(frames, poses)
     return frames, parts

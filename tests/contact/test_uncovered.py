@@ -1,0 +1,78 @@
+"""What contact does not cover is told by name when a world is made, and what it covers is not."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim import Body, CollisionShape, Ground, HeightField, Inertia, Joint, Placement, ShapeWarning, StaticBox, Tree
+
+CORNERS = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (-0.05, 0.05)])
+SHAPES = {
+    "sphere": ("sphere", (0.1,), None), "capsule": ("capsule", (0.1, 0.2), None), "box": ("box", (0.1, 0.1, 0.1), None),
+    "cylinder": ("cylinder", (0.1, 0.2), None), "hull": ("hull", (), CORNERS),
+}  # fmt: skip
+POST, FIELD = StaticBox((0.1, 0.1, 0.3), name="post"), HeightField(np.zeros((5, 5)), name="hills")
+
+
+def body(kind):
+    shape = CollisionShape(1, Placement(), *SHAPES[kind], link=f"{kind}_link")
+    return Tree(
+        "thing", [Body("thing", 0, Joint("free", "floating"), Inertia(1, np.zeros(3), np.eye(3)))], shapes=[shape]
+    )
+
+
+def told(robot, *surfaces, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        treesim.World(robot, ground=surfaces, **options)
+    return [str(one.message) for one in caught if issubclass(one.category, ShapeWarning)]
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_edges_of_static_boxes_and_height_fields_are_told_with_links_and_surfaces(kind):
+    robot = body(kind)
+    assert told(robot, Ground()) == []
+    on_post = told(robot, Ground(), POST)
+    assert len(on_post) == (kind in ("cylinder", "hull"))
+    for text in on_post:
+        assert "'post'" in text and f"'{kind}_link'" in text and 'collision="coal"' in text
+    (on_field,) = told(robot, FIELD)
+    assert "'hills'" in on_field and f"'{kind}_link'" in on_field and "StaticBox" in on_field
+
+
+def test_the_remedy_for_static_boxes_works():
+    """A tree with a fixed base in the place of the post carries a slab that is wider."""
+    pytest.importorskip("coal")
+    post = Tree("post", [], shapes=[CollisionShape(0, Placement(translation=(0, 0, 0.15)), "box", (0.1, 0.1, 0.3))])
+    world = treesim.World(body("hull"), bodies=[post], collision="coal")
+    run = treesim.Simulation(world).run(0.3, [0, 0, 0.35, 0, 0, 0, 1])
+    assert run.q[-1][2] == pytest.approx(0.35, abs=1e-5)
+
+
+LINK = """<robot name="r" xmlns:drake="http://drake.mit.edu"><link name="it">{bullet}<inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="1 1 1"/></geometry>{drake}</collision></link>{gazebo}</robot>"""
+WAYS = {
+    "bullet": "<contact><lateral_friction value='0'/></contact>",
+    "drake": "<drake:proximity_properties><drake:mu_dynamic value='0'/></drake:proximity_properties>",
+    "gazebo": "<gazebo reference='it'><mu1>0.0</mu1></gazebo>",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_friction_of_single_links_is_told_where_something_is_met(way):
+    robot = treesim.load(
+        LINK.format(**{name: text if name == way else "" for name, text in WAYS.items()}), base="floating"
+    )
+    assert told(robot) == []
+    (text,) = told(robot, Ground())
+    assert "friction of links is left out: that of 'it'" in text and "treesim.Ground(friction=" in text
+    (note,) = (note for note in robot.notes if note.code == "U511")
+    assert note.line and note.severity == "info"
+
+
+def test_no_friction_of_links_is_not_told():
+    robot = treesim.load(LINK.format(bullet="", drake="", gazebo="<gazebo><mu1>1</mu1></gazebo>"), base="floating")
+    assert told(robot, Ground()) == [] and "U511" not in {note.code for note in robot.notes}

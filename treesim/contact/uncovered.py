@@ -1,0 +1,57 @@
+"""What a world's contact does not cover: told once, by name, when the world is made."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ArgumentError, listed
+from ..model.support import ShapeWarning, candidates
+from ..model.tree import Tree
+from .ground import HeightField, StaticBox, Surface
+from .tables import surface_names
+
+LINK_FRICTION = "U511"  # the finding's code
+AT_POINTS = ("hull", "cylinder")  # shapes that meet static boxes at their points alone
+
+
+def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int) -> None:
+    """Warn of shapes that edges of static boxes and height fields may pierce, and of friction that a robot's
+    description gives single links."""
+    if not surfaces:
+        return
+    try:
+        with warnings.catch_warnings(action="ignore", category=ShapeWarning):  # told where they are used
+            shapes = tuple(dict.fromkeys(candidates(robot).shapes))
+    except ArgumentError:  # nothing touches
+        return
+    named = list(zip(surface_names(surfaces), surfaces, strict=True))
+    for kind, names, links in (
+        ("StaticBox", [name for name, x in named if isinstance(x, StaticBox)], _links(shapes, AT_POINTS)),
+        ("HeightField", [name for name, x in named if isinstance(x, HeightField)], _links(shapes, None)),
+    ):
+        if names and links:
+            warnings.warn(
+                f"edges of {kind} {listed(names)} are met by points of shapes alone: they may pierce those of links "
+                f"{listed(links)}. {_REMEDY[kind]}",
+                ShapeWarning,
+                stacklevel=stacklevel + 1,
+            )
+    notes: tuple[Any, ...] = robot.notes
+    for note in notes:
+        if getattr(note, "code", "") == LINK_FRICTION:
+            warnings.warn(f"{note.message} ({note.hint})", ShapeWarning, stacklevel=stacklevel + 1)
+
+
+_REMEDY = {
+    "StaticBox": "Boxes and capsules meet all of a StaticBox: give these links such shapes, or take, in its place, a "
+    'tree with a fixed base and a box, bodies=[...] with collision="coal"',
+    "HeightField": "Ridges, peaks and the border are met right by StaticBox surfaces, or where cells are larger than "
+    "what stands on them",
+}
+
+
+def _links(shapes: Sequence[Any], kinds: tuple[str, ...] | None) -> list[str]:
+    """The links of shapes of some kinds, of all for None."""
+    return list(dict.fromkeys(shape.link for shape in shapes if kinds is None or shape.kind in kinds))

@@ -1,0 +1,36 @@
+"""Friction that a description gives single links, in the ways of other simulators, which is left out here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import listed
+from .findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+LINK_FRICTION = "U511"
+BULLET = ("lateral_friction", "rolling_friction", "spinning_friction", "friction_anchor")
+GAZEBO = ("mu", "mu1", "mu2")
+
+
+def report_link_friction(root: _Element, findings: Findings) -> None:
+    """Note once which links have friction of their own: by Bullet's `<contact>`, Gazebo's `<mu1>` or Drake's
+    `mu_dynamic`."""
+    found: dict[str, _Element] = {}
+    for link in root.iterfind("link"):
+        own = [element for tag in BULLET for element in link.iterfind(f"contact/{tag}")]
+        own += [element for tag in ("mu_dynamic", "mu_static") for element in link.iterfind(f".//{{*}}{tag}")]
+        if own:
+            found.setdefault(link.get("name") or "", own[0])
+    for gazebo in root.iterfind("gazebo[@reference]"):
+        own = [element for tag in GAZEBO for element in gazebo.iterfind(tag)]
+        if own:
+            found.setdefault(gazebo.get("reference") or "", own[0])
+    if found:
+        what = f"friction of links is left out: that of {listed(list(found))}"
+        hint = (
+            "friction belongs to what they meet: treesim.Ground(friction=...), or surface=treesim.Surface(friction=...)"
+        )
+        findings.add(LINK_FRICTION, what, next(iter(found.values())), hint)
