@@ -358,3 +358,9 @@ def test_tasks_of_local_functions_are_copied_and_go_through_cloudpickle():
         pickle.dumps(envs)
     for twin in (copy.deepcopy(envs), cloudpickle.loads(cloudpickle.dumps(envs))):
         assert np.array_equal(twin.step(np.zeros((2, 1)))[0], copy.copy(envs).step(np.zeros((2, 1)))[0])
+
+
+@pytest.mark.parametrize("kind", [TreesimEnv, TreesimVectorEnv])
+def test_render_modes_are_refused_with_what_to_do(kind):
+    with pytest.raises(treesim.ArgumentError, match=r"render_mode must be None, got 'human'.*treesim\.view"):
+        kind("balance", render_mode="human")

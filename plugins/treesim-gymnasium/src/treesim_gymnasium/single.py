@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from treesim.types import Engine
 
 from .episodes import Episodes, copied
-from .spaces import action_space, number_of, observation_space
+from .spaces import action_space, number_of, observation_space, refuse_rendering
 from .task import Task
 from .tasks import task_of
 from .vector import key_of
@@ -39,7 +39,14 @@ class TreesimEnv(gymnasium.Env):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(self, task: Task | str, dtype: DTypeLike = np.float32, engine: Engine = "auto") -> None:
+    def __init__(
+        self,
+        task: Task | str,
+        dtype: DTypeLike = np.float32,
+        engine: Engine = "auto",
+        render_mode: None = None,
+    ) -> None:
+        refuse_rendering(render_mode)
         self.task = task_of(task)
         self._number = number_of(dtype)
         self.episodes = Episodes(self.task, 1, engine, 1)

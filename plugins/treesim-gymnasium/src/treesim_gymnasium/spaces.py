@@ -41,3 +41,12 @@ def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
     if (bounds[0] > bounds[1]).any():
         raise ArgumentError("observation_low must not be above observation_high")
     return Box(*bounds, (size,), number)
+
+
+def refuse_rendering(render_mode: object) -> None:
+    """Raise ArgumentError for a render mode: environments have no pictures, and None is the only one."""
+    if render_mode is not None:
+        raise ArgumentError(
+            f"render_mode must be None, got {quoted(render_mode)}: environments draw nothing; `treesim.view` shows a "
+            "trajectory of their robot, of states (q, v) from `env.unwrapped.episodes.stepper`"
+        )

@@ -14,7 +14,7 @@ from treesim.errors import ArgumentError
 from treesim.types import Engine
 
 from .episodes import Episodes, copied
-from .spaces import action_space, number_of, observation_space
+from .spaces import action_space, number_of, observation_space, refuse_rendering
 from .task import Task
 from .tasks import task_of
 
@@ -57,7 +57,9 @@ class TreesimVectorEnv(VectorEnv):
         engine: Engine = "auto",
         threads: int | None = None,
         parameters_of: Mapping[str, Any] | None = None,
+        render_mode: None = None,
     ) -> None:
+        refuse_rendering(render_mode)
         self.task, self.num_envs = task_of(task), num_envs
         self.max_episode_steps = max_episode_steps
         self.autoreset_mode = AutoresetMode(autoreset_mode)
