@@ -5,6 +5,7 @@ import multiprocessing
 import pickle
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
@@ -154,3 +155,75 @@ def test_a_process_started_afresh_computes_the_same_bits():
     for found, wanted in zip(there[:2], elsewhere(*given)[:2], strict=True):
         assert np.array_equal(found, wanted)
     assert np.array_equal(there[2].q, elsewhere(*given)[2].q) and there[2].robot_name == robot.name
+
+
+@cache
+def standing():
+    """A humanoid on the ground, whose steps begin with the impulses of the step before, and where it stands."""
+    robot = treesim.load("simple_humanoid", base="floating")
+    world = treesim.World(robot, ground=treesim.Ground())
+    return world, treesim.standing(robot, robot.neutral())
+
+
+@every_way
+@pytest.mark.parametrize("steps", [0, 5])
+def test_batch_steppers_go_on(way, steps):
+    world, q = standing()
+    mass = np.linspace(0.9, 1.1, 3)[:, None] * [body.inertia.mass for body in world.robot.bodies]
+    kp = np.zeros(world.robot.nv)
+    stepper = treesim.BatchStepper(world, 3, kp=kp, parameters_of={"mass": mass}, threads=1)
+    kp[:], mass[:] = 1.0, 1.0  # what is the caller's no longer matters
+    stepper.put(slice(None), q, np.zeros(world.robot.nv))
+    for _ in range(steps):
+        stepper.step()
+    twin = way(stepper)
+    assert (repr(twin), twin.threads) == (repr(stepper), 1)
+    for x in (twin, stepper):  # one after the other: neither may change the other's memory
+        for _ in range(5):
+            x.step()
+    for label in ("q", "v", "residual", "finite"):
+        assert np.array_equal(getattr(twin, label), getattr(stepper, label)), label
+        assert not np.shares_memory(getattr(twin, label), getattr(stepper, label)), label
+
+
+def test_a_batch_stepper_is_not_copied_within_a_step():
+    stepper = treesim.BatchStepper(ROBOT, 1)
+    with stepper._alone("step"), pytest.raises(treesim.ArgumentError, match="copying: another thread uses"):
+        copy.copy(stepper)
+
+
+@every_way
+def test_simulations_and_players_go_on_from_the_impulses_of_the_step_before(way):
+    world, q = standing()
+    player = treesim.Player(treesim.Simulation(world), q)
+    player.step(5)
+    twin = way(player)
+    assert twin.t == player.t
+    for x in (twin, player):
+        x.step(5)
+    assert np.array_equal(twin.q, player.q) and np.array_equal(twin.v, player.v)
+    assert np.array_equal(twin.simulation.system.work, player.simulation.system.work)
+
+
+def height(q):
+    """Of a chain's end."""
+    return [treesim.frame_pose(ROBOT, q, ROBOT.body_names[-1])[2, 3]]
+
+
+@every_way
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+def test_batch_functions(way, engine):
+    function, q = treesim.BatchFunction(height, [ROBOT.nq], "the height", ["q"], engine), np.ones((2, ROBOT.nq))
+    assert np.array_equal(way(function)(q), function(q)) and repr(way(function)) == repr(function)
+
+
+def test_copies_of_steppers_repeat_no_warning():
+    joint = treesim.Joint("hinge", "revolute", friction=1.0)
+    robot = treesim.Tree("rough", [treesim.Body("arm", 0, joint, treesim.Inertia(1.0, (1, 0, 0)))])
+    with pytest.warns(FrictionWarning):
+        made = [treesim.Stepper(robot, integrator="rk4"), treesim.BatchStepper(robot, 2, integrator="rk4")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for stepper in made:
+            copy.deepcopy(stepper)
+            pickle.loads(pickle.dumps(stepper))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,8 @@ class BatchFunction(Shown):
     cannot branch on what depends on its arguments.
     what, named: what messages call the function, and its arguments. engine: as in `forward_dynamics`.
     Called on rows, arrays (B, n) or (n,), which broadcast, it returns (B, m) in double precision, on as many threads as
-    `treesim.use_threads` says. A row's bits depend on no other row. Results are not looked at for NaN.
+    `treesim.use_threads` says. A row's bits depend on no other row. Results are not looked at for NaN. Copies are the
+    object itself; a pickle holds the function, which must stand at the top level of a module.
     Raises ArgumentError for what returns no numbers, UnsupportedError for what branches, or cannot be compiled by the
     engine "specialized". Cost: 0.05 to 2 s once ever for each function, kept on disk; a call takes about 10 us besides
     the operations themselves, which run on the lanes of vectors.
@@ -53,7 +54,7 @@ class BatchFunction(Shown):
         engine: Engine = "auto",
     ) -> None:
         check_engine(engine)
-        self.function = function
+        self.function, self._what, self._engine = function, what, engine
         self.sizes = tuple(whole_number("a size", size) for size in sizes)
         self._names = tuple(named) if named is not None else tuple(f"x{k}" for k in range(len(self.sizes)))
         self._traced = Expression(self.sizes, lambda *inputs: self._results(what, inputs))
@@ -83,6 +84,15 @@ class BatchFunction(Shown):
         if results.ndim != 1 or not results.size or not all(is_number(x, graph) for x in results):
             raise ArgumentError(f"{called} must return a list of numbers, got {quoted(returned)}")
         return results
+
+    def __copy__(self) -> Self:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.function, self.sizes, self._what, self._names, self._engine)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name} ({size},)" for name, size in zip(self._names, self.sizes, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from .rollout_arguments import Method, Start, method_of
 from .rollout_limits import under_contact
 from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
 from .rollouts import varied_of
+from .stepper import unwarned
 from .types import Engine
 from .world import World, as_world
 
@@ -40,6 +42,7 @@ class BatchStepper(Shown):
     q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
     [m/s, rad/s]; None where there are none of these.
+    Copies and pickles go on from the same states with the same bits, and share no array with the original.
     Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does. A batch stepper has one state:
     two threads that use it at once get an ArgumentError.
 
@@ -70,6 +73,7 @@ class BatchStepper(Shown):
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
+        given = world, integrator, backend, substeps, contact_solver, engine
         fields = given_fields(world, parameters_of, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
@@ -79,6 +83,7 @@ class BatchStepper(Shown):
         method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how)
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
+        self._arguments = (*given, *copy.deepcopy((kp, kd, parameters_of)))  # arrays of the caller's may change
         nq, nv = self.robot.nq, self.robot.nv
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
@@ -107,6 +112,23 @@ class BatchStepper(Shown):
             return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
         self._kept = under_contact(method, start, None, engine, self.residual, physics)
         return self._kept.carry
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        world, integrator, backend, substeps, solver, engine, kp, kd, parameters_of = self._arguments
+        how = self.dt, self.steps, kp, kd, integrator, backend, substeps, solver, engine, self.threads, parameters_of
+        with self._alone("copying"):
+            impulses = self._kept.kept if self._kept is not None and self._kept.first == 0 else None
+            arrays = self._q, self._v, self.finite, self.residual, impulses
+            state = (*(x if x is None else x.copy() for x in arrays), self._has_warned)
+        return unwarned, (type(self), world, self.count, *how), state
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        q, v, finite, residual, impulses, self._has_warned = state
+        self._q[...], self._v[...], self.finite[...] = q, v, finite
+        if self.residual is not None:
+            self.residual[...] = residual
+        if impulses is not None:
+            self._kept.first, self._kept.kept, self._kept.next = 0, impulses.copy(), np.empty_like(impulses)
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,15 @@ class ControllerError(ArgumentError):
 
 class NonFiniteTorqueError(ControllerError, NonFiniteError):
     """A controller returned a torque that is not finite: the message names the joint."""
+
+
+class Progress(NamedTuple):
+    """Steps taken so far: impulses (R,) of the last one, None at first; work (2,) of the controller, and of all that
+    resists [J]; contact: the last step's report."""
+
+    impulses: np.ndarray | None
+    work: np.ndarray
+    contact: ContactReport
 
 
 class ControlledRobot:
@@ -185,6 +194,17 @@ class ControlledRobot:
     def forget(self) -> None:
         """Begin anew: no impulse is known of a step before."""
         self._kept, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
+
+    @property
+    def progress(self) -> Progress:
+        """Copies of what the steps so far have left for the next one."""
+        impulses = None if self._kept is None else self._kept.copy()
+        return Progress(impulses, self.work.copy(), self.contact)
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self._kept = None if progress.impulses is None else progress.impulses.copy()
+        self.work, self.contact = progress.work.copy(), progress.contact
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
         """The same call for states of any layout; raises what the dynamics raise where it fails."""

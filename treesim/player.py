@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import queue
 import time
@@ -76,13 +77,24 @@ class Player(Shown):
     ) -> None:
         if not isinstance(simulation, Simulation):
             raise ArgumentError(f"simulation must be a treesim.Simulation, not {simulation!r}")
+        self._set_up(simulation, show, fps, speed, clock, sleep)
+        self.reset(q0, v0)
+
+    def _set_up(
+        self,
+        simulation: Simulation,
+        show: Callable[[Frame], object] | None,
+        fps: float,
+        speed: float,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
         self.simulation, self.fps = simulation, positive_number("fps", fps, "number")
         self._show, self._clock, self._sleep = show, clock, sleep
         self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
         self.paused = self._told = False
         self.steps, self._since = 0, (0.0, 0)
         self.speed = speed
-        self.reset(q0, v0)
 
     def __repr__(self) -> str:
         doing = "paused" if self.paused else f"{self.speed:g} x real time"
@@ -97,9 +109,15 @@ class Player(Shown):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         simulation, q, v, fps, speed, steps, paused, since = state
-        Player.__init__(self, simulation, q, v, fps=fps, speed=speed)
-        self.q, self.v, self.steps, self.paused, self._since = q, v, steps, paused, since
+        self._set_up(simulation, None, fps, speed)
+        self.q, self.v, self.steps, self.paused, self._since = q.copy(), v.copy(), steps, paused, since
         self._set_pace()
+
+    def __copy__(self) -> Player:
+        """Return a player of a simulation of its own, which knows impulses of the step before."""
+        other = object.__new__(type(self))
+        other.__setstate__((copy.copy(self.simulation), *self.__getstate__()[1:]))
+        return other
 
     @property
     def t(self) -> float:

@@ -118,11 +118,12 @@ class Simulation(Shown):
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
         how = self.gravity, self.engine, self.substeps, self.contact_solver
-        return self.world, self.backend, self.integrator, self.dt, controller, *how
+        return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        robot, backend, integrator, dt, carried, *how = state
+        robot, backend, integrator, dt, carried, *how, progress = state
         self._set_up(robot, backend, integrator, dt, carried.controller, *how)
+        self.system.progress = progress
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""

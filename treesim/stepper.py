@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +30,8 @@ from .step_code import StepCode, check_rows, compiled_rule, forward_solver
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .types import Engine
 from .world import World, as_world
+
+Made = TypeVar("Made")
 
 
 class FrictionWarning(UserWarning):
@@ -188,7 +192,7 @@ class Stepper(Shown):
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)
-        self._given = kp, kd, substeps
+        self._given = (*copy.deepcopy((kp, kd)), substeps)  # arrays of the caller's may change
         self._solver = forward_solver(robot, backend)
         self._has_warned = False  # of a step that was not solved
         self._untouched = ContactReport.empty(robot, self.world.touching, ())
@@ -209,7 +213,8 @@ class Stepper(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         kp, kd, substeps = self._given
         how = self.dt, self.integrator, self.backend, self.engine
-        return type(self), (self.world, *how, kp, kd, self.gravity, substeps, self.threads, self.contact_solver)
+        arguments = self.world, *how, kp, kd, self.gravity, substeps, self.threads, self.contact_solver
+        return unwarned, (type(self), *arguments), {"_has_warned": self._has_warned}
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
@@ -308,6 +313,13 @@ class Stepper(Shown):
             finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
             failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else worst
         return failed
+
+
+def unwarned(kind: Callable[..., Made], *arguments: Any) -> Made:
+    """Return a copy, made of the original's arguments, whose user was warned when the original was made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        return kind(*arguments)
 
 
 def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:

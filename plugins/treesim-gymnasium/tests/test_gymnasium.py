@@ -3,7 +3,11 @@ autoreset mode, and the states are those of rollouts."""
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +17,7 @@ import treesim
 
 pytest.importorskip("gymnasium", reason="needs gymnasium (pip install gymnasium)")
 
+import cloudpickle
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
@@ -272,3 +277,84 @@ def test_stable_baselines_takes_them():
         observations, _, ended, infos = env.step(np.zeros((4, 6), np.float32))
     assert ended.all() and infos[2]["TimeLimit.truncated"]
     assert not np.array_equal(infos[2]["terminal_observation"], observations[2])
+
+
+WAYS = {"copy": copy.copy, "deep copy": copy.deepcopy, "pickle": lambda envs: pickle.loads(pickle.dumps(envs))}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+def arrays_of(envs: TreesimVectorEnv) -> list[np.ndarray]:
+    """The arrays by which an environment remembers its episodes."""
+    stepper = envs.episodes.stepper
+    holders = [envs, envs.episodes, stepper, stepper._kept]
+    found = [x for holder in holders for x in vars(holder).values() if isinstance(x, np.ndarray)]
+    return [*found, *stepper._next, stepper.q, stepper.v]
+
+
+@every_way
+@pytest.mark.parametrize("steps", [0, 4, 12])  # before the first step, within an episode, and in a later one
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_copies_go_on_with_the_same_bits(way, steps, mode, actions):
+    envs = TreesimVectorEnv("balance", COUNT, 8, mode)
+    envs.reset(seed=3)
+    for a in actions[:steps]:
+        envs.step(a)
+    twin = way(envs)
+    assert len(arrays_of(twin)) > 15
+    assert not any(np.shares_memory(x, y) for x in arrays_of(envs) for y in arrays_of(twin))
+    goes_on = [[x.step(a) for a in actions[steps:]] for x in (twin, envs)]  # one after the other
+    for found, expected in zip(*goes_on, strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(found[:4], expected[:4], strict=True))
+    assert np.array_equal(twin.reset()[0], envs.reset()[0]) and np.array_equal(
+        twin.reset(seed=8)[0], envs.reset(seed=8)[0]
+    )
+
+
+@every_way
+def test_a_copied_environment_goes_on_alone(way, actions):
+    env = gymnasium.make("treesim/Balance-v0")
+    env.reset(seed=3)
+    for a in actions[:3, 0]:
+        env.step(a)
+    twin = way(env.unwrapped)
+    found, expected = ([x.step(a)[0] for a in actions[3:8, 0]] for x in (twin, env.unwrapped))
+    assert np.array_equal(found, expected)
+    assert np.array_equal(twin.reset()[0], env.reset()[0])
+
+
+def test_environments_are_pickled_with_their_own_physics(actions):
+    masses = np.linspace(0.5, 2.0, COUNT)[:, None] * [[1.0, 2.0, 3.0]]
+    given = {"mass": masses.copy()}
+    envs = TreesimVectorEnv("balance", COUNT, parameters_of=given)
+    given["mass"][:] = 9.0  # what is the caller's no longer matters
+    envs.reset(seed=0)
+    twin = pickle.loads(pickle.dumps(envs))
+    assert np.array_equal(twin.step(actions[0])[0], envs.step(actions[0])[0])
+    same = TreesimVectorEnv("balance", COUNT, parameters_of={"mass": masses})
+    same.reset(seed=0)
+    same.step(actions[0])
+    assert np.array_equal(twin.episodes.stepper.q, same.episodes.stepper.q)
+
+
+def stepped_there(envs: TreesimVectorEnv, actions: np.ndarray) -> np.ndarray:
+    """What another process makes of environments."""
+    return np.array([envs.step(a)[0] for a in actions])
+
+
+def test_environments_go_on_in_a_process_started_afresh(actions):
+    envs = TreesimVectorEnv("balance", COUNT)
+    envs.reset(seed=3)
+    envs.step(actions[0])
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        there = pool.submit(stepped_there, envs, actions[1:6]).result()
+    assert np.array_equal(there, stepped_there(envs, actions[1:6]))
+
+
+def test_tasks_of_local_functions_are_copied_and_go_through_cloudpickle():
+    task = replace(balance(), observe=lambda t, q, v, p: [q[0]], observation_low=-1.0, observation_high=1.0)
+    envs = TreesimVectorEnv(task, 2)
+    envs.reset(seed=0)
+    with pytest.raises((AttributeError, pickle.PicklingError), match="lambda"):
+        pickle.dumps(envs)
+    for twin in (copy.deepcopy(envs), cloudpickle.loads(cloudpickle.dumps(envs))):
+        assert np.array_equal(twin.step(np.zeros((2, 1)))[0], copy.copy(envs).step(np.zeros((2, 1)))[0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,8 @@ from treesim.types import Engine
 from .functions import Seen, functions_of
 from .philox import uniform
 from .task import Task
+
+Copied = TypeVar("Copied")
 
 
 class Episodes:
@@ -90,6 +93,11 @@ class Episodes:
         if wrong.size:
             value = quoted(np.atleast_2d(values)[:, wrong[0]].tolist())
             raise NonFiniteError(f"{what} of environment {rows[wrong[0]]} is {value}, though its state is finite")
+
+
+def copied(environment: Copied) -> Copied:
+    """Return a copy of an environment that steps for itself: a shallow one would share its states."""
+    return copy.deepcopy(environment)
 
 
 def _told(actions: np.ndarray) -> str:

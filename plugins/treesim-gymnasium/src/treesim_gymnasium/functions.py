@@ -47,6 +47,7 @@ class Compiled:
     Raises what `treesim.BatchFunction` raises."""
 
     def __init__(self, task: Task, engine: Engine) -> None:
+        self._given = task, engine
         robot = task.robot
         sizes = {"t": 1, "q": robot.nq, "v": robot.nv, "p": task.parameters, "a": len(task.driven)}
         parts = {"observe": task.observe, "terminated": task.terminated, "reward": task.reward}
@@ -56,6 +57,12 @@ class Compiled:
         self._begin = self._batch(_start_of(task), {"x": task.random}, "the start, by reset,", engine)
         self._ends = np.cumsum([robot.nq, robot.nv])
         self.size = self._look.count - 2
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given  # what is compiled is found on disk
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return self  # it never changes
 
     @staticmethod
     def _batch(function: Callable[..., Any], sizes: dict[str, int], what: str, engine: Engine) -> treesim.BatchFunction:

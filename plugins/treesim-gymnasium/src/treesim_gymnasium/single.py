@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from treesim.types import Engine
 
-from .episodes import Episodes
+from .episodes import Episodes, copied
 from .spaces import action_space, number_of, observation_space
 from .task import Task
 from .tasks import task_of
@@ -25,6 +25,7 @@ class TreesimEnv(gymnasium.Env):
     task: a Task, or the name of one that is registered. dtype: of observations. engine: as in `treesim.rollout`. A
     state that is no longer finite truncates the episode, with no reward and the observation before, and
     info["diverged"]. Time limits are a wrapper's, as `gymnasium.make` adds it. Raises what TreesimVectorEnv raises.
+    Copies and pickles go on within the episode, with the same bits, and share nothing that changes with the original.
     Cost of a step: some 50 us besides the steps and the functions; many environments are stepped by TreesimVectorEnv.
 
     Example:
@@ -46,6 +47,8 @@ class TreesimEnv(gymnasium.Env):
         self.observation_space = observation_space(self.task, self.episodes.functions.size, self._number)
         self._observation = np.zeros(self.episodes.functions.size, self._number)
         self._seeded = False
+
+    __copy__ = copied
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from treesim.errors import ArgumentError
 from treesim.types import Engine
 
-from .episodes import Episodes
+from .episodes import Episodes, copied
 from .spaces import action_space, number_of, observation_space
 from .task import Task
 from .tasks import task_of
@@ -35,8 +35,8 @@ class TreesimVectorEnv(VectorEnv):
     random numbers follow, by their number; a list of seeds gives it (seeds[i], 0), the key of a single environment
     reset with that seed. Without a seed, environments go on with their next episodes.
     An environment whose state is no longer finite is truncated, with no reward and the observation before, and told in
-    `infos["diverged"]`. There is nothing to render. Raises ArgumentError, and what `treesim.BatchStepper` and
-    `treesim.BatchFunction` raise.
+    `infos["diverged"]`. Copies and pickles go on within the episodes, as those of TreesimEnv. There is nothing to
+    render. Raises ArgumentError, and what `treesim.BatchStepper` and `treesim.BatchFunction` raise.
 
     Example:
         >>> import treesim_gymnasium
@@ -71,6 +71,8 @@ class TreesimVectorEnv(VectorEnv):
         self._observations = np.zeros((num_envs, self.episodes.functions.size), self._number)
         self._ended = np.zeros(num_envs, bool)
         self._seeded = False
+
+    __copy__ = copied
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
