@@ -19,6 +19,7 @@ from .display import Shown
 from .energy_balance import EnergyWarning
 from .errors import ArgumentError, TreesimError, unknown_name
 from .files import path_of
+from .model.tree import Tree
 from .model.values import positive_number, told
 from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
@@ -167,6 +168,15 @@ def _recipe(trajectory: Trajectory) -> Recipe:
             "simulation's"
         )
     return unpacked(trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe)
+
+
+def recorded_robot(trajectory: Trajectory) -> Tree | None:
+    """Return the robot that moved, as the recording's recipe holds it, without what is only looked at; None where it
+    holds none. Raises ArgumentError where it is damaged."""
+    if trajectory.recipe is None:
+        return None
+    recipe = _recipe(trajectory)
+    return None if "world" in recipe.missing else world_of(recipe).robot
 
 
 def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:

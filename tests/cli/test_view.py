@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Ground
+from treesim import Ground, Simulation, load
 from treesim.cli import common
 from treesim.viewers.base import Viewer
 
@@ -187,6 +187,31 @@ def test_a_recording_is_replayed(
     assert first == {"url": screen.url} and last["replayed_s"] == pytest.approx(0.2)
     assert screen.shown[0][0] == 1 and screen.shown[-1][0] < 1 and screen.closed, "it falls again"
     assert watch(recording, "--duration", 0.1, "--speed", 5)[1]["replayed_s"] == pytest.approx(0.1)
+
+
+def test_a_recording_that_was_saved_from_python_is_replayed(
+    treesim: Callable[..., Any], watch: Callable[..., Any], robot: str, screen: Screen, tmp_path: Any
+) -> None:
+    Simulation(load(robot)).run(0.1).save(tmp_path / "run.npz")
+    assert watch(tmp_path / "run.npz")[1]["replayed_s"] == pytest.approx(0.1)
+
+
+def test_a_recording_that_was_saved_from_python_becomes_a_file(
+    treesim: Callable[..., Any], robot: str, tmp_path: Any
+) -> None:
+    """Its robot is the one in the recipe; what it looks like is that of an installed robot, if it is the same."""
+    recording, scene, other = tmp_path / "run.npz", tmp_path / "run.glb", tmp_path / "run.mcap"
+    Simulation(load(robot)).run(0.1).save(recording)
+    result = treesim("view", recording, "--record", scene)
+    assert result.exit_code == 0 and "no installed robot of that name is the same" in result.stderr, result.stderr
+    assert scene.read_bytes().startswith(b"glTF")
+    assert treesim("convert", recording, other).exit_code == 0 and other.exists()
+    Simulation(load("ur5")).run(0.01).save(recording)
+    result = treesim("view", recording, "--record", scene)
+    assert result.exit_code == 0 and "looks like" not in result.stderr
+    Simulation(load("ur5", base="floating")).run(0.01).save(recording)
+    result = treesim("view", recording, "--record", scene)
+    assert result.exit_code == 0 and "looks like" not in result.stderr
 
 
 def test_a_recording_becomes_a_file(treesim: Callable[..., Any], robot: str, tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,10 @@ def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Traje
 def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
     """Return the robot that a recording was made with, by what its metadata tell; raises ArgumentError."""
     made = trajectory.metadata
+    if "source" not in made and base is None and mimic is None:
+        recorded = _recorded_robot(trajectory)
+        if recorded is not None:
+            return recorded
     source = str(made.get("source") or trajectory.robot_name)
     try:
         return common.load_robot(source, base or str(made.get("base") or "fixed"), mimic or made.get("mimic"))
@@ -90,6 +95,37 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
             f"{path} was made with the robot {source!r}, which cannot be loaded here: {error}; in Python, "
             "treesim.live.Replay(robot, trajectory, viewer) takes any"
         ) from error
+
+
+def _recorded_robot(trajectory: Trajectory) -> Tree | None:
+    """The robot of a recording that was saved from Python, by its recipe; with its visuals, if an installed robot of
+    the name is the same but for them. None where the recipe holds none."""
+    from ..replays import recorded_robot
+
+    robot = recorded_robot(trajectory)
+    if robot is None:
+        return None
+    base = "floating" if trajectory.joint_types[:1] == ("floating",) else "fixed"
+    with suppress(TreesimError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        installed = common.load_robot(robot.name, base, None)
+        if _moves_alike(installed, robot):
+            return installed
+    common.print_warning(
+        f"the recording does not hold what {robot.name!r} looks like, and no installed robot of that name is the same: "
+        f"it is shown without meshes"
+    )
+    return robot
+
+
+def _moves_alike(one: Tree, other: Tree) -> bool:
+    """Whether two robots differ by what is only looked at, and met by others, at most."""
+    a, b = one.spanning, other.spanning
+    names = (a.body_names, a.dof_names) == (b.body_names, b.dof_names)
+    mimics = [[body.joint.mimic for body in robot.bodies] for robot in (one, other)]
+    return names and mimics[0] == mimics[1] and (a.ints.tobytes(), a.reals.tobytes()) == (
+        b.ints.tobytes(), b.reals.tobytes()
+    )  # fmt: skip
 
 
 def play(replay: Replay, duration: float | None) -> float:

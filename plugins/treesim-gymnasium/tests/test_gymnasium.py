@@ -364,3 +364,4 @@ def test_tasks_of_local_functions_are_copied_and_go_through_cloudpickle():
 def test_render_modes_are_refused_with_what_to_do(kind):
     with pytest.raises(treesim.ArgumentError, match=r"render_mode must be None, got 'human'.*treesim\.view"):
         kind("balance", render_mode="human")
+    assert callable(treesim.viewer) and kind("balance", render_mode=None).unwrapped.task.robot.nv == 3

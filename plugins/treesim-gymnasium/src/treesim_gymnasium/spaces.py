@@ -47,6 +47,6 @@ def refuse_rendering(render_mode: object) -> None:
     """Raise ArgumentError for a render mode: environments have no pictures, and None is the only one."""
     if render_mode is not None:
         raise ArgumentError(
-            f"render_mode must be None, got {quoted(render_mode)}: environments draw nothing; `treesim.view` shows a "
-            "trajectory of their robot, of states (q, v) from `env.unwrapped.episodes.stepper`"
+            f"render_mode must be None, got {quoted(render_mode)}: environments draw nothing; `treesim.viewer` shows "
+            "their robot, `env.unwrapped.task.robot`, in states `env.unwrapped.episodes.stepper.q`"
         )
