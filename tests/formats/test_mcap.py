@@ -209,7 +209,7 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "a\x01b", "a\ufffeb"])
 def test_names_that_no_xml_holds_are_refused(tmp_path: Path, name: str) -> None:
-    hinge = treesim.Body(name, 0, treesim.Joint("hinge", "revolute"), treesim.Inertia(1.0, (0, 0, 1)))
+    hinge = treesim.Body(name, 0, treesim.Joint("hinge", "revolute"), treesim.Inertia(1.0, (1, 0, 0)))
     robot = treesim.Tree("odd", [hinge])
     with pytest.raises(treesim.UnsupportedError, match="URDF cannot hold the character"):
         treesim.to_urdf(robot)

@@ -22,8 +22,7 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
     if not surfaces:
         return
     try:
-        with warnings.catch_warnings(action="ignore", category=ShapeWarning):  # told where they are used
-            shapes = tuple(dict.fromkeys(candidates(robot).shapes))
+        shapes = tuple(dict.fromkeys(candidates(robot).shapes))
     except ArgumentError:  # nothing touches
         return
     named = list(zip(surface_names(surfaces), surfaces, strict=True))
