@@ -88,6 +88,23 @@ def test_a_command_runs_nothing_of_the_working_directory(program, hostile_folder
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "process", "program"])
+def test_what_libraries_start_in_a_child_imports_nothing_of_the_working_directory(command, hostile_folder):
+    """As glfw does, which MuJoCo imports: a Python of its own, without any option."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json, ctypes'], check=True)"
+    if command == "run":
+        assert run(python_command(code)).failed is None
+    elif command == "process":
+        process = PythonProcess(python_command(code))
+        assert process.ending().status == 0
+        process.close()
+    else:
+        start = f"from treesim.cli import main; main.app = lambda: exec({code!r}); main.main()"
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+        done = subprocess.run(python_command(start), capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 def test_python_m_treesim_leaves_the_working_directory(tmp_path, monkeypatch):
     """Python puts it first in sys.path for `-m`; modules that commands import later are not looked for there."""
     monkeypatch.chdir(tmp_path)

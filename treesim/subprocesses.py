@@ -2,7 +2,8 @@
 
 Every Python process that treesim starts is started here. It runs with `-I`, so it imports nothing from the working
 directory and reads no `PYTHON*` variable. Its `sys.path` is the parent's with the standard library first: it finds the
-modules that the parent finds, and a file `random.py` beside a user's script cannot replace Python's own.
+modules that the parent finds, and a file `random.py` beside a user's script cannot replace Python's own. Libraries
+start Pythons of their own, as glfw does when it is imported: PYTHONSAFEPATH keeps these off the working directory, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import IO, Any, NamedTuple
 
+SAFE = {"PYTHONSAFEPATH": "1"}  # for the processes of libraries, which are started without `-I`
 STANDARD_ZIP = re.compile(r"python\d+\.zip")
 
 
@@ -95,7 +97,7 @@ class PythonProcess:
         try:
             self._process = subprocess.Popen(
                 [*command, str(theirs.fileno())], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=self._errors, env={**os.environ, **(environment or {})}, pass_fds=(theirs.fileno(),),
+                stderr=self._errors, env={**os.environ, **SAFE, **(environment or {})}, pass_fds=(theirs.fileno(),),
             )  # fmt: skip
         except OSError:
             self.connection.close()
@@ -154,6 +156,6 @@ def run(
     """
     done = subprocess.run(
         command, input=input, capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **SAFE, **(environment or {})},
     )  # fmt: skip
     return Finished(done.stdout, ending(done.returncode, done.stderr) if done.returncode else None)
