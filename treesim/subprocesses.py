@@ -21,7 +21,6 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import IO, Any, NamedTuple
 
-SAFE = {"PYTHONSAFEPATH": "1"}  # for the processes of libraries, which are started without `-I`
 STANDARD_ZIP = re.compile(r"python\d+\.zip")
 
 
@@ -36,6 +35,13 @@ def _is_standard(entry: str) -> bool:
     libraries = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | {os.path.dirname(os.__file__)}
     folder, name = os.path.split(entry)
     return entry in libraries or (name == "lib-dynload" and folder in libraries) or bool(STANDARD_ZIP.fullmatch(name))
+
+
+def safe_environment() -> dict[str, str]:
+    """Return variables for processes in which libraries may start Pythons without `-I`: these do not look for modules
+    in the working directory, which an empty entry of PYTHONPATH, as of "folder:", stands for."""
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, entries))}
 
 
 def can_start_python() -> bool:
@@ -97,7 +103,8 @@ class PythonProcess:
         try:
             self._process = subprocess.Popen(
                 [*command, str(theirs.fileno())], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=self._errors, env={**os.environ, **SAFE, **(environment or {})}, pass_fds=(theirs.fileno(),),
+                stderr=self._errors, pass_fds=(theirs.fileno(),),
+                env={**os.environ, **safe_environment(), **(environment or {})},
             )  # fmt: skip
         except OSError:
             self.connection.close()
@@ -156,6 +163,6 @@ def run(
     """
     done = subprocess.run(
         command, input=input, capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
-        env={**os.environ, **SAFE, **(environment or {})},
+        env={**os.environ, **safe_environment(), **(environment or {})},
     )  # fmt: skip
     return Finished(done.stdout, ending(done.returncode, done.stderr) if done.returncode else None)

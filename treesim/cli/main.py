@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
-from ..subprocesses import SAFE
+from ..subprocesses import safe_environment
 from .accuracy import accuracy
 from .audit import audit
 from .bench import bench
@@ -69,7 +69,7 @@ def options(
 def main() -> None:
     """Run the program with the arguments of this process; Ctrl-C ends it with exit code 130, whatever it is doing."""
     guard_streams()
-    os.environ.update(SAFE)  # for Pythons that libraries start
+    os.environ.update(safe_environment())  # for Pythons that libraries start
     try:
         obey_ctrl_c()
         app()
