@@ -223,7 +223,8 @@ def test_robots_fall_without_gaining_energy(name):
     part = 0.02 if name == "solo12" else 1.0
     robot = with_joints(treesim.load(name, base="floating"), damping=0.2 * part, friction=0.3 * part)
     run, beyond = fallen(robot, 3.0)
-    assert np.diff(run.energy).max() < max(1e-4, 1e-6 * robot.mass * G) and run.energy_certificate.max() <= 1e-9
+    lifted = SOLES.get(name, 0.0) / 2 * robot.mass * G  # J, where such soles roll over
+    assert np.diff(run.energy).max() < max(1e-4, lifted) and run.energy_certificate.max() <= 1e-9
     assert run.penetration.max() < 1e-3 and beyond < 3e-3
     assert (run.residual > 1e-9).mean() < 0.03 and run.residual.max() < 1e-2
 

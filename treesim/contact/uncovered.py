@@ -1,4 +1,4 @@
-"""What a world's contact does not cover: told once, by name, when the world is made."""
+"""Warnings of geometry and friction that contact does not cover, once, by name, when a world is made."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from ..errors import ArgumentError, listed
 from ..model.support import ShapeWarning, candidates
 from ..model.tree import Tree
+from ..urdf.link_friction import LINK_FRICTION
 from .ground import HeightField, StaticBox, Surface
 from .tables import surface_names
 
-LINK_FRICTION = "U511"  # the finding's code
 AT_POINTS = ("hull", "cylinder")  # shapes that meet static boxes at their points alone
 
 

@@ -1,4 +1,4 @@
-"""Steps in which contact was not solved: what is told of them, and the one warning of a run."""
+"""Warnings of steps in which contact was not solved, one for each run."""
 
 from __future__ import annotations
 
