@@ -14,12 +14,22 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import advance, retrace
 from .contact_admm import admm_memory, solve_admm
 from .contact_again import needs_second_look
-from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
+from .contact_laws import (
+    MARGIN,
+    UNBOUNDED,
+    limit_gap,
+    position_problem,
+    put_contact,
+    put_frictions,
+    put_moved,
+    velocity_problem,
+)
 from .contact_laws import NEAR as NEAR_FASTEST
 from .contact_memory import contact_memory
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
+from .contact_recovery import has_overlaps, recover, recovery_problem, recovery_tolerance
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
 from .contact_step import acts, rates, work_of
 from .contact_work import work_at, work_of_corrections, work_of_impulses
@@ -179,6 +189,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
+    put_moved(m, n)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
@@ -187,8 +198,16 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
     left = left or count[0] > MOST
     for c in range(nc):
-        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
+        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    if has_overlaps(m, nc, n, q, dt, share):
+        recovery_problem(m, nc, n, q, dt, share)
+        silence(problem, alive)
+        scale_along_ray(problem, m.recovery, m.sigma)
+        near = recovery_tolerance(m, n, tolerance)
+        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, near, memory)
+        told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
+        recover(m, n)
     told[1] = select(left, FOR_ONE, 0)
 
 

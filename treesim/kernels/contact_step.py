@@ -23,7 +23,6 @@ from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memor
 from .contact_laws import (
     MARGIN,
     UNBOUNDED,
-    compliance,
     law_of,
     limit_slack,
     position_problem,
@@ -31,6 +30,7 @@ from .contact_laws import (
     put_frictions,
     put_held,
     put_limits,
+    put_moved,
     put_none_held,
     put_speeds,
     velocity_problem,
@@ -38,6 +38,7 @@ from .contact_laws import (
 from .contact_memory import contact_memory
 from .contact_points import PLANES, SOLIDS, find_contacts
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
+from .contact_recovery import has_overlaps, recover, recovery_problem, recovery_tolerance
 from .contact_rows import (
     articulate,
     gather_rows,
@@ -56,16 +57,16 @@ from .step import resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
-TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
+# what is told of a step: the residuals are those of velocities, and of positions
+PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
+TOLD = 7
 
 
-def work_of(m, impulse, nc, n, dt):
+def work_of(m, impulse, n):
     """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
     total = impulse[0] * 0
     for r in range(n):
-        total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
-    for c in range(nc):
-        total -= compliance(m, c, dt) * impulse[3 * c + 2] * impulse[3 * c + 2] / 2
+        total += impulse[r] * (m.sigma[r] - m.bias[r] - m.soft[r] * impulse[r] + m.end_rate[r]) / 2
     return total
 
 
@@ -130,13 +131,12 @@ def acts(impulse, n):
     return found
 
 
-def deepest(m, nc, dt, share):
-    """The largest overlap of a contact at the end of the step, as its row tells; m.sigma: of the positions."""
+def deepest(m, nc, dt):
+    """The largest overlap of a contact at the end of the step, as its row tells."""
     found = dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
-        found = maximum(found, -(m.contacts.gap[c] + dt * rate))
+        found = maximum(found, -(m.contacts.gap[c] + dt * m.moved[r]))
     return found
 
 
@@ -203,7 +203,7 @@ def make_contact_step(solver, felt, hold, parts):
         bounces = False
         for c in range(problem.contacts):
             bounces = bounces or m.rebound[c] > 0
-        if bounces and work_of(m, m.impulse, problem.contacts, n, dt) > 0:
+        if bounces and work_of(m, m.impulse, n) > 0:
             for r in range(n):
                 m.inelastic[r] = m.impulse[r]
             for c in range(problem.contacts):
@@ -229,17 +229,24 @@ def make_contact_step(solver, felt, hold, parts):
         recall(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
-        left = residual(problem, m.push, m.sigma)
-        told[0] = deepest(m, nc, s.dt, share)
+        told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
+        put_moved(m, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
         scale_along_ray(problem, m.impulse, m.sigma)
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
-        told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3] = work_of(m, m.impulse, nc, n, s.dt), nc
-        told[4] += taken
+        told[RESIDUAL] = residual(problem, m.impulse, m.sigma)
+        told[CERTIFICATE], told[CONTACTS] = work_of(m, m.impulse, n), nc
+        if has_overlaps(m, nc, n, q, s.dt, share):
+            recovery_problem(m, nc, n, q, s.dt, share)
+            scale_along_ray(problem, m.recovery, m.sigma)
+            taken += solver(problem, m.recovery, m.sigma, recovery_tolerance(m, n, tolerance), most, memory)
+            missed = residual(problem, m.recovery, m.sigma)
+            told[POSITION_RESIDUAL] = maximum(told[POSITION_RESIDUAL], missed)
+            recover(m, n)
+        told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         return work_of_impulses(moved, v, n, m) if scheme[4] > 0 else s.dt * 0
@@ -259,7 +266,7 @@ def make_contact_step(solver, felt, hold, parts):
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
         clear(after, wrench, pairs, told, work, work_free)
-        told[5] = left_out
+        told[LEFT_OUT] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
@@ -273,7 +280,7 @@ def make_contact_step(solver, felt, hold, parts):
         if parts.again and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
-            told[5] = maximum(told[5], left_out)
+            told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)
@@ -348,6 +355,7 @@ def contact_step_entry(solver, solver_memory, tied, parts):
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9",
-        q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
+        q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12",
+        told=f"-> {TOLD}", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

@@ -1,0 +1,79 @@
+"""The third set of impulses of a step with contact: what takes overlaps back, by moving positions alone.
+
+The motion of the step lets no overlap grow. On top of it bodies move with (M + D)^-1 J' lambda_r, without friction, so
+that every contact or limit that overlaps opens at b, a share of the overlap in each step, and no other gap becomes
+negative. With w the velocity of the step's motion along a row,
+
+    0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = G_rr b / u of an overlap;  g = gap / h + w, R = 0.
+
+Overlaps from two sides, of a body in too narrow a slot, ask for what no impulses give. So these rows yield, which
+bounds their impulses by u / G_rr, and what opens them by u. The impulses carry no load: neither what lies on a body nor
+how long it has overlapped changes them, and velocities know nothing of them. Soft surfaces push back by themselves.
+"""
+
+from __future__ import annotations
+
+from .contact_laws import UNBOUNDED, compliance, limit_gap, put_bounds
+from .numbers import absolute, maximum, minimum, some
+
+PART, LARGEST = 1e-3, 1e-6  # of what overlaps open by, and m/s: tolerance of the impulses
+
+
+def opening(m, gap, dt):
+    """b: how fast an overlap opens; 0 where there is none, but for rounding."""
+    return m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt
+
+
+def has_overlaps(m, nc, n, q, dt, share):
+    """Whether something overlaps that is to be taken back."""
+    found = False
+    for c in range(nc):
+        found = found or (compliance(m, c, dt, share) == 0 and some(opening(m, m.contacts.gap[c], dt) > 0))
+    for r in range(3 * nc, n):
+        if m.limit[r] < m.touch.limits:
+            found = found or some(opening(m, limit_gap(m, m.limit[r], q), dt) > 0)
+    return found
+
+
+def put_opening(m, r, side, gap, dt):
+    """Row r, along which bodies move with side times its velocity apart."""
+    b = opening(m, gap, dt)
+    m.g[r] = side * maximum(gap / dt + side * m.moved[r], 0)
+    if b > 0:
+        m.g[r] = m.moved[r] - side * b
+        m.recovery[r] = side * b / m.rows.G[r, r]
+    m.soft[r] = m.rows.G[r, r] * b / m.touch.option[1]
+    m.rows.G[r, r] += m.soft[r]
+
+
+def recovery_problem(m, nc, n, q, dt, share):
+    """g and bounds of all rows, and R, m.soft; impulses start from nothing. Joint friction and limits of speeds take no
+    part; what holds frames and closes loops stays as it is."""
+    for r in range(n):
+        m.g[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
+    for c in range(nc):
+        m.mu[c] = -1.0
+        if compliance(m, c, dt, share) == 0:
+            m.mu[c] = 0.0
+            put_opening(m, 3 * c + 2, 1, m.contacts.gap[c], dt)
+    for r in range(3 * nc, n):
+        put_bounds(m, r, dt, 1)
+        if m.limit[r] < m.touch.limits:
+            put_opening(m, r, m.touch.limit[m.limit[r], 2], limit_gap(m, m.limit[r], q), dt)
+        elif m.high[r] < UNBOUNDED:
+            m.low[r], m.high[r] = m.g[r], m.g[r]
+
+
+def recovery_tolerance(m, n, tolerance):
+    """The tolerance of the solve [m/s, rad/s]: what others sink by is made good in the steps that follow."""
+    fastest = tolerance * 0
+    for r in range(n):
+        fastest = maximum(fastest, absolute(m.recovery[r]) * m.rows.G[r, r])
+    return maximum(tolerance, minimum(PART * fastest, LARGEST))
+
+
+def recover(m, n):
+    """What impulses m.recovery add to the impulses of the positions, and to what moves; m.sigma: of the recovery."""
+    for r in range(n):
+        m.moved[r] += m.sigma[r] - m.g[r] - m.soft[r] * m.recovery[r]
+        m.push[r] += m.recovery[r]
