@@ -154,17 +154,23 @@ def compliance(m, c, dt, share):
 
     which keeps the energy of an undamped spring where theta = 1/2 (the midpoint rule), but for the steps in which the
     gap closes or opens."""
-    law = m.touch.law
-    k, ahead = law_of(m, c), share * dt
-    found = dt * 0
-    if law[k, 2] > 0:
-        found = 1 / (ahead * (ahead + law[k, 3]) * law[k, 2])
+    stiffness, found = m.touch.law[law_of(m, c), 2], dt * 0
+    if stiffness > 0:
+        found = 1 / (share * dt * (share * dt + dissipation_time(m, c)) * stiffness)
+    return found
+
+
+def dissipation_time(m, c):
+    """t_d of soft contact c: dampers push nothing that is not there yet."""
+    found = m.touch.law[law_of(m, c), 3]
+    if m.contacts.gap[c] > 0:
+        found = found * 0
     return found
 
 
 def soft_bias(m, c, dt, share):
     """gap / (theta h + t_d) of a soft contact."""
-    return m.contacts.gap[c] / (share * dt + m.touch.law[law_of(m, c), 3])
+    return m.contacts.gap[c] / (share * dt + dissipation_time(m, c))
 
 
 def position_problem(m, nc, n, q, dt, share):

@@ -48,10 +48,10 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
-from .contact_work import work_at, work_of_corrections, work_of_impulses
+from .contact_work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
-from .numbers import maximum, minimum, sqrt
+from .numbers import maximum, minimum, select, some, sqrt
 from .status import FINE
 from .step import resist, settings_of
 from .tables import with_armature
@@ -63,10 +63,16 @@ TOLD = 7
 
 
 def work_of(m, impulse, n):
-    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias; v_f with what springs
+    of soft surfaces, which give back what they took, add to the free end."""
     total = impulse[0] * 0
     for r in range(n):
-        total += impulse[r] * (m.sigma[r] - m.bias[r] - m.soft[r] * impulse[r] + m.end_rate[r]) / 2
+        total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
+    for s in range(n):
+        if some(m.soft[s] > 0):
+            total -= impulse[s] * (m.sigma[s] - m.bias[s] + m.end_rate[s]) / 2
+            for r in range(n):
+                total += select(m.soft[r] > 0, 0, impulse[r] * m.rows.G[r, s] * impulse[s] / 2)
     return total
 
 
@@ -249,7 +255,15 @@ def make_contact_step(solver, felt, hold, parts):
         told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
-        return work_of_impulses(moved, v, n, m) if scheme[4] > 0 else s.dt * 0
+        return work_of_impulses(moved, v, nc, n, s.dt, share, m) if scheme[4] > 0 else s.dt * 0
+
+    def stored_at(tree, q, dt, found_outside, m):
+        """The energy of the springs of soft surfaces at q, whose contacts take the place of those of the step."""
+        found = dt * 0
+        if any_soft(m.touch):
+            nc, _, _ = find_rows(tree, q, dt, found_outside, m, parts)
+            found = stored_in_springs(m, nc)
+        return found
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
@@ -265,6 +279,7 @@ def make_contact_step(solver, felt, hold, parts):
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
+        stored = stored_in_springs(m, nc)
         clear(after, wrench, pairs, told, work, work_free)
         told[LEFT_OUT] = left_out
         if n == 0:
@@ -276,6 +291,9 @@ def make_contact_step(solver, felt, hold, parts):
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
+            if scheme[4] > 0:
+                stored -= taken_by_dampers(m, nc, s.dt)
+                work[1] += stored - stored_at(tree, q_new, s.dt, found_outside, m)
             return FINE
         if parts.again and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
@@ -293,7 +311,8 @@ def make_contact_step(solver, felt, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m) + stored
+            work[1] -= stored_at(tree, q_new, s.dt, found_outside, m)
         return FINE
 
     return contact_step
