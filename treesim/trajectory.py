@@ -198,7 +198,7 @@ class Trajectory(Shown):
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """By how much impulses changed the kinetic energy (K,) [J]: never upwards."""
+        """By how much impulses changed the kinetic energy (K,), but for springs of soft surfaces [J]: never upwards."""
         return self._told[:, 2]
 
     @property

@@ -48,7 +48,7 @@ def test_a_run_warns_once_with_steps_residual_and_time(told):
     run = treesim.Simulation(WORLD, contact_solver=Idle()).run(0.1, START)
     (text,) = told()
     wrong = int((run.residual[:-1] > 1e-5).sum())
-    assert f"in {wrong} of 100 steps" in text and f"residual up to {run.residual.max():.3g}" in text
+    assert f"in {wrong} of 100 steps" in text and f"missed by up to {run.residual.max():.3g} m/s" in text
     assert f"t = {run.t[run.residual.argmax()]:.6g} s" in text and "smaller dt" in text
 
 

@@ -153,7 +153,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         response(moved, m.rows, n, m.impulse, m.end_change)
         done = m.impulse[0] * 0
         if scheme[4] > 0:
-            done = work_of_impulses(moved, v, nc, n, s.dt, scheme[0], m)
+            done = work_of_impulses(moved, v, nc, n, s.dt, m)
         if scheme[5] > 0:
             told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
@@ -201,7 +201,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
-    put_moved(m, n)
+    put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
@@ -212,8 +212,8 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
-    if has_overlaps(m, nc, n, q, dt, share):
-        recovery_problem(m, nc, n, q, dt, share)
+    if has_overlaps(m, nc, n, q, dt):
+        recovery_problem(m, nc, n, q, dt)
         silence(problem, alive)
         scale_along_ray(problem, m.recovery, m.sigma)
         near = recovery_tolerance(m, n, tolerance)

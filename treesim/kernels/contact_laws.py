@@ -88,6 +88,11 @@ def speed_of(m, r):
     return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
 
 
+def is_held(m, r):
+    """Whether scalar row r is of what holds frames or closes loops."""
+    return m.limit[r] >= m.touch.limits + m.touch.frictions and speed_of(m, r) < 0
+
+
 def put_none_held(tree, m, n):
     """No frames are held: no rows."""
     return n
@@ -145,6 +150,11 @@ def rebound_of(m, c, dt, share):
     return position, velocity
 
 
+def is_soft(m, c):
+    """Whether contact c is one of a soft surface."""
+    return m.touch.law[law_of(m, c), 2] > 0
+
+
 def compliance(m, c, dt, share):
     """R of the normal of contact c, 1 / (theta h (theta h + t_d) k), theta = share, of a spring and damper at the gap
     that the mean motion leads to by theta h: 0 where it is rigid. Impulses of the velocities, and so large a share of
@@ -154,10 +164,7 @@ def compliance(m, c, dt, share):
 
     which keeps the energy of an undamped spring where theta = 1/2 (the midpoint rule), but for the steps in which the
     gap closes or opens."""
-    stiffness, found = m.touch.law[law_of(m, c), 2], dt * 0
-    if stiffness > 0:
-        found = 1 / (share * dt * (share * dt + dissipation_time(m, c)) * stiffness)
-    return found
+    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), 2])
 
 
 def dissipation_time(m, c):
@@ -185,7 +192,7 @@ def position_problem(m, nc, n, q, dt, share):
         m.bias[r] = maximum(m.contacts.gap[c], 0) / dt
         if m.rebound[c] > 0:
             m.bias[r] = bounce
-        if compliance(m, c, dt, share) > 0:
+        if is_soft(m, c):
             m.bias[r], m.soft[r] = soft_bias(m, c, dt, share), compliance(m, c, dt, share)
             m.rows.G[r, r] += m.soft[r]
     for r in range(3 * nc, n):
@@ -201,8 +208,10 @@ def position_problem(m, nc, n, q, dt, share):
         m.g[r] = m.mean_rate[r] + m.bias[r]
 
 
-def put_moved(m, n):
+def put_moved(m, nc, n):
     """m.moved: the velocity of the step's motion along every row; m.sigma: of the positions."""
+    for c in range(nc):
+        m.settled[c] = m.mu[c]
     for r in range(n):
         m.moved[r] = m.sigma[r] - m.bias[r] - m.soft[r] * m.push[r]
 
@@ -212,7 +221,7 @@ def velocity_problem(m, nc, n, q, dt, share):
     for c in range(nc):
         r = 3 * c + 2
         m.bias[r] = -m.rebound[c]
-        if compliance(m, c, dt, share) > 0:
+        if is_soft(m, c):
             m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, share)) / share - m.end_rate[r]
         elif m.push[r] <= 0 and m.contacts.gap[c] + dt * m.moved[r] > 0:
             m.mu[c] = -1

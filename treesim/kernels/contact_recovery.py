@@ -13,10 +13,10 @@ how long it has overlapped changes them, and velocities know nothing of them. So
 
 from __future__ import annotations
 
-from .contact_laws import UNBOUNDED, compliance, limit_gap, put_bounds
+from .contact_laws import is_held, is_soft, limit_gap, put_bounds
 from .numbers import absolute, maximum, minimum, some
 
-PART, LARGEST = 1e-3, 1e-6  # of what overlaps open by, and m/s: tolerance of the impulses
+PART, LARGEST = 1e-2, 5e-6  # of what overlaps open by, and m/s: tolerance of the impulses
 
 
 def opening(m, gap, dt):
@@ -24,11 +24,11 @@ def opening(m, gap, dt):
     return m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt
 
 
-def has_overlaps(m, nc, n, q, dt, share):
+def has_overlaps(m, nc, n, q, dt):
     """Whether something overlaps that is to be taken back."""
     found = False
     for c in range(nc):
-        found = found or (compliance(m, c, dt, share) == 0 and some(opening(m, m.contacts.gap[c], dt) > 0))
+        found = found or (not is_soft(m, c) and some(opening(m, m.contacts.gap[c], dt) > 0))
     for r in range(3 * nc, n):
         if m.limit[r] < m.touch.limits:
             found = found or some(opening(m, limit_gap(m, m.limit[r], q), dt) > 0)
@@ -46,21 +46,22 @@ def put_opening(m, r, side, gap, dt):
     m.rows.G[r, r] += m.soft[r]
 
 
-def recovery_problem(m, nc, n, q, dt, share):
+def recovery_problem(m, nc, n, q, dt):
     """g and bounds of all rows, and R, m.soft; impulses start from nothing. Joint friction and limits of speeds take no
     part; what holds frames and closes loops stays as it is."""
     for r in range(n):
         m.g[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
-        m.mu[c] = -1.0
-        if compliance(m, c, dt, share) == 0:
-            m.mu[c] = 0.0
+        m.mu[c] = minimum(m.settled[c], 0)
+        if is_soft(m, c):
+            m.mu[c] = -1.0
+        else:
             put_opening(m, 3 * c + 2, 1, m.contacts.gap[c], dt)
     for r in range(3 * nc, n):
         put_bounds(m, r, dt, 1)
         if m.limit[r] < m.touch.limits:
             put_opening(m, r, m.touch.limit[m.limit[r], 2], limit_gap(m, m.limit[r], q), dt)
-        elif m.high[r] < UNBOUNDED:
+        elif not is_held(m, r):
             m.low[r], m.high[r] = m.g[r], m.g[r]
 
 

@@ -236,7 +236,7 @@ def make_contact_step(solver, felt, hold, parts):
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
         told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
-        put_moved(m, n)
+        put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
@@ -245,8 +245,8 @@ def make_contact_step(solver, felt, hold, parts):
         relative_velocities(problem, m.impulse, m.sigma)
         told[RESIDUAL] = residual(problem, m.impulse, m.sigma)
         told[CERTIFICATE], told[CONTACTS] = work_of(m, m.impulse, n), nc
-        if has_overlaps(m, nc, n, q, s.dt, share):
-            recovery_problem(m, nc, n, q, s.dt, share)
+        if has_overlaps(m, nc, n, q, s.dt):
+            recovery_problem(m, nc, n, q, s.dt)
             scale_along_ray(problem, m.recovery, m.sigma)
             taken += solver(problem, m.recovery, m.sigma, recovery_tolerance(m, n, tolerance), most, memory)
             missed = residual(problem, m.recovery, m.sigma)
@@ -255,7 +255,7 @@ def make_contact_step(solver, felt, hold, parts):
         told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
-        return work_of_impulses(moved, v, nc, n, s.dt, share, m) if scheme[4] > 0 else s.dt * 0
+        return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
     def stored_at(tree, q, dt, found_outside, m):
         """The energy of the springs of soft surfaces at q, whose contacts take the place of those of the step."""

@@ -26,7 +26,7 @@ friction and impacts only take.
 from __future__ import annotations
 
 from .configuration import advance
-from .contact_laws import compliance, dissipation_time, law_of
+from .contact_laws import dissipation_time, is_soft, law_of
 from .contact_rows import move_bodies, velocities_along
 from .kinematics import potential_change
 from .numbers import absolute, maximum, minimum, select, some
@@ -42,7 +42,7 @@ def work_at(tree, s, v, force, m, work):
     put_work(tree, s, v, force, m.step.mean, m.step, work)
 
 
-def work_of_impulses(tree, v, nc, n, dt, share, m):
+def work_of_impulses(tree, v, nc, n, dt, m):
     """lambda' J u of n rows, along the axes of m.end and v, of soft contacts what their dampers take in place of it;
     m.sigma is scratch memory."""
     for k in range(tree.nv):
@@ -54,7 +54,7 @@ def work_of_impulses(tree, v, nc, n, dt, share, m):
         total += m.impulse[r] * m.sigma[r]
     for c in range(nc):
         r = 3 * c + 2
-        if compliance(m, c, dt, share) > 0:
+        if is_soft(m, c):
             total -= m.impulse[r] * m.sigma[r]
     return total - taken_by_dampers(m, nc, dt)
 
