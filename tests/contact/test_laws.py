@@ -205,8 +205,8 @@ def test_the_friction_of_a_spinning_top_is_that_of_its_four_feet(rule):
     ids=["rigid", "soft", "bouncing"],
 )  # fmt: skip
 def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
-    """T(v+) - T(v_f), v_f the velocity of the step without a ground; a cube's inertia is the same about all axes. Of soft
-    surfaces it is what friction takes."""
+    """T(v+) - T(v_f), v_f the velocity of the step without a ground; a cube's inertia is the same about all axes. Of
+    soft surfaces it is what friction takes."""
     robot = cube()
     world, without = treesim.World(robot, ground=surface), treesim.World(robot)
     stepper, free = (treesim.Stepper(w, substeps=1, integrator=rule) for w in (world, without))

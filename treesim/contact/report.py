@@ -94,8 +94,8 @@ class ContactReport(Shown):
 
     @property
     def certificate(self) -> np.ndarray:
-        """By how much impulses changed the kinetic energy (...), but for springs of soft surfaces [J]: never upwards, see
-        docs/contact.md."""
+        """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (...) [J]: never
+        upwards, see docs/contact.md."""
         return self.told[..., CERTIFICATE]
 
     @property
