@@ -40,7 +40,7 @@ class Controller(Protocol):
 
 
 class Pure:
-    """What a controller derives from that changes no state it is given, and may be asked at any time within a step."""
+    """What a controller derives from that changes no state it is given, and is asked at every substep."""
 
 
 class Function(Shown):
