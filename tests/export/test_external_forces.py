@@ -57,7 +57,7 @@ def acting(world: World, q: np.ndarray) -> list[Pull | Force]:
     robot, names = world.robot, world.robot.body_names
     point = np.array([0.01, 0.02, 0.03])
     place = treesim.body_poses(robot, q)[-1] @ [*point, 1]
-    pull = Pull(robot, names[-1], point, place[:3] + [0.2, -0.3, 0.25], H)
+    pull = Pull(robot, names[-1], point, place[:3] + np.array([0.2, -0.3, 0.25]), H)
     pull.tune(q)
     size = robot.mass * 9.81 + 100 * robot.friction.max()  # [N]: no joint sticks
     return [pull, Force(robot, names[len(names) // 2], [0.0, 0.05, 0.0], size * np.array([0.2, 0.1, 0.3]))]

@@ -146,8 +146,8 @@ class _Source:
         body_poses(tree, q, poses.reshape(-1, 4, 4), turns, *placements_for(tree, q))
         W, V = motions_for(tree, q)
         energy_and_momentum(tree, q, v, energy, W, V)
-        velocities = [_in_world(transform_at(W, i), motion_at(V, i)) for i in range(len(V))]
-        return Trace(graph, _nodes(poses, np.array(velocities, object).reshape(-1), energy[:2]), sum(self.inputs.values()))
+        velocities = [x for i in range(len(V)) for x in _in_world(transform_at(W, i), motion_at(V, i))]
+        return Trace(graph, _nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
 
     # ---- arrays of the spanning tree
 

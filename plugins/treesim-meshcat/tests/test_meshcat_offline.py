@@ -277,7 +277,7 @@ def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: Contr
     world, q0 = World(robot), robot.neutral()
     page = opened(world, controller=controller, kp=100.0, kd=10.0, backends=("aba",), contact_solvers=())
     end = treesim.frame_pose(robot, q0, "link06")[:3, 3]
-    pulled = "link06", [0.0, 0.0, 0.01], (end + [0.3, 0.2, 0.1]).tolist()
+    pulled = "link06", [0.0, 0.0, 0.01], (end + np.array([0.3, 0.2, 0.1])).tolist()
     page.page.evaluate("([...pulled]) => { treesim.reset(); treesim.pull(...pulled); }", pulled)
     page.watched.wait("treesim.state().t === 0 && treesim.state().pull")
     found = page.steps(300)
