@@ -296,6 +296,21 @@ def make_controller(
     raise unknown_name("controller", name, CONTROLLERS)
 
 
+def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
+    """Return the name of the controller that pages begin with, live or on their own, where none is asked for: "hold"
+    for a floating base on a ground, and where gains are given, else "none".
+
+    robot: the tree; nothing drives one whose effort limits are all 0. on_ground: whether its world has a ground.
+    has_gains: whether kp or kd was given.
+
+    Example:
+        >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
+        'none'
+    """
+    stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
+    return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
+
+
 def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
     """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
     gain = coerce(Argument(label, value, ()))
