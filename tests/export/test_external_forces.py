@@ -40,10 +40,10 @@ def world_of(case: Case) -> World:
 
 
 def start_of(world: World, case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """A state in which joints move towards their limits, or feet stand."""
+    """A state in which joints move towards their limits, or feet come down on the ground."""
     robot = world.robot
     if case.ground:
-        return treesim.standing(robot, robot.neutral()), np.zeros(robot.nv)
+        return treesim.standing(robot, robot.neutral()), np.eye(robot.nv)[2] * -0.3
     q = robot.neutral()
     for joint, at in robot.q_index.items():
         near = np.minimum(robot.lower[at] + 0.01, (robot.lower[at] + robot.upper[at]) / 2)
