@@ -284,12 +284,12 @@ def test_images_are_found_within_the_package(mark, tmp_path):
     textures.mkdir(parents=True)
     (textures / "board.png").write_bytes(PNG)
     path = textured.collada(meshes, "../materials/textures/board.png")
-    assert "escapes the folder and the package" in fault_of(path)
+    assert "escapes the folder and package" in fault_of(path)
     (tmp_path / mark).touch()
     check_fields(the_part(path))
     outside = tmp_path.parent / f"{tmp_path.name}-secret.png"
     outside.write_bytes(PNG)
-    assert "escapes the folder and the package" in fault_of(textured.collada(meshes, f"../../{outside.name}"))
+    assert "escapes the folder and package" in fault_of(textured.collada(meshes, f"../../{outside.name}"))
 
 
 def test_links_to_a_mesh_find_the_images_of_its_target(folder, tmp_path_factory):
