@@ -9,7 +9,7 @@ import numpy as np
 from .bound import Dynamics
 from .contact.base import ContactSolver
 from .contact.report import ContactReport
-from .control import Zero, as_controller, controller_name, is_own
+from .control import Pure, Zero, as_controller, controller_name, is_own
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
@@ -74,7 +74,8 @@ class ControlledRobot:
         self._passive = bool(robot.damping.any() or robot.friction.any())
         self._stiffness = self._gains_of("stiffness")
         self._gain = self._gains_of("damping")
-        self._follows = bool(self._stiffness.any() or self._gain.any())
+        has_gains = bool(self._stiffness.any() or self._gain.any())
+        self._follows = has_gains or isinstance(self.controller, Pure)  # whether the torque changes within a step
 
     def _gains_of(self, label: str) -> np.ndarray:
         gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
