@@ -71,13 +71,3 @@ def test_specialized_is_spelt_in_one_way():
     """As the engine's name is, which users type."""
     written = [*PAGES, *ROOT.glob("*.md"), *(ROOT / "treesim").rglob("*.py")]
     assert [path for path in written if "special" + "ise" in path.read_text(encoding="utf-8").lower()] == []
-
-
-@pytest.mark.slow
-def test_readme_s_python_runs(tmp_path, monkeypatch):
-    """As it stands there, line by line; it writes its files into the current folder."""
-    monkeypatch.chdir(tmp_path)
-    (text,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    names = {"__name__": "readme"}
-    exec(compile(text, "README.md", "exec"), names)
-    assert names["fall"].contact.wrench.any() and names["trajectory"].robot_name == "simple_humanoid"

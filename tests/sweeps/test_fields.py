@@ -14,8 +14,8 @@ LINK, JOINT = ROBOT.body_names[1], ROBOT.joint_names[1]
 COUNTS = {"samples": 10, "steps": 5, "every": 1, "seed": 1}
 
 
-def plan(vary, robot=ROBOT, parameters=None):
-    return plan_of(robot, None, None, None, parameters, (0.0, 0.0), vary, None, COUNTS, 1e-3, "summary", {})
+def plan(vary, robot=ROBOT, parameters=None, kp=0.0, kd=0.0):
+    return plan_of(robot, None, None, None, parameters, (kp, kd), vary, None, COUNTS, 1e-3, "summary", {})
 
 
 def physics(vary, **given):
@@ -38,6 +38,24 @@ def test_factors_multiply_what_is_nominal():
 def test_one_draw_for_all_or_one_for_each():
     together, each = (physics({name: Uniform(0, 1)})["damping"] for name in ("damping", "damping[*]"))
     assert (np.ptp(together, axis=1) == 0).all() and (np.ptp(each, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["damping", "friction", "armature", "effort", "kp", "kd"])
+@pytest.mark.parametrize("all_of_it", ["{}", "{}[*]"])
+def test_a_name_without_a_joint_leaves_a_free_base_alone(name, all_of_it):
+    """Nothing rubs on it and no motor holds it; a rollout refuses gains of it."""
+    robot = treesim.load("simple_humanoid", base="floating")
+    found = plan({all_of_it.format(name): Uniform(1, 2)}, robot=robot).inputs(np.arange(4)).physics[name]
+    nominal = robot.effort_limit if name == "effort" else np.zeros(robot.nv) if name[0] == "k" else getattr(robot, name)
+    assert np.array_equal(found[:, :6], np.tile(nominal[:6], (4, 1)))
+    assert ((found[:, 6:] >= 1) & (found[:, 6:] <= 2)).all()
+
+
+def test_gains_given_as_numbers_are_those_of_joints_of_one_coordinate():
+    robot = treesim.load("simple_humanoid", base="floating")
+    fields = plan({}, robot=robot, kp=30.0, kd=2.0).fields
+    assert fields["kp"].nominal.tolist() == [0] * 6 + [30] * (robot.nv - 6)
+    assert fields["kd"].nominal.tolist() == [0] * 6 + [2] * (robot.nv - 6)
 
 
 def test_entries_act_in_their_order():

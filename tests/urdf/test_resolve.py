@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from treesim import UrdfError
 from treesim.urdf import load
 from treesim.urdf.resolve import MeshResolver
 
@@ -83,3 +84,65 @@ def test_beside_the_link_comes_first(tmp_path):
     (tmp_path / "target" / "r.urdf").write_text(ROBOT.format("m.stl"))
     (tmp_path / "link" / "r.urdf").symlink_to(tmp_path / "target" / "r.urdf")
     assert load(tmp_path / "link" / "r.urdf").shapes[0].file == str(tmp_path / "link" / "m.stl")
+
+
+SOURCE = '<robot name="r"><link name="l"/></robot>'
+
+
+@pytest.mark.parametrize("name", ["r.urdf", "a b.urdf", "a%20b.urdf", "r"])
+@pytest.mark.parametrize("host", ["", "localhost"])
+def test_the_url_of_a_file_is_a_source_encoded_or_not(name, host, tmp_path):
+    file = tmp_path / name
+    file.write_text(SOURCE)
+    for url in (file.as_uri(), f"file://{file}"):
+        assert load(url.replace("file://", f"file://{host}")).name == "r"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "package://pkg/urdf/r.urdf", "package://pkg//urdf//r.urdf", "package:///pkg/urdf/r.urdf",
+        "package://pkg/meshes/../urdf/r.urdf", "model://pkg/urdf/r.urdf",
+    ],
+)  # fmt: skip
+def test_a_package_s_file_is_a_source_and_finds_its_meshes(url, package, monkeypatch):
+    (package / "urdf" / "r.urdf").write_text(ROBOT.format("package://pkg/meshes/m.stl"))
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere{os.pathsep}{package.parent}")
+    assert len(load(url).shapes) == 1
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(package))
+    assert len(load(url).shapes) == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "package://pkg/../secret.urdf", "package://pkg//../secret.urdf", "package://pkg/urdf/../../secret.urdf",
+        "package://pkg/{outside}", "package://pkg//{outside}", "package://../secret.urdf", "package://./secret.urdf",
+        "package://nobody/secret.urdf", "package://pkg/..%2Fsecret.urdf",
+    ],
+)  # fmt: skip
+def test_no_package_s_url_leads_out_of_it(url, package, monkeypatch):
+    outside = package.parent / "secret.urdf"
+    outside.write_text(SOURCE)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(package.parent))
+    monkeypatch.chdir(package.parent)
+    with pytest.raises(UrdfError, match="U100: cannot read the robot"):
+        load(url.format(outside=outside))
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("package://nobody/r.urdf", r"package 'nobody' with this file is in none of .*SOURCES.*ROS_PACKAGE_PATH"),
+        ("package://nobody", "no file in a package .*package://PACKAGE/FOLDER/ROBOT.urdf"),
+        ("package://pkg/../r.urdf", "no file in a package"),
+        ("file://elsewhere/r.urdf", "no file of this computer .*three slashes"),
+        ("file://r.urdf", "no file of this computer"),
+        ("file:///nowhere/r.urdf", "/nowhere/r.urdf: .*No such file"),
+        ("https://example.org/r.urdf", "nothing is read from https://"),
+    ],
+)
+def test_what_a_url_lacks_is_told(url, text, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "SOURCES"))
+    with pytest.raises(UrdfError, match=text):
+        load(url)

@@ -37,7 +37,8 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="A URDF file, or the name of an installed robot (`treesim robots` lists them).",
+        help="A URDF file, its file:// or package:// URL, or the name of an installed robot (`treesim robots` lists "
+        "them).",
         show_default=False,
     ),
 ]

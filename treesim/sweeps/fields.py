@@ -12,6 +12,7 @@ import numpy as np
 from ..contact.ground import Surface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import configuration_names, velocity_names
+from ..step_settings import simple_joints
 from ..world import World
 from .distributions import Around, Distribution, Scale, as_distribution, values_of
 from .samples import uniforms
@@ -24,18 +25,20 @@ TARGET = re.compile(r"(\w+)(?:\[(.+)\])?", re.DOTALL)
 
 class Field(NamedTuple):
     """nominal: its value, of the shape that it has in one rollout. kind: what the entries of its first axis belong to.
-    places: where these are, by name."""
+    places: where these are, by name. meant: those that a name without a place sets, None for all."""
 
     nominal: np.ndarray
     kind: str
     places: Mapping[str, int | slice]
+    meant: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Variation:
     """One entry of `vary`: place is None for the whole of a field, EACH for one draw for each entry of its first axis.
 
-    shape: of what is drawn for one sample. scales: whether it multiplies.
+    shape: of what is drawn for one sample. scales: whether it multiplies. meant: of a whole field, the entries that are
+    set, None for all.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Variation:
     shape: tuple[int, ...]
     scales: bool = False
     center: tuple[float, ...] | None = None  # of `around`
+    meant: tuple[int, ...] | None = None
 
     def drawn(self, seed: int, samples: np.ndarray) -> np.ndarray:
         """Return what is drawn (B, *shape) for samples (B,)."""
@@ -58,7 +62,11 @@ class Variation:
         """Write what was drawn (B, *shape) into its place among a field's values (B, ...)."""
         part = into[:, self.place] if isinstance(self.place, int | slice) else into
         spread = values.reshape(*values.shape, *[1] * (part.ndim - values.ndim))
-        part[...] = part * spread if self.scales else spread
+        new = part * spread if self.scales else np.broadcast_to(spread, part.shape)
+        if self.meant is not None:
+            part[:, self.meant] = new[:, self.meant]
+        else:
+            part[...] = new
 
 
 def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, np.ndarray]) -> dict[str, Field]:
@@ -70,18 +78,19 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
     q: dict[str, int | slice] = {**_indices(configuration_names(*names)), **robot.q_index}
     v: dict[str, int | slice] = {**_indices(velocity_names(*names)), **robot.v_index}
     inertias = [body.inertia for body in robot.bodies]
+    held = np.flatnonzero([joint.type != "floating" for joint in moving for _ in range(joint.nv)])
     found = {
         "mass": Field(np.array([one.mass for one in inertias]), "link", links),
         "center_of_mass": Field(np.array([one.com for one in inertias]).reshape(-1, 3), "link", links),
         "inertia": Field(np.array([one.rotational for one in inertias]).reshape(-1, 3, 3), "link", links),
-        "effort": Field(robot.effort_limit, "joint", v),
+        "effort": Field(robot.effort_limit, "joint", v, held),
         "gravity": Field(robot.gravity, "axis", _indices(AXES)),
         "q0": Field(starts["q0"], "coordinate", q),
         "v0": Field(starts["v0"], "joint", v),
         "p": Field(starts["p"], "parameter", _indices(map(str, range(len(starts["p"]))))),
     }
-    found |= {name: Field(getattr(robot, name), "joint", v) for name in ("damping", "friction", "armature")}
-    found |= {name: Field(value, "joint", v) for name, value in gains.items()}
+    found |= {name: Field(getattr(robot, name), "joint", v, held) for name in ("damping", "friction", "armature")}
+    found |= {name: Field(value, "joint", v, np.flatnonzero(simple_joints(robot))) for name, value in gains.items()}
     if world.ground:
         found["ground_friction"] = Field(np.array(_ground_friction(world.ground)), "", {})
     return found
@@ -108,6 +117,7 @@ def variation(name: str, given: Any, known: Mapping[str, Field]) -> Variation:
     field = known[match[1]]
     place = _place(name, match[2], field)
     part = field.nominal if place is None else field.nominal[0 if place == EACH else place]
+    meant = None if isinstance(place, int | slice) else field.meant
     if isinstance(given, Around):
         return _around(name, given, place, known)
     scales = isinstance(given, Scale)
@@ -115,10 +125,12 @@ def variation(name: str, given: Any, known: Mapping[str, Field]) -> Variation:
     if distribution.shape not in ((), np.shape(part)):
         wanted = " or ".join(sorted({"()", str(np.shape(part))}))
         raise ArgumentError(f"vary[{name!r}]: {distribution} has shape {distribution.shape}, but {wanted} is needed")
-    if scales and not np.isfinite(part).all():
+    if scales and not np.isfinite(part if meant is None else field.nominal[meant]).all():
         raise ArgumentError(f"vary[{name!r}]: there is no one nominal value to scale: give values without scale()")
     each = (len(field.nominal),) if place == EACH else ()
-    return Variation(name, match[1], place, distribution, (*each, *distribution.shape), scales)
+    shape = (*each, *distribution.shape)
+    entries = None if meant is None else tuple(meant.tolist())
+    return Variation(name, match[1], place, distribution, shape, scales, meant=entries)
 
 
 def _place(name: str, inside: str | None, field: Field) -> int | slice | str | None:

@@ -20,6 +20,7 @@ from ..model.tree import INTEGRATE, Tree
 from ..plain import plain
 from ..recipe import surroundings
 from ..rollout_measures import Reduction, checked_measures
+from ..step_settings import gains_of
 from ..world import World, as_world
 from .fields import STARTS, Field, Variation, fields, variation
 from .store import check_column
@@ -162,9 +163,7 @@ def plan_of(
         "v0": np.zeros(nv) if v0 is None else _array("v0", v0, (nv,)),
         "p": np.zeros(0) if parameters is None else _array("parameters", parameters, (np.size(parameters),)),
     }
-    kp, kd = (
-        np.broadcast_to(_array(name, x, (nv,), one=True), nv) for name, x in zip(("kp", "kd"), gains, strict=True)
-    )
+    kp, kd = gains_of(tree, *(_array(name, x, (nv,), one=True) for name, x in zip(("kp", "kd"), gains, strict=True)))
     if keep not in KEEPS:
         raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {told(keep)}")
     if not isinstance(vary, Mapping):

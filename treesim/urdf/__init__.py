@@ -41,10 +41,12 @@ def load(
 ) -> Tree:
     """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
 
-    source: a path, an open file, XML text (a str that holds "<", or bytes), or the short name of an installed robot
-    (see installed_robots). base: "fixed" welds the root link to the world, "floating" lets it move by a joint called
-    "root_joint". mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see
-    `treesim.Tree`); "free" lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
+    source: a path, an open file, XML text (a str that holds "<", or bytes), the short name of an installed robot (see
+    installed_robots), or a URL, `file:///folder/robot.urdf` or `package://PACKAGE/folder/robot.urdf`. Packages are
+    looked for in the working directory and above, in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and installed data.
+    base: "fixed" welds the root link to the world, "floating" lets it move by a joint called "root_joint".
+    mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see `treesim.Tree`); "free"
+    lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
     strict: doubtful physics is an error rather than a warning. repair: True mends what can be mended in one way only
     (negative moments of inertia, axes that are no unit vectors, ...), names of repairs mend what they say, as in
     `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314. xacro: True lets the

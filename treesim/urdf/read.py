@@ -61,7 +61,7 @@ class Document:
     text: str | None = None  # as it was given, if it was given as text
 
 
-def label_of(path: Path) -> str:
+def label_of(path: Path | str) -> str:
     """Return a file's name as messages show it: what does not print is escaped, and length bounded."""
     name = str(path)
     return shortened(name if name.isprintable() else repr(name)[1:-1], _LONGEST_LABEL)

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import cast
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..errors import ArgumentError, UnknownNameError
+from ..errors import ArgumentError, UnknownNameError, quoted
 from .findings import Findings
 from .installed import data_roots, find_robot
 from .read import Document, Source, document_of_file, document_of_stream, document_of_text, label_of
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+PACKAGE_SCHEMES = ("package", "model")
 
 
 def open_source(source: Source, findings: Findings) -> Document:
     """Return the document that a source names.
 
-    source: a path; XML text (a str that contains "<", or bytes); an open file; or the short name of an installed
-    robot (see treesim.urdf.installed_robots). Raises UrdfError for what cannot be read, UnknownNameError with the
-    candidates for an unknown or ambiguous name, ArgumentError for another type and for an empty name.
+    source: a path; a `file://` or `package://` URL; XML text (a str that contains "<", or bytes); an open file; or the
+    short name of an installed robot (see treesim.urdf.installed_robots). Raises UrdfError for what cannot be read,
+    UnknownNameError with the candidates for an unknown or ambiguous name, ArgumentError for another type and for an
+    empty name.
     """
     if isinstance(source, (bytes, bytearray)):
         return document_of_text(bytes(source), findings)
     if isinstance(source, str) and "<" in source:
         return document_of_text(source, findings)
     if isinstance(source, (str, os.PathLike)):
-        path = path_of(source)
+        path = _file_of_url(cast(str, source), findings) if is_url(source) else path_of(source)
         findings.file = label_of(path)
         return document_of_file(path, findings)
     if hasattr(source, "read"):
@@ -56,11 +63,50 @@ def path_of(source: str | os.PathLike[str]) -> Path:
 def is_robot_name(source: object) -> bool:
     """Return whether a source is to be looked for among the names of installed robots: it is no XML text, does not
     look like a path, and no file has its name."""
-    if not isinstance(source, str) or "<" in source:
+    if not isinstance(source, str) or "<" in source or is_url(source):
         return False
     path = Path(os.path.expanduser(source))
     is_path = path.suffix in (".urdf", ".xacro", ".xml") or (os.path.exists(path) and not os.path.isdir(path))
     return not is_path
+
+
+def is_url(source: object) -> bool:
+    """Return whether a source is text that begins as a URL does."""
+    return isinstance(source, str) and URL.match(source) is not None
+
+
+def _file_of_url(url: str, findings: Findings) -> Path:
+    """Return the file that a URL names; raises UrdfError for one that names none, with where it was looked for."""
+    findings.file = label_of(url)
+    scheme, _, rest = url.partition("://")
+    if scheme == "file":
+        return _file_here(url, findings)
+    if scheme in PACKAGE_SCHEMES:
+        return _file_of_package(rest, findings)
+    message = f"cannot read the robot: nothing is read from {scheme}://"
+    raise findings.fail("U100", message, hint="save it, and name the file")
+
+
+def _file_here(url: str, findings: Findings) -> Path:
+    paths = list(_path_of_url(url))
+    if paths:
+        return next(filter(os.path.isfile, paths), paths[0])
+    message = "cannot read the robot: this names no file of this computer"
+    raise findings.fail("U100", message, hint="a file's URL has three slashes: file:///folder/robot.urdf")
+
+
+def _file_of_package(rest: str, findings: Findings) -> Path:
+    package, inside = _package_and_file(rest)
+    if not inside:
+        message = "cannot read the robot: this names no file in a package"
+        raise findings.fail("U100", message, hint="write package://PACKAGE/FOLDER/ROBOT.urdf")
+    resolver = MeshResolver(None)
+    for candidate in resolver.in_packages(package, inside):
+        if os.path.isfile(candidate):
+            return Path(candidate)
+    roots = dict.fromkeys(label_of(root) for root, _ in resolver.package_roots)
+    message = f"cannot read the robot: package {quoted(package)} with this file is in none of {', '.join(roots)}"
+    raise findings.fail("U100", message, hint="set ROS_PACKAGE_PATH to the folder in which the package is")
 
 
 NEAR = 4  # folders: that of the document and those above it
@@ -95,16 +141,18 @@ class MeshResolver:
                 yield os.path.join(directory, name)
         elif scheme == "file":
             yield from _path_of_url(name)
-        elif scheme in ("package", "model"):
-            package, _, inside = rest.lstrip("/").partition("/")
-            inside = os.path.normpath(inside.lstrip("/"))  # doubled slashes are one
-            if package in ("", ".", "..") or inside.split(os.sep)[0] in (".", ".."):
-                return
-            for root, folder in self._package_roots:
-                yield os.path.join(root, package, inside)
-                if folder == package:
+        elif scheme in PACKAGE_SCHEMES:
+            package, inside = _package_and_file(rest)
+            if inside:
+                yield from self.in_packages(package, inside)
+                for root in self._near:  # meshes kept beside a file without its package
                     yield os.path.join(root, inside)
-            for root in self._near:  # meshes kept beside a file without its package
+
+    def in_packages(self, package: str, inside: str) -> Iterator[str]:
+        """Where a package may have a file, in order."""
+        for root, folder in self.package_roots:
+            yield os.path.join(root, package, inside)
+            if folder == package:
                 yield os.path.join(root, inside)
 
     @cached_property
@@ -118,7 +166,7 @@ class MeshResolver:
         return [str(root) for one in self.directories for root in (one, *one.parents)[:NEAR] if root.parent != root]
 
     @cached_property
-    def _package_roots(self) -> list[tuple[str, str]]:
+    def package_roots(self) -> list[tuple[str, str]]:
         """Folders that may hold packages, each with its own name."""
         roots = [*map(Path, self._above), *_roots_of_environment(), *data_roots()]
         return [(str(root), root.name) for root in roots]
@@ -131,12 +179,22 @@ def _working_directory() -> Path:
         return Path()
 
 
+def _package_and_file(rest: str) -> tuple[str, str]:
+    """Split what follows `package://`; the file is empty where it would lie outside of its package."""
+    package, _, inside = rest.lstrip("/").partition("/")
+    inside = os.path.normpath(inside.lstrip("/"))  # doubled slashes are one
+    outside = package in ("", ".", "..") or inside.split(os.sep)[0] in (".", "..")
+    return package, "" if outside else inside
+
+
 def _path_of_url(url: str) -> Iterator[Path]:
-    """The path in a file:// URL; none if it is malformed."""
-    try:
-        yield Path(url2pathname(unquote(urlsplit(url).path)))
-    except ValueError:
-        return
+    """The paths that a file:// URL may mean: decoded, as URLs are written, and as it stands, which many programs write;
+    none if it is malformed or of another computer."""
+    host, slash, raw = url.removeprefix("file://").partition("/")
+    if host in ("", "localhost") and slash:
+        with suppress(ValueError):
+            yield Path(url2pathname(urlsplit(url).path))
+        yield Path(slash + raw)
 
 
 def _roots_of_environment() -> Iterator[Path]:

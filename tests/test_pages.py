@@ -1,0 +1,217 @@
+"""What pages show is run as a reader would: each block alone, in an empty folder, with what a reader has.
+
+Blocks of Python and of a shell are run unless a rule below says why not; output (`$ treesim ...`) is not made again,
+and neither is what stands in sentences: there, the program must take the options.
+"""
+
+import ast
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+
+import treesim
+from treesim.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("plugins/*/README.md")]
+PLUGINS = [folder.name.removeprefix("treesim-") for folder in ROOT.glob("plugins/treesim-*")]
+PARSER = typer.main.get_command(app)
+
+# parts of command lines that are not run
+NOT_RUN = {
+    r"(python -m )?pip install\b": "it would change the environment of the tests",
+    r".*\bpytest\b|ruff |mypy$|lint-imports$": "the checks, which .ci/run runs",
+}
+# `treesim view` goes on until Ctrl-C, unless it writes a file
+SHELL = """
+treesim() {
+    case "$*" in
+        *--html*|*--record*) ;;
+        view*) set -- "$@" --no-browser --duration 0.5 ;;
+    esac
+    python -m treesim "$@"
+}
+"""
+FINDINGS = ("compare", "census", "check")  # commands that exit with 1 where they find something
+SLOW = {
+    "README.md", "compare.md", "contact.md", "gymnasium.md", "measures.md", "parameters.md", "sweep.md", "viewer.md",
+    "plugins/treesim-gymnasium/README.md", "plugins/treesim-meshcat/README.md", "plugins/treesim-pybullet/README.md",
+}  # fmt: skip
+
+
+class Block(NamedTuple):
+    """Code of a page, without the page's indentation."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self):
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def slow(self):
+        return str(self.page.relative_to(ROOT)) in SLOW or (self.page.name in SLOW and self.page.parent.name == "docs")
+
+
+def blocks_of(page, text):
+    for found in re.finditer(r"^( *)```(\w*)\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL):
+        code = re.sub(f"^{found[1]}", "", found[3], flags=re.MULTILINE)
+        yield Block(page, text.count("\n", 0, found.start()) + 2, found[2], code)
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text(encoding="utf-8"))]
+PYTHON = [
+    pytest.param(block, id=block.name, marks=[pytest.mark.slow] if block.slow else [])
+    for block in BLOCKS
+    if block.language == "python"
+]
+SHELLS = [pytest.param(block, id=block.name) for block in BLOCKS if block.language in {"bash", "console", "sh"}]
+
+
+def imported(code):
+    """The packages that a program imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def need_plugins(text):
+    for name in PLUGINS:
+        if re.search(rf"\b{name}\b", text):
+            pytest.importorskip(f"treesim_{name}")
+            pytest.importorskip(
+                {"drake": "pydrake", "pinocchio": "pinocchio"}.get(name, name)
+            )  # what it shows or adapts
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A folder with robots of the reader's own, and with what is used of the sources."""
+    shutil.copy(ROOT / "assets/double_pendulum.urdf", tmp_path / "robot.urdf")
+    shutil.copy(ROOT / "assets/pendulum.urdf", tmp_path / "my_robot.urdf")
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning", "ignore::treesim.ShapeWarning")
+@pytest.mark.parametrize("block", PYTHON)
+def test_python_runs(block, reader):
+    for module in imported(block.text):
+        pytest.importorskip(module.partition(".")[0])
+    need_plugins(block.text)
+    names = {"__name__": "__main__"}
+    exec(compile("\n" * (block.line - 1) + block.text, block.page, "exec"), names)
+
+
+def parts_run(block):
+    """The command lines of a block, each without what is not run."""
+    for line in re.sub(r"\\\n\s*", "", block.text).splitlines():
+        line = re.sub(r"(^|\s)#.*", "", line).strip().removeprefix("$ ")
+        parts = [part for part in line.split(" && ") if not any(re.match(rule, part) for rule in NOT_RUN)]
+        if any(parts):
+            yield " && ".join(parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", SHELLS)
+def test_commands_run(block, reader):
+    lines = list(parts_run(block))
+    if not lines:
+        pytest.skip("installs, or checks, alone")
+    need_plugins("\n".join(lines))
+    if any("--against drake" in line for line in lines):  # whose states treesim knows without it
+        pytest.importorskip("pydrake")
+    if any("robot.xml" in line for line in lines):
+        xml = treesim.to_mujoco_spec(treesim.load("robot.urdf")).to_xml()
+        (reader / "robot.xml").write_text(xml, encoding="utf-8")
+    if any("--record run.mp4" in line for line in lines):
+        pytest.importorskip("playwright")
+        if not (shutil.which("ffmpeg") or importlib.util.find_spec("imageio_ffmpeg")):
+            pytest.skip("needs ffmpeg")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for line in lines:
+        ended = subprocess.run(
+            ["bash", "-c", SHELL + line], env=os.environ | {"PATH": path},
+            capture_output=True, text=True, check=False, timeout=600,
+        )  # fmt: skip
+        allowed = {0, 1} if any(f"treesim {name} " in line for name in FINDINGS) else {0}
+        assert ended.returncode in allowed and "Traceback" not in ended.stderr, f"$ {line}\n{ended.stderr}"
+
+
+def commands(text):
+    """The arguments of every call of treesim in shell text."""
+    tokens = shlex.shlex(re.sub(r"\\\n", "", text), posix=True, punctuation_chars=True)
+    tokens.whitespace_split = True
+    words = None
+    for word in tokens:
+        if word == "treesim" and words is None:
+            words = []
+        elif set(word) <= set("|&;<>()"):
+            if words:
+                yield words
+            words = None
+        elif words is not None:
+            words.append(word)
+    if words:
+        yield words
+
+
+def shown(block):
+    """The lines of a block in which commands stand, each command whole."""
+    text = re.sub(r"\\\n\s*", "", block.text)
+    if block.language in {"bash", "console", "sh"}:
+        return [re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines()]
+    return [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+
+
+SHOWN = [
+    pytest.param(arguments, id=f"{block.name}-{' '.join(arguments)[:60]}")
+    for block in BLOCKS
+    for line in shown(block)
+    for arguments in commands(line)
+]
+
+
+@pytest.mark.parametrize("arguments", SHOWN)
+def test_the_program_takes_what_is_shown(arguments):
+    name, *others = arguments
+    PARSER.commands[name].make_context(name, others)
+
+
+INLINE = re.compile(r"`treesim (\w+)([^`]*)`", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_options_in_sentences_exist(page):
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for name, others in INLINE.findall(text):
+        known = {option for each in PARSER.commands[name].params for option in (*each.opts, *each.secondary_opts)}
+        assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", others)) <= known | {"--help"}, f"treesim {name}{others}"
+
+
+def test_a_page_with_an_option_that_is_gone_is_found():
+    (block,) = blocks_of(ROOT / "page.md", "  ```console\n  $ FOO=1 treesim view ur5 --gone | cat\n  ```\n")
+    ((_, *arguments),) = (found for line in shown(block) for found in commands(line))
+    assert arguments == ["ur5", "--gone"]
+    with pytest.raises(Exception, match="No such option: --gone"):
+        PARSER.commands["view"].make_context("view", arguments)
+
+
+def test_of_a_block_only_what_the_rules_name_is_left_out():
+    (block,) = blocks_of(ROOT / "page.md", "```bash\npip install . && treesim robots\npytest -q  # all\n```\n")
+    assert list(parts_run(block)) == ["treesim robots"]
