@@ -1,10 +1,11 @@
 """One time step with contact: what contacts, joint limits and joint friction make of a step that knew nothing of them.
 
 The free step goes from (q, v) to its end with a mean velocity v_m and an end velocity v_f, both along the axes at the
-start. Two sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
+start. Sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
 
-    positions:   q+ = q (+) h (v_m + (M + D)^-1 J' lambda_p): no gap becomes negative in the step, an overlap shrinks
-    velocities:  v+ = v_f + (M + D)^-1 J' lambda:             Signorini's and Coulomb's laws where the gap is closed
+    positions:   q+ = q (+) h (v_m + (M + D)^-1 J' (lambda_p + lambda_r)):  no gap becomes negative, no overlap grows
+    velocities:  v+ = v_f + (M + D)^-1 J' lambda:  Signorini's and Coulomb's laws where the gap is closed
+    recovery:    lambda_r takes overlaps back, where there are any (`contact_recovery`)
 
 so that nothing sinks, and no push out of an overlap stays in the velocities (the impulses of the positions are not
 kept, as in the stabilisation of Gear, Gupta and Leimkuhler 1985). Without active rows the step is the free one, bit for
@@ -222,7 +223,7 @@ def make_contact_step(solver, felt, hold, parts):
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
-        """The impulses of both sets, what they change of the velocities, and what is told of them; returns the work of
+        """The impulses of all sets, what they change of the velocities, and what is told of them; returns the work of
         those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
