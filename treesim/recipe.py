@@ -24,7 +24,8 @@ from .schema import LARGEST, fits, parsed, record_of
 from .world import World
 
 FORMAT = 1
-ROBOT = "robot"  # what stands for the world's robot in a controller
+ROBOT = "robot"  # what stands for the world's robot in a controller, with its free bodies
+ALONE = "robot alone"  # and without them
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class PackedLater:
         self.world = world
         self.missing: dict[str, str] = {}
         self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
-        self.controller = self._described("controller", controller, controller_name(controller), {ROBOT: world.robot})
+        self.controller = self._described("controller", controller, controller_name(controller), _named(world))
 
     def _by_name(self, label: str, value: Any) -> Any:
         """A backend or solver by its name, if it has one by which it is found; anything else as it is."""
@@ -122,7 +123,12 @@ def controller_of(recipe: Recipe, world: World) -> Any:
         raise UnsupportedError(
             f"it cannot be repeated: {reason}: give treesim.replay(run, controller=...) an equal one"
         )
-    return restored(recipe.controller, {ROBOT: world.robot})
+    return restored(recipe.controller, _named(world))
+
+
+def _named(world: World) -> dict[str, Any]:
+    """What a world's controller may be made of besides its numbers, by name."""
+    return {ROBOT: world.robot, ALONE: world.alone}
 
 
 @cache
