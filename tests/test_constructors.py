@@ -112,7 +112,8 @@ SOMETIMES: dict[str, Callable[[], Any]] = {
     "unit": lambda: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
 }
 ANYTHING = {("Tree", "notes"), ("Trajectory", "recipe"), ("Trajectory", "metadata")}
-FILES = {("Visual", "file"), ("CollisionShape", "file")}  # names of files may hold what is no Unicode
+# names of files may hold what is no Unicode
+FILES = {("Visual", "file"), ("Visual", "texture"), ("CollisionShape", "file")}
 NAN_TELLS = {("Trajectory", name) for name in ("t", "q", "v", "tau", "energy", "work")}  # of states that diverged
 
 

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from treesim import subprocesses
-from treesim.subprocesses import PythonProcess, ending, file_command, import_path, module_command, python_command, run
+from treesim.subprocesses import (
+    PythonProcess,
+    ending,
+    file_command,
+    import_path,
+    module_command,
+    package_command,
+    python_command,
+    run,
+)
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [*(ROOT / "treesim").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
@@ -59,7 +68,7 @@ def test_no_other_place_starts_python():
     assert not found
 
 
-@pytest.mark.parametrize("command", ["code", "module", "file"])
+@pytest.mark.parametrize("command", ["code", "module", "file", "package"])
 def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folder, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import json, random, treesim; print(json.dumps(treesim.__file__))")
@@ -67,10 +76,19 @@ def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folde
         "code": python_command(program.read_text()),
         "module": module_command("treesim", "--version"),
         "file": file_command(program),
+        "package": package_command(program),
     }
     done = run(commands[command])
     assert done.failed is None, done.failed
     assert "treesim" in done.output and "hostile" not in done.output
+
+
+def test_a_file_of_a_package_runs_without_the_packages_above(tmp_path):
+    """It finds the files beside it; the package's `__init__` does not run."""
+    (tmp_path / "__init__.py").write_text("raise SystemExit('the package was imported')")
+    (tmp_path / "beneath.py").write_text("VALUE = 7")
+    (tmp_path / "program.py").write_text("import sys\nfrom .beneath import VALUE\nprint(VALUE, __name__, sys.argv[1:])")
+    assert run(package_command(tmp_path / "program.py", "one")).output == "7 __main__ ['one']\n"
 
 
 PROGRAMS = {

@@ -37,7 +37,14 @@ class Controller(Protocol):
 
 
 class Pure:
-    """What a controller derives from that changes no state it is given, and may be asked at any time within a step."""
+    """What a controller derives from that changes no state it is given, and is asked at every substep.
+
+    `stiffness` and `damping`, which it must have, are then those of the torque that it gave last: 0 where its motors
+    are saturated. At first they are those of motors that are not.
+    """
+
+    stiffness: np.ndarray
+    damping: np.ndarray
 
 
 class Function(Shown):
@@ -319,6 +326,21 @@ def make_controller(
     if name == "pd":
         return PD(robot, np.clip(robot.neutral(), robot.lower, robot.upper), kp, kd)
     raise unknown_name("controller", name, CONTROLLERS)
+
+
+def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
+    """Return the name of the controller that pages begin with, live or on their own, where none is asked for: "hold"
+    for a floating base on a ground, and where gains are given, else "none".
+
+    robot: the tree; nothing drives one whose effort limits are all 0. on_ground: whether its world has a ground.
+    has_gains: whether kp or kd was given.
+
+    Example:
+        >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
+        'none'
+    """
+    stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
+    return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
 
 
 def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:

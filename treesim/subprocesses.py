@@ -64,6 +64,15 @@ def file_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
     return python_command(f"import runpy; runpy.run_path({os.fspath(path)!r}, run_name='__main__')", *arguments)
 
 
+def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
+    """Return the command line that runs a file as `file_command` does, whose relative imports find the files beside it,
+    while the packages above it are not imported."""
+    folder, name = os.path.split(os.fspath(path))
+    package = f"import types; beside = types.ModuleType('beside'); beside.__path__ = [{folder!r}]"
+    run = f"import runpy; runpy.run_module('beside.{name.removesuffix('.py')}', None, '__main__', True)"
+    return python_command(f"{package}; sys.modules['beside'] = beside; {run}", *arguments)
+
+
 class Ending(NamedTuple):
     """How a process ended: the name of the signal that killed it, or "" and its exit status; the last line of its
     standard error."""

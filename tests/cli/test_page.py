@@ -40,8 +40,10 @@ def test_the_viewer_writes_what_the_options_say(
     found = writer.settings
     assert writer.q0.tolist() == [0.5, 0, 0] and found["v0"].tolist() == [0, 2, 0] and found["speed"] == 0.5
     assert (found["dt"], found["backend"], found["gravity"].tolist()) == (2e-3, "rjk", [0, 0, -1.6])
-    assert (found["controller"], found["kp"], found["kd"]) == (None, None, None), "left to the viewer"
+    assert (found["controller"], found["kp"], found["kd"]) == ("none", 100, 10), "as on the live page"
     answer("view", robot, "--html", path, "--controller", "hold", "--kp", 30)
+    assert (writer.settings["controller"], writer.settings["kp"]) == ("hold", 30)
+    answer("view", robot, "--html", path, "--kp", 30)
     assert (writer.settings["controller"], writer.settings["kp"]) == ("hold", 30)
     answer("view", robot, "--html", path, "--controller", "none")
     assert writer.settings["controller"] == "none"
@@ -58,6 +60,10 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
         (("--push", "1,0,0"), "--push does not go with --html"),
         (("--substeps", 3), "--substeps does not go with --html"),
         (("--duration", 3), "--duration does not go with --html"),
+        (("--ghost", "mujoco"), "--ghost does not go with --html"),
+        (("--port", 8000), "--port does not go with --html"),
+        (("--no-browser",), "--no-browser does not go with --html"),
+        (("--until-closed",), "--until-closed does not go with --html"),
         (("--controller", "pd"), "unknown controller of --html 'pd'"),
     ],
 )

@@ -8,8 +8,11 @@ import math
 import numpy as np
 import pytest
 
+from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
+from treesim.kernels.status import FINE
 from treesim.step_settings import StepSettings
+from treesim.world import World
 
 wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
 
@@ -81,3 +84,45 @@ class Machine(Instance):
     def view(self) -> tuple[np.ndarray, np.ndarray]:
         self.call("view", self.module.base)
         return self.arrays["poses"].reshape(-1, 4, 4), self.arrays["energy"]
+
+
+class Stage(Instance):
+    """A world's contact, limits and friction behind the free step of a machine."""
+
+    def __init__(self, module: ContactModule) -> None:
+        super().__init__(module.code, module.pages, module.stack)
+        self.write(module.image, module.base)
+        self.module = module
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by name; the memory may have grown since they were asked for last."""
+        return self.arrays_at(self.module.arrays)
+
+    def settle(self, world: World, rule: str, h: float, kp=0.0, kd=0.0) -> None:
+        arrays, self.rule = self.arrays, rule
+        arrays["settings"][:] = StepSettings.of(world.robot, rule, h, kp, kd).table
+        arrays["scheme"][0] = self.module.share[rule]
+
+    def _solved(self) -> dict[str, np.ndarray]:
+        """The arrays behind a call, once there is room for all contacts."""
+        module = self.module
+        while True:
+            assert self.call("call", module.base, module.heap) == FINE
+            found, room = self.arrays, self.memory.view(np.int64)[module.capacity // 8 :][:1]
+            if not found["told"][5] or room[0] >= module.most_contacts:
+                return found
+            room[0] = min(room[0] + found["told"][5], module.most_contacts)
+
+    def step(self, machine: Machine) -> dict[str, np.ndarray]:
+        """Step the machine, and turn that into a step with contact; return the arrays."""
+        machine.call(self.rule, machine.module.base)
+        given, arrays = machine.arrays, self.arrays
+        for name in ("q", "v", "force", "external"):
+            arrays[name][:] = given[name]
+        for name in ("q", "v"):
+            arrays[f"{name}_free"][:] = given[f"{name}_new"]
+        found = self._solved()
+        found["before"][:] = found["after"]
+        machine.put(q=found["q_new"], v=found["v_new"])
+        return found

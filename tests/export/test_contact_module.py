@@ -4,48 +4,23 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import World
+from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
 from treesim.errors import UnsupportedError
 from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
-from treesim.kernels.status import FINE
-from treesim.step_settings import StepSettings
 
-from .machine import Instance, Machine
+from .machine import Machine, Stage
 
 H = 1e-3
-
-
-class Stage(Instance):
-    """A world's stage of contact behind the free step of a machine."""
-
-    def __init__(self, world: World, rule: str) -> None:
-        self.module = module = contact_module(world)
-        super().__init__(module.code, module.pages, module.stack)
-        self.write(module.image, module.base)
-        arrays = self.arrays_at(module.arrays)
-        arrays["settings"][:] = StepSettings.of(world.robot, rule, H).table
-        arrays["scheme"][0] = module.share[rule]
-        self.rule = rule
-
-    def step(self, machine: Machine) -> dict[str, np.ndarray]:
-        machine.call(self.rule, machine.module.base)
-        given, arrays = machine.arrays, self.arrays_at(self.module.arrays)
-        for name, source in (("q", "q"), ("v", "v"), ("q_free", "q_new"), ("v_free", "v_new"), ("force", "force")):
-            arrays[name][:] = given[source]
-        assert self.call("call", self.module.base, self.module.heap) == FINE
-        found = self.arrays_at(self.module.arrays)
-        found["before"][:] = found["after"]
-        machine.put(q=found["q_new"], v=found["v_new"])
-        return found
 
 
 def compared(
     world: World, rule: str, q: np.ndarray, v: np.ndarray, steps: int, accuracy: float = 1e-12
 ) -> tuple[Stage, dict[str, np.ndarray]]:
     """Step a world both ways; return the stage, and its last arrays."""
-    machine, stage = Machine(world.robot, step_module(world.robot)), Stage(world, rule)
+    machine, stage = Machine(world.robot, step_module(world.robot)), Stage(contact_module(world))
     machine.settle(rule, H)
+    stage.settle(world, rule, H)
     machine.put(q=q, v=v)
     stepper = treesim.Stepper(world, H, rule, substeps=1)
     state = stepper.reset(q, v)
@@ -77,6 +52,19 @@ def test_joints_at_their_limits_are_those_of_the_stepper(name):
     q = np.clip(robot.neutral(), robot.lower + 0.05, robot.upper - 0.05)
     _, found = compared(World(robot), "implicit_midpoint", q, v, 100)
     assert found["after"].any() or name == "ur5"
+
+
+def test_contacts_beyond_the_room_are_made_room_for():
+    """A table whose last twelve feet carry one of its ends: it would tip if they were left out."""
+    rng = np.random.default_rng(0)
+    places = [(-1.0, *y) for y in rng.uniform(-1, 1, (128, 1))] + [(1.0, *y) for y in rng.uniform(-1, 1, (12, 1))]
+    feet = [CollisionShape(1, Placement.from_xyz_rpy((x, y, 0.0)), "sphere", (0.1,)) for x, y in places]
+    inertia = Inertia(10.0, np.zeros(3), np.eye(3))
+    table = Tree("table", [Body("top", 0, Joint("root", "floating"), inertia)], shapes=feet)
+    q = np.array([0, 0, 0.1, 0, 0, 0, 1.0])
+    world = World(table, ground=treesim.Ground())
+    _, found = compared(world, "implicit_midpoint", q, np.zeros(6), 3, accuracy=1e-9)
+    assert found["told"][3] == len(feet) and found["told"][5] == 0
 
 
 def test_worlds_without_a_stage_of_contact_are_refused():

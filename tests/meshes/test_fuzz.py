@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from treesim import ModelError
-from treesim.meshes import read_parts, reader
+from treesim.meshes import read_colored, reader
 
 from . import files
 
@@ -52,7 +52,7 @@ def check_damaged(name: str, count: int, folder) -> None:
         path.write_bytes(content)
         began = time.monotonic()
         with suppress(ModelError):
-            for part in read_parts(str(path), colored=True):
+            for part in read_colored(str(path)).parts:
                 assert np.isfinite(part.vertices).all() and part.faces.max() < len(part.vertices), content
         assert time.monotonic() - began < LONGEST, content
 

@@ -17,9 +17,9 @@ import pytest
 
 import treesim
 from treesim import ArgumentError, ModelError
-from treesim.meshes import read_parts, reader
+from treesim.meshes import read_colored, read_parts, reader
 from treesim.model.hulls import hull_of_file
-from treesim.viewers.meshes import read_mesh
+from treesim.viewers.meshes import read_meshes
 
 from . import files
 
@@ -34,7 +34,7 @@ def written(folder, name, content):
 
 def refusal(file):
     with pytest.raises(ModelError, match=r"mesh .* cannot be read: ") as caught:
-        read_parts(file, colored=True)
+        read_colored(file)
     assert os.path.basename(file) in str(caught.value)
     return str(caught.value).partition("cannot be read: ")[2]
 
@@ -121,11 +121,9 @@ def test_hostile_files_are_refused(name, tmp_path):
 
 
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_path, monkeypatch):
-    """Here a pipe that nobody writes to, named as the file of materials."""
     read_parts(written(tmp_path, "a.off", SOUND["a.off"]))  # the child has started
-    monkeypatch.setattr(reader, "SECONDS", 0.5)
-    os.mkfifo(tmp_path / "m.mtl")
-    assert "it takes more than" in refusal(written(tmp_path, "a.obj", "mtllib m.mtl\nusemtl m\n" + SOUND["a.obj"]))
+    monkeypatch.setattr(reader, "SECONDS", 0.05)
+    assert "it takes more than" in refusal(written(tmp_path, "a.dae", files.multiplied(4)))
     monkeypatch.setattr(reader, "SECONDS", 20.0)
     assert len(read_parts(written(tmp_path, "b.obj", SOUND["a.obj"]))) == 1
 
@@ -201,7 +199,8 @@ def test_without_a_python_to_start_files_are_read_here(tmp_path, monkeypatch):
 
 def test_what_touches_and_what_is_seen_have_the_same_unit(tmp_path):
     file = written(tmp_path, "a.dae", files.collada(unit="0.001"))
-    seen, touching = read_mesh(file).vertices, hull_of_file(file, (1.0, 1.0, 1.0))
+    (mesh,) = read_meshes(file).meshes
+    seen, touching = mesh.vertices, hull_of_file(file, (1.0, 1.0, 1.0))
     assert np.array_equal(sorted(map(tuple, seen)), sorted(map(tuple, touching.astype(np.float32))))
     assert seen.max() == np.float32(0.001)
 

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.meshes import textured
 from treesim import Body, Ground, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
 from treesim.trajectory import Trajectory
 from treesim.viewers.gltf import gltf_bytes, linear, write_gltf
-from treesim.viewers.meshes import TriangleMesh
+from treesim.viewers.meshes import MeshReading, TriangleMesh, read_meshes
 
 Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 COMPONENTS = {5126: "<f4", 5125: "<u4", 5123: "<u2"}
-WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 SINGLE = 1e-6  # m, of bodies within a few metres: numbers are single
 
 
@@ -120,8 +121,8 @@ def test_colours_at_vertices_are_linear(robot, monkeypatch):
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
     shades = np.array([[255, 0, 0], [0, 128, 0], [0, 0, 10]], np.uint8)
     mesh = TriangleMesh(corners, np.array([[0, 1, 2]], np.uint16), shades)
-    for name in ("base.read_mesh", "solids.read_mesh"):
-        monkeypatch.setattr(f"treesim.viewers.{name}", lambda file: mesh)
+    for name in ("base.read_meshes", "solids.read_meshes"):
+        monkeypatch.setattr(f"treesim.viewers.{name}", lambda file, texture=None: MeshReading((mesh,), "", ()))
     drawn = Visual(1, Placement(), "mesh", (2.0, 2.0, 2.0), file="a.stl")
     tree = Tree("one", robot.bodies, visuals=[drawn])
     document, data = chunks(gltf_bytes(tree, motion(tree, 3)))
@@ -132,6 +133,76 @@ def test_colours_at_vertices_are_linear(robot, monkeypatch):
     (node,) = (node for node in document["nodes"] if "mesh" in node)
     np.testing.assert_allclose(np.reshape(node["matrix"], (4, 4)), np.diag([2.0, 2, 2, 1]))
     assert linear(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.0, 0.21404, 1.0], abs=1e-5)
+
+
+@pytest.fixture
+def boards(robot, tmp_path):
+    """A tree that draws one textured square twice, once mirrored, and another file with the same image."""
+    (tmp_path / "board.png").write_bytes(textured.picture())
+    (tmp_path / "board.jpg").write_bytes(textured.picture("JPEG"))
+    files = [textured.obj(tmp_path), textured.obj(tmp_path), textured.collada(tmp_path)]
+    files.append(textured.obj(tmp_path, "board.jpg", "Kd 0.5 0.5 0.5\n", "photo"))
+    scales = [(1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)]
+    visuals = [
+        Visual(1, Placement(translation=(0, 0, k)), "mesh", scale, str(file), (0.1, 0.2, 0.3, 0.5))
+        for k, (file, scale) in enumerate(zip(files, scales, strict=True))
+    ]
+    return Tree("boards", robot.bodies, visuals=visuals)
+
+
+def test_images_are_in_the_file_once(boards):
+    document, data = chunks(gltf_bytes(boards, motion(boards, 3)))
+    assert sorted(image["mimeType"] for image in document["images"]) == ["image/jpeg", "image/png"]
+    assert len(document["textures"]) == 2 and len(document["meshes"]) == 3
+    for material in document["materials"]:
+        look = material["pbrMetallicRoughness"]
+        assert look["baseColorFactor"] == [1, 1, 1, 1] and "alphaMode" not in material, "the file's look wins"
+        view = document["bufferViews"][
+            document["images"][document["textures"][look["baseColorTexture"]["index"]]["source"]]["bufferView"]
+        ]
+        image = textured.pixels(data[view["byteOffset"] : view["byteOffset"] + view["byteLength"]])
+        assert image.shape == (64, 64, 3)
+    for mesh in document["meshes"]:
+        (primitive,) = mesh["primitives"]
+        place = numbers(document, data, primitive["attributes"]["POSITION"])[:, :2]
+        uv = numbers(document, data, primitive["attributes"]["TEXCOORD_0"])
+        np.testing.assert_allclose(uv, np.column_stack([place[:, 0], 1 - place[:, 1]]), atol=SINGLE)
+
+
+def test_trimesh_reads_images_the_right_way_up(boards):
+    import trimesh
+
+    scene = trimesh.load(io.BytesIO(gltf_bytes(boards, motion(boards, 1))), file_type="glb", process=False)
+    parts = [scene.geometry[scene.graph[node][1]] for node in scene.graph.nodes_geometry]
+    assert len(parts) == 4
+    for part in parts:
+        image = np.asarray(part.visual.material.baseColorTexture)
+        x, y, _ = np.mean(part.vertices[part.faces[0]], axis=0)  # within the lower right half: yellow there
+        u, v = np.mean(part.visual.uv[part.faces[0]], axis=0)
+        np.testing.assert_allclose([u, v], [x, y], atol=1e-6)
+        column, row = int(u * 64), int((1 - v) * 64)
+        expected = textured.QUARTERS[1 - int(y > 0.5), int(x > 0.5)]
+        np.testing.assert_allclose(image[row, column], expected, atol=12)
+
+
+def test_what_is_written_is_read_again(boards, tmp_path):
+    """By treesim: the images, and colours, which glTF has linear."""
+    path = write_gltf(boards, motion(boards, 1), tmp_path / "boards.glb")
+    meshes = read_meshes(str(path)).meshes
+    shades = {mesh.image.kind: 255 if mesh.colors is None else mesh.colors.mean() for mesh in meshes}
+    assert shades == {"image/png": 255, "image/jpeg": pytest.approx(128, abs=0.6)}
+
+
+def test_one_warning_names_the_images_that_are_lost(boards, tmp_path):
+    read_meshes.cache_clear()
+    (tmp_path / "board.png").unlink()
+    (tmp_path / "board.jpg").write_bytes(b"GIF89a")
+    with pytest.warns(UserWarning) as caught:
+        document, _ = chunks(gltf_bytes(boards, motion(boards, 3)))
+    assert len(caught) == 1 and "images" not in document and len(document["meshes"]) == 3
+    text = str(caught[0].message)
+    assert "m.dae" in text and "image 'board.png' is not drawn: it is not found; put it beside" in text
+    assert "2 more images are lost" in text
 
 
 def test_the_ground_is_beside_the_robot(robot):

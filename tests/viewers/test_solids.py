@@ -12,7 +12,8 @@ HALVES = {"box": (0.05, 0.1, 0.2), "sphere": (0.1,) * 3, "cylinder": (0.1, 0.1, 
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_solids_are_about_their_middle_and_stand_along_z(kind):
-    vertices = triangles_of(Visual(1, Placement(), kind, SIZES[kind])).vertices
+    (mesh,) = triangles_of(Visual(1, Placement(), kind, SIZES[kind]))
+    vertices = mesh.vertices
     np.testing.assert_allclose(
         [vertices.min(axis=0), vertices.max(axis=0)], [np.negative(HALVES[kind]), HALVES[kind]], atol=1e-9
     )

@@ -17,29 +17,32 @@ HtmlOption = Annotated[
     Path | None,
     typer.Option(
         help="Write one .html file that simulates the robot without Python, server or network, and end. Without a "
-        "--controller joints are held about the start; without a ground a floating robot begins without gravity.",
+        "ground a floating robot begins without gravity.",
         show_default=False,
     ),
 ]
 
 
-def checked_page(
-    html: Path, window: Any, viewer: str, options: dict[str, Any], ghost: str | None, duration: float | None
-) -> None:
+UNKNOWN = {  # options that such a file does not know, and why
+    "push": "the page steps as it needs, and nobody pushes in it",
+    "substeps": "the page steps as it needs, and nobody pushes in it",
+    "ghost": "the page simulates one robot",
+    "duration": "the page plays until it is closed",
+    "port": "the page is a file, which no server serves",
+    "no_browser": "no browser is opened for a file",
+    "until_closed": "the program ends when the file is written",
+}
+
+
+def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) -> None:
     """Raise ArgumentError for options that such a file does not know, and for a file that cannot be written,
     UnsupportedError for a viewer that writes no pages."""
     from ..files import checked_output
     from ..viewers.base import PageWriter
 
-    for name in ("push", "substeps"):
-        if options[name] is not None:
-            raise ArgumentError(
-                f"--{name} does not go with --html: the page steps as it needs, and nobody pushes in it"
-            )
-    if ghost is not None:
-        raise ArgumentError("--ghost does not go with --html: the page simulates one robot")
-    if duration is not None:
-        raise ArgumentError("--duration does not go with --html: the page plays until it is closed")
+    for name, why in UNKNOWN.items():
+        if options[name] not in (None, False):
+            raise ArgumentError(f"--{name.replace('_', '-')} does not go with --html: {why}")
     if options["controller"] is not None:
         common.checked_name("controller of --html", options["controller"], ("none", "hold"))
     checked_output(html, (".html", ".htm"))
@@ -49,12 +52,10 @@ def checked_page(
 
 def write_page(html: Path, window: Any, setup: Setup, options: dict[str, Any], speed: float, json: bool) -> None:
     """Write the file, and say so."""
-    chosen = options["controller"] is not None or setup.controller != "none"
-    gains = {"kp": setup.kp, "kd": setup.kd} if chosen else {name: options[name] for name in ("kp", "kd")}
     settings = {name: options[name] for name in ("dt", "backend", "integrator", "contact_solver")}
     path = window.write_page(
-        setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller if chosen else None,
-        gravity=setup.simulation.gravity, speed=speed, **gains, **settings,
+        setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,
+        gravity=setup.simulation.gravity, speed=speed, **settings,
     )  # fmt: skip
     size = path.stat().st_size
     if json:

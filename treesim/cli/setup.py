@@ -113,10 +113,11 @@ def set_up(
     push_for: float | None,
 ) -> Setup:
     """Return what the options ask for. ground: None is one where a floating base has something to stand with;
-    controller: None is hold on a ground, with gains that carry the robot, else none. Raises a TreesimError that names
-    the option, or what it names, if wrong."""
+    controller: None is that of `treesim.control.default_controller`, on a ground with gains that carry the robot.
+    Raises a TreesimError that names the option, or what it names, if wrong."""
     import treesim
 
+    from ..control import default_controller
     from ..model.support import candidates
 
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
@@ -134,8 +135,7 @@ def set_up(
         q = treesim.standing(robot, q)
     stiffness, damping = KP, KD
     if controller is None:
-        drivable = bool(robot.effort_limit.any())
-        controller = "hold" if drivable and ((ground and base == "floating") or (kp, kd) != (None, None)) else "none"
+        controller = default_controller(robot, ground, (kp, kd) != (None, None))
         if ground and base == "floating":
             stiffness, damping = _carrying(robot, q)
     stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd

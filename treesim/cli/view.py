@@ -163,7 +163,9 @@ def view(
         "push_for": push_for,
     }
     if html is not None:
-        checked_page(html, window, viewer, options, ghost, duration)
+        others = {"ghost": ghost, "duration": duration, "port": port}
+        others |= {"no_browser": no_browser, "until_closed": until_closed}
+        checked_page(html, window, viewer, options | others)
         write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
         return
     interactive = isinstance(window, InteractiveViewer)

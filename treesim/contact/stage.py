@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..dynamics.tables import constants_of
@@ -49,7 +51,8 @@ class ContactStage:
         plain = not (tied or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
         parts = parts_of(touching.on_planes, held, again)
-        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, tied, parts)
+        self._made_of = type(chosen).kernel, type(chosen).memory, tied, parts
+        self.entry = contact_step_entry(*self._made_of)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
@@ -72,6 +75,11 @@ class ContactStage:
             tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
             shapes = [(robot.nq,), (robot.nq,)], [(1,)]
             self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
+
+    def pushed_entry(self) -> Callable[..., int]:
+        """Return the entry of the same stage with one array more, `external` (nv,) behind `force`: external forces of
+        the joints, which no effort limit bounds."""
+        return contact_step_entry(*self._made_of, pushed=True)
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
         """Return memory for what the stage gives beside states and work: impulses, wrenches of the bodies and of pairs

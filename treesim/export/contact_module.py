@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.base import ContactSolver
-from ..contact.stage import SHARE, ContactStage
+from ..contact.stage import CAPACITY_AT, SHARE, ContactStage
 from ..engine.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
@@ -27,12 +27,18 @@ class ContactModule(NamedTuple):
 
     code: the module; it imports what `kernel_webassembly` says, a memory of `pages` pages at least, a stack that begins
     at `stack`. image: what its memory holds from the address `base` on: the job's words, the world's tables, and room
-    for arrays. call(base, heap) turns a free step into one with contact. arrays: by name, the address of each array of
-    doubles and how many these are: settings and gravity; scheme, whose first number is the share of the rule; q, v,
-    what the free step gave, q_free, v_free, force and work_free, and the impulses before; then the results q_new,
-    v_new, after, wrench (6 for each body, the base first: force and moment along the world's axes, at its origin), told
-    and others. share: by rule that knows contact. kept: of independent velocities, their places among the `spanning_nv`
-    of the spanning tree, which settings are told of, in so many columns behind dt.
+    for arrays. call(base, heap) turns a free step into one with contact; it returns 0 where all is well. share: the
+    share of each rule that knows contact. kept: of independent velocities, their places among the `spanning_nv` of the
+    spanning tree; the settings have so many numbers in each of their `columns` behind dt. capacity: the address of an
+    int64, the number of contacts for which there is room; most_contacts: how large it may become.
+
+    arrays: by name, the address of each array of doubles and their number. Inputs: settings and gravity; scheme, whose
+    first number is the share of the rule; q, v and what the free step made of them, q_free, v_free, force, external
+    and work_free; before, the impulses `after` the step before, 0 at first. `external` is what external forces are in
+    the joints [N, N m]: without a copy of `StepModule`'s array, limits, friction and contact act as if there were none.
+    Results: q_new, v_new, after, wrench (6 for each body, the base first: force and moment along the world's axes, at
+    its origin), told and others. told[5] is the number of contacts for which there was no room: then raise capacity,
+    and call again.
     """
 
     code: bytes
@@ -46,6 +52,8 @@ class ContactModule(NamedTuple):
     kept: list[int]
     spanning_nv: int
     columns: int
+    capacity: int
+    most_contacts: int
 
     def layout(self) -> dict[str, Any]:
         """Return all but code and image, for JSON."""
@@ -73,19 +81,23 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
     stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
-    inputs = [robot.nq, robot.nv, robot.nq, robot.nv, robot.nv, 2, world.touching.rows]
-    sizes = [*inputs, world.touching.told * FOUND, *(math.prod(shape) for shape in stage.shapes)]
-    arrays = [*stage.constants, *(np.zeros(size) for size in sizes)]
-    names = [name for name in stage.entry.__annotations__ if name != "return"]
-    made = kernel_webassembly(stage.entry)
+    nq, nv = robot.nq, robot.nv
+    inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
+    none_outside = np.full(world.touching.told * FOUND, -1.0)
+    results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
+    arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
+    entry = stage.pushed_entry()
+    names = [name for name in entry.__annotations__ if name != "return"]
+    made = kernel_webassembly(entry)
     base = -(-(made.data_bytes + STACK) // 64) * 64
     starts = list(accumulate((x.size for x in arrays), initial=2 * len(arrays)))
     places = {name: (base + WORD * start, x.size) for name, x, start in zip(names, arrays, starts, strict=False)}
     job = np.array([word for place in places.values() for word in place], np.int64)
     image = b"".join([job.tobytes(), *(np.ascontiguousarray(x).tobytes() for x in arrays)])
     end, reals = base + len(image), places["reals"]
+    room = places["layout"][0] + WORD * CAPACITY_AT, world.touching.most_contacts
     numbers = {name: place for (name, place), x in zip(places.items(), arrays, strict=True) if x.dtype == float}
     numbers["gravity"] = reals[0] + WORD * (reals[1] - 3), 3
     heap = -(-end // 64) * 64
     kept = robot.kept()[1].tolist(), robot.spanning.nv, COLUMNS
-    return ContactModule(made.code, image, base, heap, -(-heap // PAGE), base, numbers, dict(SHARE), *kept)
+    return ContactModule(made.code, image, base, heap, -(-heap // PAGE), base, numbers, dict(SHARE), *kept, *room)

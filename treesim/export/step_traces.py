@@ -17,8 +17,10 @@ from ..dynamics.base import CompiledBackend
 from ..engine.graph.graph import Graph
 from ..engine.graph.trace import Trace, Traced
 from ..engine.primitives import INPUT
+from ..kernels.external_forces import joint_forces
 from ..kernels.followers import (
     Followers,
+    contract_force,
     expand_force,
     expand_motion,
     expand_positions,
@@ -27,13 +29,17 @@ from ..kernels.followers import (
     pick_positions,
 )
 from ..kernels.kinematics import body_poses, energy_and_momentum, motions_for, placements_for
+from ..kernels.linear import rotate
+from ..kernels.rotations import Transform
+from ..kernels.spatial import Motion
 from ..kernels.status import FINE
 from ..kernels.step import COLUMNS, RULES, actuate, settings_of, step_memory
 from ..kernels.tables import Tree as TreeTables
-from ..kernels.tables import tree_tables, with_armature
+from ..kernels.tables import motion_at, transform_at, tree_tables, with_armature
 from ..model.states import tied_constants
 from ..model.tree import Tree
 
+EXTERNAL = "external"  # of the inputs: what `push` gives
 CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
 Arrays = dict[str, np.ndarray]
 Sizes = dict[str, int]
@@ -44,12 +50,14 @@ class StepTraces(NamedTuple):
 
     forward: of `dynamics`, arrays of the spanning tree, to qdd. rules: by name, one trace for each call of the forward
     dynamics, which gives its arguments, and one that gives `results`; all have the inputs `inputs`, of independent
-    coordinates, and behind these qdd of the calls so far. view: from the same inputs to `views`. Sizes are those of
-    the arrays, by name, which lie one after the other.
+    coordinates, and behind these qdd of the calls so far. push: from `inputs` to those of them that are called
+    "external", J' F of the wrenches f_ext, for all stretches of a rule. view: from the same inputs to `views`. Sizes
+    are those of the arrays, by name, which lie one after the other.
     """
 
     forward: Trace
     rules: dict[str, list[Trace]]
+    push: Trace
     view: Trace
     dynamics: Sizes
     inputs: Sizes
@@ -64,9 +72,8 @@ def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
     """
     source = _Source(robot, solver)
     rules = {name: source.rule(name) for name in RULES}
-    return StepTraces(
-        source.forward(), rules, source.view(), source.dynamics, source.inputs, source.results, source.views
-    )
+    sizes = source.dynamics, source.inputs, source.results, source.views
+    return StepTraces(source.forward(), rules, source.push(), source.view(), *sizes)
 
 
 class _Source:
@@ -78,21 +85,21 @@ class _Source:
         self.ints, self.reals, *self.ties = tied_constants(robot, solver.constants(robot))
         self.entry = solver.entry_for(robot)
         q, v, N = whole.nq, whole.nv, whole.n_bodies
-        self.dynamics = {"q": q, "v": v, "tau": v, "f_ext": 6 * N, "armature": v, "gravity": 3}
+        self.dynamics = {"q": q, "v": v, "tau": v, "armature": v, "gravity": 3}
         own = {"q": robot.nq, "v": robot.nv, "control": robot.nv, "settings": 1 + COLUMNS * robot.nv}
-        self.inputs = {**own, "f_ext": 6 * N, "gravity": 3}
+        self.inputs = {**own, "f_ext": 6 * N, "gravity": 3, EXTERNAL: robot.nv}
         self.results = {"q": robot.nq, "v": robot.nv, "force": robot.nv, "work": 2}
-        self.views = {"poses": 16 * (N + 1), "energy": 2}
+        self.views = {"poses": 16 * (N + 1), "velocities": 6 * (N + 1), "energy": 2}
 
     # ---- what is traced
 
     def forward(self) -> Trace:
-        """qdd = FD(q, v, tau) under wrenches on all bodies, as kernels take them."""
+        """qdd = FD(q, v, tau)."""
         graph, x = _with_inputs(self.dynamics)
         tree = with_armature(self._tree(graph, x["gravity"]), x["armature"])
         qdd = _empty(self.whole.nv)
         memory = self.entry.memory(tree, self.ints, *self._ties(graph), x["q"])
-        self.entry.one(tree, x["q"], x["v"], x["tau"], x["f_ext"].reshape(-1, 6), qdd, memory)
+        self.entry.one(tree, x["q"], x["v"], x["tau"], _empty(0).reshape(0, 6), qdd, memory)
         return Trace(graph, _nodes(qdd), sum(self.dynamics.values()))
 
     def rule(self, name: str) -> list[Trace]:
@@ -103,10 +110,10 @@ class _Source:
         q, v = self._expanded(graph, x)
         control = self._on_leaders(graph, x["control"])
         s = settings_of(tree, self._settings(graph, x["settings"]))
-        wrenches, calls = self._wrenches(x["f_ext"]), []
+        external, calls = self._on_leaders(graph, x[EXTERNAL]), []
 
         def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
-            arguments = at, velocity, tau, wrenches, moved.armature, x["gravity"]
+            arguments = at, velocity, tau + external, moved.armature, x["gravity"]
             calls.append(Trace(graph, _nodes(*arguments), inputs))
             qdd[:] = x[f"qdd{len(calls) - 1}"]
             return FINE
@@ -116,16 +123,31 @@ class _Source:
         RULES[name](tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
         return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
 
+    def push(self) -> Trace:
+        """J' F of public wrenches: force first, in each body's own axes about its origin."""
+        graph, x = _with_inputs(self.inputs)
+        tree, q = self._tree(graph, x["gravity"]), self._expanded(graph, x)[0]
+        turned, forces = [*_constants(graph, np.zeros(6))], _empty(self.whole.nv)
+        for R, wrench in zip(self.robot.body_rotations[1:], x["f_ext"].reshape(-1, 6), strict=True):
+            turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
+        joint_forces(tree, q, np.array(turned, dtype=object).reshape(-1, 6), forces)
+        tied, own = self._followers(graph), _empty(self.robot.nv)
+        if tied is not None:
+            contract_force(tied, forces, own)
+        return Trace(graph, _nodes(forces if tied is None else own), sum(self.inputs.values()))
+
     def view(self) -> Trace:
-        """The bodies' poses, and kinetic and potential energy [J]."""
+        """The bodies' poses and velocities, and kinetic and potential energy [J]."""
         graph, x = _with_inputs(self.inputs)
         tree = self._tree(graph, x["gravity"])
         q, v = self._expanded(graph, x)
         poses, energy = _empty(self.views["poses"]), _empty(8)
         turns = _constants(graph, self.robot.body_rotations)
         body_poses(tree, q, poses.reshape(-1, 4, 4), turns, *placements_for(tree, q))
-        energy_and_momentum(tree, q, v, energy, *motions_for(tree, q))
-        return Trace(graph, _nodes(poses, energy[:2]), sum(self.inputs.values()))
+        W, V = motions_for(tree, q)
+        energy_and_momentum(tree, q, v, energy, W, V)
+        velocities = [x for i in range(len(V)) for x in _in_world(transform_at(W, i), motion_at(V, i))]
+        return Trace(graph, _nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
 
     # ---- arrays of the spanning tree
 
@@ -175,13 +197,6 @@ class _Source:
         columns = table[1:].reshape(COLUMNS, self.robot.nv)
         return np.concatenate([table[:1], *(self._on_leaders(graph, column) for column in columns)])
 
-    def _wrenches(self, f_ext: np.ndarray) -> np.ndarray:
-        """What kernels take for public wrenches, force first in each body's own axes."""
-        turned = []
-        for R, wrench in zip(self.robot.body_rotations[1:], f_ext.reshape(-1, 6), strict=True):
-            turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
-        return np.array(turned, dtype=object)
-
 
 # ---- numbers of a graph
 
@@ -199,6 +214,11 @@ def _with_inputs(sizes: Mapping[str, int]) -> tuple[Graph, Arrays]:
 
 def _constants(graph: Graph, table: np.ndarray) -> np.ndarray:
     return np.array([Traced(graph, *graph.given(x)) for x in table.reshape(-1).tolist()], dtype=object)
+
+
+def _in_world(W: Transform, velocity: Motion) -> list[Traced]:
+    """A body's velocity along the world's axes: of its origin, then its rotation."""
+    return [*rotate(W.R, velocity.lin), *rotate(W.R, velocity.ang)]
 
 
 def _empty(size: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from ..engine.llvm.values import PTR, Value
 from ..engine.llvm.webassembly import PAGE, webassembly
 from ..model.tree import Tree
 from ..step_code import forward_kernel
-from .step_traces import CALLS, Sizes, StepTraces, step_traces
+from .step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
 
 NUMBER = 8  # bytes of a double
 STACK = 1024  # bytes: pairs of results on their way back from a function
@@ -31,9 +31,12 @@ class StepModule(NamedTuple):
     name, and `view`; they take the address `base` and give nothing. arrays: by name, the address of each array of
     doubles and how many these are: inputs q, v, control, settings (dt, then columns kp, kd, damping, effort limit,
     driven, theta, (nv,) each, see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its own
-    axes about its origin), gravity (3); what a rule writes, q_new, v_new, force, work (2: of the control, and of
-    damping [J]); what `view` writes, poses (16 for each body, the base first: homogeneous matrix by rows), energy (2:
-    kinetic, potential [J]).
+    axes about its origin), gravity (3); what a rule writes, q_new, v_new, force, external, work (2: of the control,
+    and of damping [J]); what `view` writes, poses (16 for each body, the base first: homogeneous matrix by rows),
+    velocities (6 for each body, the base first: of its origin, and of rotation, along the world's axes [m/s, rad/s]),
+    energy (2: kinetic, potential [J]).
+    external (nv,) is J' f_ext at the start of the step, which acts through it beside `force`, beyond effort limits; of
+    steps with limits, friction or contact `contact_module` takes it too.
     """
 
     code: bytes
@@ -79,14 +82,16 @@ class _Writer:
         self.ir = Module(Lanes(False, 1), prefetches=False, has_library=False)
         self.forward = chunk_functions(self.ir, traces.forward, name="forward_")
         self.rules = {name: self._stretches(name, parts) for name, parts in traces.rules.items()}
-        [self.view] = self._stretches(VIEW, [traces.view])
-        slots = max(chunks.slots for parts in [*self.rules.values(), [self.forward], [self.view]] for chunks in parts)
+        [self.view], [self.push] = self._stretches(VIEW, [traces.view]), self._stretches("push", [traces.push])
+        single = [self.forward, self.view, self.push]
+        slots = max(chunks.slots for parts in [*self.rules.values(), single] for chunks in parts)
         (n_qdd,) = {len(traces.forward.results)}
         sizes = {
             "inputs": _total(traces.inputs), "qdd": CALLS * n_qdd, "results": _total(traces.results),
             "views": _total(traces.views), "dynamics": _total(traces.dynamics), "between": slots,
         }  # fmt: skip
         self.n_qdd, self.places, self.size = n_qdd, _starts(sizes), _total(sizes)
+        self.external = _starts(traces.inputs)[EXTERNAL]
 
     def _stretches(self, name: str, parts: Sequence[Trace]) -> list[Chunks]:
         return [chunk_functions(self.ir, part, name=f"{name}_{k}_") for k, part in enumerate(parts)]
@@ -95,6 +100,7 @@ class _Writer:
         """Write what is called from outside, and compile."""
         for name, parts in self.rules.items():
             f, at = self._exported(name)
+            chunk_calls(f, self.push, at["inputs"], at["between"], f.at(at["inputs"], self.external))
             for k, part in enumerate(parts[:-1]):
                 chunk_calls(f, part, at["inputs"], at["between"], at["dynamics"])
                 qdd = f.at(at["qdd"], k * self.n_qdd)

@@ -50,6 +50,7 @@ from .contact_rows import (
 from .contact_work import work_at, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
+from .external_forces import external_memory, nothing_around, under_external_forces
 from .numbers import maximum, minimum, sqrt
 from .status import FINE
 from .step import resist, settings_of
@@ -270,7 +271,7 @@ def make_contact_step(solver, felt, hold, parts):
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
-        if parts.again and needs_second_look(tree, m, s.dt):
+        if parts.again and scheme[0] < 1 and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
             told[5] = maximum(told[5], left_out)
@@ -319,22 +320,24 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, tied, parts):
+def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
     """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
     v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied:
-    of robots with followers."""
+    of robots with followers; pushed: `external`, external forces of the joints, stands behind `force`."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
+    step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), 0
+        return m, solver_memory(m.g.size, q), around(tree, q, 0)
 
     def tied_memory_for(tree, followers, ratios, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), tie_memory(tree, followers, ratios, q)
+        return m, solver_memory(m.g.size, q), around(tree, q, tie_memory(tree, followers, ratios, q))
 
     flags = {
         "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "tied": tied,
+        "pushed": pushed,
     }  # fmt: skip
     step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
@@ -347,7 +350,8 @@ def contact_step_entry(solver, solver_memory, tied, parts):
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", work_free="2", before="R", found_outside="F, 9",
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
+        work_free="2", before="R", found_outside="F, 9",
         q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

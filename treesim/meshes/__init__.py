@@ -1,5 +1,6 @@
 """Mesh files to arrays: formats that are read, what is refused before reading, and limits of time and memory."""
 
-from .reader import FORMATS, MeshPart, read_parts
+from .images import Image
+from .reader import FORMATS, MeshContents, MeshPart, read_colored, read_parts
 
-__all__ = ["FORMATS", "MeshPart", "read_parts"]
+__all__ = ["FORMATS", "Image", "MeshContents", "MeshPart", "read_colored", "read_parts"]

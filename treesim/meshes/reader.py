@@ -13,16 +13,20 @@ import stat
 import struct
 import threading
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError, listed, quoted, shortened
-from ..subprocesses import PythonProcess, can_start_python, file_command
+from ..subprocesses import PythonProcess, can_start_python, package_command
 from . import program
-from .program import Part, Request
+from .collada import Refused
+from .contents import read_contents
+from .images import Image
+from .program import Request
 
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
 LARGEST_FILE = 1 << 30  # bytes
@@ -30,38 +34,64 @@ MEMORY = 6 << 30  # bytes of address space of the child; what libraries reserve 
 SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # that a file may take: so many seconds, and one more for so many bytes
 IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
+Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 
 
 class MeshPart(NamedTuple):
     """One geometry of a mesh file, where the file places it: `vertices` (n, 3) [m], finite; `faces` (m, 3), indices of
-    vertices; `colors` (n, 3) uint8, or None where the file has none or they were not asked for."""
+    vertices; `colors` (n, 3) uint8, sRGB, or None where the file has none or they were not requested; texture
+    coordinates `uv` (n, 2) with v upwards, and the `image` that they belong to, which the colours multiply, or None."""
 
     vertices: np.ndarray
     faces: np.ndarray
     colors: np.ndarray | None
+    uv: np.ndarray | None
+    image: Image | None
 
 
-def read_parts(file: str, colored: bool = False) -> tuple[MeshPart, ...]:
-    """Return the geometries of a mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF).
+class MeshContents(NamedTuple):
+    """The parts of a mesh file, and a sentence for each image of theirs that is not drawn."""
 
-    colored: whether colours and textures are read. COLLADA's unit is applied, its up axis is not.
+    parts: tuple[MeshPart, ...]
+    faults: tuple[str, ...]
+
+
+def read_parts(file: str) -> tuple[MeshPart, ...]:
+    """Return the geometries of a mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF) without colours.
+
+    COLLADA's unit is applied, its up axis is not.
 
     Raises ModelError, naming the file, for one that is missing, of another format, an archive, damaged, without
     triangles, with coordinates that are not finite, or that takes too much time or memory.
     """
+    return _read(file, False, None).parts
+
+
+def read_colored(file: str, texture: str | None = None) -> MeshContents:
+    """Return the geometries of a mesh file as `read_parts` does, with colours and images.
+
+    texture: file of an image, which the parts show that have texture coordinates and no image of their own. Images are
+    PNG or JPEG, from the mesh file or from its folder or package; they are coded anew. One that is missing or unusable
+    is no error: the part has its colour alone, and `faults` tells why. Raises what `read_parts` raises.
+    """
+    return _read(file, True, texture)
+
+
+def _read(file: str, colored: bool, texture: str | None) -> MeshContents:
     try:
         _check_file(file)
         if can_start_python() and not is_binary_stl(file):
             seconds = SECONDS + os.path.getsize(file) / BYTES_PER_SECOND
-            answer = _child.ask(Request(file, colored, seconds))
+            answer: Answer = _child.ask(Request(file, colored, texture, seconds))
         else:
-            answer = program.parts_of_file(file, colored)
+            answer = read_contents(file, colored, texture)
         if isinstance(answer, str):
-            raise program.Refused(answer)
-        return _checked(answer)
+            raise Refused(answer)
+        parts, faults = answer
+        return MeshContents(_checked(parts), tuple(faults))
     except Exception as error:  # readers of formats raise anything for a bad file
-        kind = "" if isinstance(error, program.Refused) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
         reason = getattr(error, "strerror", None) or f"{kind}{error}"
         raise ModelError(f"mesh {quoted(file)} cannot be read: {shortened(reason, 300)}") from None
 
@@ -70,18 +100,18 @@ def _check_file(file: str) -> None:
     """Raise Refused for what is not to be opened by a reader of meshes; OSError for what cannot be opened at all."""
     found = os.stat(file)
     if not stat.S_ISREG(found.st_mode):
-        raise program.Refused("it is no regular file")
+        raise Refused("it is no regular file")
     if Path(file).suffix.lower() not in FORMATS:
-        raise program.Refused(f"meshes are read from {listed(FORMATS)}, by the ending of the name")
+        raise Refused(f"meshes are read from {listed(FORMATS)}, by the ending of the name")
     if found.st_size > LARGEST_FILE:
-        raise program.Refused(f"it has {found.st_size:,} bytes, and {LARGEST_FILE:,} are read at most")
+        raise Refused(f"it has {found.st_size:,} bytes, and {LARGEST_FILE:,} are read at most")
     with open(file, "rb") as stream:
         first = stream.read(8)
     archive = next((name for mark, name in ARCHIVES.items() if first.startswith(mark)), None)
     if archive is None and not is_binary_stl(file) and zipfile.is_zipfile(file):
         archive = "ZIP"
     if archive is not None:
-        raise program.Refused(f"it is an archive ({archive}): unpack it, and name the mesh inside")
+        raise Refused(f"it is an archive ({archive}): unpack it, and name the mesh inside")
 
 
 def is_binary_stl(file: str) -> bool:
@@ -97,21 +127,25 @@ def is_binary_stl(file: str) -> bool:
     count = struct.unpack_from("<I", header, 80)[0]
     needed = STL_HEADER + STL_TRIANGLE * count
     if size != needed and not header.lstrip().startswith(b"solid"):
-        raise program.Refused(f"its header announces {count:,} triangles in {needed:,} bytes, and it has {size:,}")
+        raise Refused(f"its header announces {count:,} triangles in {needed:,} bytes, and it has {size:,}")
     return size == needed  # not so is a text
 
 
-def _checked(parts: list[Part]) -> tuple[MeshPart, ...]:
-    found = tuple(MeshPart(*part) for part in parts if len(part[1]))
+def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
+    found = tuple(
+        MeshPart(vertices, faces, colors, uv, None if image is None else Image(*image))
+        for vertices, faces, colors, uv, image in parts
+        if len(faces)
+    )
     if not found:
-        raise program.Refused("it has no triangles")
+        raise Refused("it has no triangles")
     for part in found:
         with np.errstate(over="ignore"):
             wrong = np.flatnonzero(~np.isfinite(part.vertices.astype(np.float32)).all(axis=1))  # as viewers hold them
         if len(wrong):
-            raise program.Refused(f"vertex {wrong[0]} is {part.vertices[wrong[0]].tolist()}, and must be finite")
+            raise Refused(f"vertex {wrong[0]} is {part.vertices[wrong[0]].tolist()}, and must be finite")
         if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
-            raise program.Refused(f"a triangle names vertex {part.faces.max()} of {len(part.vertices)}")
+            raise Refused(f"a triangle names vertex {part.faces.max()} of {len(part.vertices)}")
     return found
 
 
@@ -126,7 +160,7 @@ class _Child:
         self._lock = threading.Lock()
         self._process: PythonProcess | None = None
 
-    def ask(self, request: Request) -> list[Part] | str:
+    def ask(self, request: Request) -> Answer:
         """Return the child's answer; the reason where it ends over the file."""
         with self._lock:
             for _ in range(2):  # once more for a child that had been idle for too long
@@ -144,7 +178,7 @@ class _Child:
             return f"reading it ended with {ended}"
 
     def _started(self) -> PythonProcess:
-        command = file_command(program.__file__, str(MEMORY), str(IDLE))
+        command = package_command(program.__file__, str(MEMORY), str(IDLE))
         threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}  # each would reserve memory
         return PythonProcess(command, threads)
 

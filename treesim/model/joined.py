@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ModelError
 from .joints import Joint
 from .shapes import CollisionShape
-from .tree import Body, Frame, Tree, Visual
+from .tree import Body, Frame, Tree
 
 
 def joined(trees: Sequence[Tree]) -> Tree:
@@ -49,7 +49,7 @@ class _Parts:
             self.frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
         for each in tree.visuals:
             number = _moved(each.body, count)
-            self.visuals.append(Visual(number, each.placement, each.kind, each.size, each.file, each.color))
+            self.visuals.append(replace(each, body=number))
         for loop in tree.loops:
             name = self._free_name("loop", tree, loop.name)
             self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))

@@ -91,7 +91,8 @@ class Frame(Shown):
 class Visual(Shown):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), and an rgba `color` if one is given. Raises
+    `file` for a mesh (a path; missing files are the viewer's to report), an rgba `color` if one is given, and a
+    `texture`, the file of an image (PNG, JPEG) for a mesh that has texture coordinates and no image of its own. Raises
     ModelError for a negative size and what is no body's number, ArgumentError for values of other types and counts.
 
     Example:
@@ -105,6 +106,7 @@ class Visual(Shown):
     size: tuple[float, ...]
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
+    texture: str | None = None
 
     def __post_init__(self) -> None:
         if not is_name_of(self.kind, SHAPE_KINDS):
@@ -116,6 +118,7 @@ class Visual(Shown):
             raise ModelError(f"size of a {self.kind} must be {len(size)} lengths [m], got {told(self.size)}")
         object.__setattr__(self, "size", tuple(size.tolist()))
         object.__setattr__(self, "file", checked_file(f"file of a {self.kind}", self.file))
+        object.__setattr__(self, "texture", checked_file(f"texture of a {self.kind}", self.texture))
         if self.color is not None:
             color = finite_vector(f"color of a {self.kind}", self.color, 4)
             object.__setattr__(self, "color", tuple(color.tolist()))
@@ -124,7 +127,8 @@ class Visual(Shown):
         return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
 
     def _facts(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color)]
+        return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color),
+                ("texture", self.texture)]  # fmt: skip
 
 
 def body_number(label: str, value: Any) -> int:

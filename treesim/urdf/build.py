@@ -24,7 +24,7 @@ from .resolve import MeshResolver
 from .schema import clean
 from .singular import report_singular
 from .validate import validate
-from .visuals import MeshFinder, clean_visuals, named_colors, placement_of, shapes_of
+from .visuals import MeshFinder, clean_visuals, named_materials, placement_of, shapes_of
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -98,11 +98,12 @@ class Builder:
         self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
         for joint in robot.joints:
             self.children[joint.parent].append(joint)
-        self.colors = named_colors(robot)
+        self.materials = named_materials(robot)
         self.bodies: list[_Body] = []
         self.frames: list[Frame] = []
         self.visuals: list[Visual] = []
         self.missing_meshes: dict[str, _Element] = {}  # and the first link with each
+        self.missing_textures: dict[str, _Element] = {}
 
     def build(self, base: str) -> Tree:
         """Return the tree with its root link fixed to the world, or carried by a floating joint called root_joint."""
@@ -116,7 +117,7 @@ class Builder:
                 raise self.findings.fail("U410", f"the file has a joint {ROOT_JOINT!r} of its own", element, hint)
             root_body = self._new_body(root_link, 0, Joint(ROOT_JOINT, "floating"))
         self._walk(root_link, root_body)
-        self._report_missing_meshes()
+        self._report_missing_files()
         self.mimics.report_still(self.joint_elements, self.findings)
         self.collisions.report_missing(self.findings)
         self.inertias.report(self.bodies)
@@ -166,11 +167,12 @@ class Builder:
             self.bodies[body - 1].inertia += inertia.in_frame(placement)
         if not body or self.bodies[body - 1].name != link.name:
             self.frames.append(Frame(link.name, body, placement))
-        for shape, found in shapes_of(link, self.capsules, self.colors, self.find_mesh):
+        for shape, lost_mesh, lost_texture in shapes_of(link, self.capsules, self.materials, self.find_mesh):
             place = placement @ shape.placement
-            self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color))
-            if not found:
-                self.missing_meshes.setdefault(str(shape.file), self.link_elements[link.name])
+            self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color, shape.texture))
+            for name, missing in ((lost_mesh, self.missing_meshes), (lost_texture, self.missing_textures)):
+                if name is not None:
+                    missing.setdefault(name, self.link_elements[link.name])
         self.collisions.weld(link.name, body, placement)
 
     def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia | None:
@@ -182,12 +184,16 @@ class Builder:
         own = Inertia(float(inertial.mass), np.zeros(3), rotational)
         return own if inertial.origin is None else own.in_frame(placement_of(inertial.origin))
 
-    def _report_missing_meshes(self) -> None:
-        if self.missing_meshes:
-            mesh, link = next(iter(self.missing_meshes.items()))
-            more = f" and {len(self.missing_meshes) - 1} more" if len(self.missing_meshes) > 1 else ""
-            hint = "viewers draw a placeholder; ROS_PACKAGE_PATH tells where packages are"
-            self.findings.add("U502", f"{title(link)}: mesh {quoted(mesh)}{more} not found", link, hint)
+    def _report_missing_files(self) -> None:
+        places = "ROS_PACKAGE_PATH tells where packages are"
+        for code, what, hint, missing in (
+            ("U502", "mesh", f"viewers draw a placeholder; {places}", self.missing_meshes),
+            ("U510", "texture", f"viewers draw the mesh in its colour; {places}", self.missing_textures),
+        ):
+            if missing:
+                name, link = next(iter(missing.items()))
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                self.findings.add(code, f"{title(link)}: {what} {quoted(name)}{more} not found", link, hint)
 
 
 def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:

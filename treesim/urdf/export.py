@@ -97,17 +97,20 @@ def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
 
 def _visual(visual: Visual) -> list[str]:
     if visual.kind == "mesh":
-        file = f"file://{visual.file}" if Path(str(visual.file)).is_absolute() else str(visual.file)
-        geometry = f'<mesh filename={quoteattr(file)} scale="{_numbers(visual.size)}"/>'
+        geometry = f'<mesh filename={quoteattr(_url(visual.file))} scale="{_numbers(visual.size)}"/>'
     elif visual.kind == "box":
         geometry = f'<box size="{_numbers(visual.size)}"/>'
     else:
         geometry = _element(visual.kind, dict(zip(("radius", "length"), visual.size, strict=False)))
-    color = (
-        [] if visual.color is None else [f'      <material name=""><color rgba="{_numbers(visual.color)}"/></material>']
-    )
-    lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *color]
+    color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
+    texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
+    material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
+    lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
     return ["    <visual>", *lines, "    </visual>"]
+
+
+def _url(file: str | None) -> str:
+    return f"file://{file}" if Path(str(file)).is_absolute() else str(file)
 
 
 def _geometry(shape: CollisionShape) -> str:

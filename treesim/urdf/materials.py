@@ -35,20 +35,31 @@ def _clean_color(color: _Element, findings: Findings) -> None:
 
 
 def _report_materials(root: _Element, findings: Findings) -> None:
-    """Warn once of materials that are named and nowhere defined, and once of textures."""
+    """Warn once of materials that are named and nowhere defined, and once of textures of shapes that are no meshes."""
     defined = {material.get("name") for material in root.iter("material") if material.find("color") is not None}
-    textures = [one for one in root.iter("material") if one.find("texture[@filename]") is not None]
-    textures = [one for one in textures if one.find("texture").get("filename").strip()]
+    textures = {material.get("name"): file for material in root.iter("material") if (file := _texture(material))}
     undefined = [
         material
         for material in root.iterfind("link/visual/material")
-        if not len(material) and material.get("name") not in defined | {texture.get("name") for texture in textures}
+        if not len(material) and material.get("name") not in defined | set(textures)
     ]
     if undefined:
         names = listed(sorted({material.get("name") or "" for material in undefined}))
         what = f"materials that nothing defines: {names}; drawn in the viewer's default colour"
         findings.add("U510", what, undefined[0], 'define it: <material name="..."><color rgba="..."/></material>')
-    if textures:
-        files = listed(sorted({material.find("texture").get("filename") for material in textures}))
-        what = f"textures of materials are not drawn: {files}"
-        findings.add("U510", what, textures[0], "give the material a <color>, or the mesh file its own texture")
+    solids = [
+        (material, file)
+        for material in root.iterfind("link/visual/material")
+        if material.getparent().find("geometry/mesh") is None
+        and (file := _texture(material) or ("" if len(material) else textures.get(material.get("name"), "")))
+    ]
+    if solids:
+        files = listed(sorted({file for _, file in solids}))
+        what = f"textures of boxes, spheres and cylinders are not drawn: {files}"
+        hint = "give the material a <color>, or draw the shape by a mesh file with texture coordinates"
+        findings.add("U510", what, solids[0][0], hint)
+
+
+def _texture(material: _Element) -> str:
+    texture = material.find("texture")
+    return "" if texture is None else texture.get("filename", "").strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,14 @@ class Shape:
     size: tuple[float, ...]
     file: str | None = None
     color: Color | None = None
+    texture: str | None = None
+
+
+class Materials(NamedTuple):
+    """Colours, and files of textures, of named materials."""
+
+    colors: dict[str, Color]
+    textures: dict[str, str]
 
 
 def draw_collisions(root: _Element, findings: Findings) -> None:
@@ -72,27 +80,40 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
     return capsules
 
 
-def named_colors(robot: yourdfpy.Robot) -> dict[str, Color]:
-    """Return the colours of named materials, the robot's own first, then those that visuals define."""
+def named_materials(robot: yourdfpy.Robot) -> Materials:
+    """Return what named materials define, the robot's own first, then those of visuals."""
     inline = (visual.material for link in robot.links for visual in link.visuals if visual.material is not None)
-    colors: dict[str, Color] = {}
+    named = Materials({}, {})
     for material in (*robot.materials, *inline):
         if material.name and material.color is not None:
-            colors.setdefault(material.name, _rgba(material.color))
-    return colors
+            named.colors.setdefault(material.name, _rgba(material.color))
+        if material.name and (file := _texture_of(material)):
+            named.textures.setdefault(material.name, file)
+    return named
+
+
+class FoundShape(NamedTuple):
+    """A shape of a link, and the names of its files, of its mesh and its texture, that were not found."""
+
+    shape: Shape
+    lost_mesh: str | None
+    lost_texture: str | None
 
 
 def shapes_of(
-    link: yourdfpy.Link, capsules: set[tuple[str, int]], colors: dict[str, Color], find_mesh: MeshFinder
-) -> Iterator[tuple[Shape, bool]]:
-    """Yield the link's shapes, each with whether its mesh file, if it has one, was found."""
+    link: yourdfpy.Link, capsules: set[tuple[str, int]], materials: Materials, find_mesh: MeshFinder
+) -> Iterator[FoundShape]:
+    """Yield the link's shapes."""
     for index, visual in enumerate(link.visuals):
         geometry = visual.geometry
-        file, found = find_mesh(geometry.mesh.filename) if geometry.mesh is not None else (None, True)
         kind, size = _kind_and_size(geometry)
         if (link.name, index) in capsules:
             kind = "capsule"
-        yield Shape(placement_of(visual.origin), kind, size, file, _color_of(visual.material, colors)), found
+        file, found = find_mesh(geometry.mesh.filename) if kind == "mesh" else (None, True)
+        color, texture = _look_of(visual.material, materials)
+        texture, seen = find_mesh(texture) if kind == "mesh" and texture else (None, True)
+        shape = Shape(placement_of(visual.origin), kind, size, file, color, texture)
+        yield FoundShape(shape, None if found else file, None if seen else texture)
 
 
 def placement_of(origin: np.ndarray | None) -> Placement:
@@ -111,10 +132,21 @@ def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float,
     return "mesh", tuple(map(float, np.broadcast_to(1.0 if scale is None else scale, (3,))))
 
 
-def _color_of(material: yourdfpy.Material | None, colors: dict[str, Color]) -> Color | None:
+def _look_of(material: yourdfpy.Material | None, named: Materials) -> tuple[Color | None, str | None]:
+    """The colour of a visual, and the name of its texture; of a material that holds neither those of its name."""
     if material is None:
-        return None
-    return _rgba(material.color) if material.color is not None else colors.get(material.name)
+        return None, None
+    color, texture = None if material.color is None else _rgba(material.color), _texture_of(material)
+    if color is None:
+        color = named.colors.get(material.name)
+    if material.color is None and texture is None:
+        texture = named.textures.get(material.name)
+    return color, texture
+
+
+def _texture_of(material: yourdfpy.Material) -> str | None:
+    name = None if material.texture is None else (material.texture.filename or "").strip()
+    return name or None
 
 
 def _rgba(color: yourdfpy.Color) -> Color:

@@ -24,7 +24,7 @@ from ..errors import quoted
 from ..model.inertia import Placement, unit_vector
 from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
-from .meshes import read_mesh, read_or_fault
+from .meshes import read_meshes
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory
@@ -182,11 +182,14 @@ def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tup
     """Return the shapes to draw for `robot`: its visuals, or its skeleton if it has none.
 
     readable: tells whether the viewer can read a mesh file; by default, whether treesim can. Meshes that cannot be read
-    give one warning in all, and each body that lost one shows its part of the skeleton in their place.
+    give one warning in all, and each body that lost one shows its part of the skeleton in their place; images that
+    cannot be read give another one.
     """
     if not robot.visuals:
         return skeleton(robot)
-    readable = readable or (lambda file: read_mesh(file) is not None)
+    if readable is None:
+        _warn_of_images(robot)
+    readable = readable or (lambda file: read_meshes(file).meshes is not None)
     files = sorted({visual.file or "" for visual in robot.visuals if visual.kind == "mesh"})
     lost = {file: None for file in files if not readable(file)}  # an ordered set
     if not lost:
@@ -195,6 +198,17 @@ def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tup
     kept = tuple(visual for visual in robot.visuals if visual.kind != "mesh" or (visual.file or "") not in lost)
     bodies = {visual.body for visual in robot.visuals} - {visual.body for visual in kept}
     return kept + tuple(visual for visual in skeleton(robot) if visual.body in bodies)
+
+
+def _warn_of_images(robot: Tree) -> None:
+    """Warn once of the images of meshes that are not drawn."""
+    files = sorted({(each.file or "", each.texture or "") for each in robot.visuals if each.kind == "mesh"})
+    lost = [(file, fault) for file, texture in files for fault in read_meshes(file, texture or None).lost_images]
+    if lost:
+        file, fault = lost[0]
+        more = f"; {len(lost) - 1} more images are lost" if len(lost) > 1 else ""
+        what = f"meshes of {quoted(robot.name)} are drawn without images: mesh {quoted(file)}: {fault}{more}"
+        warnings.warn(what, stacklevel=3)
 
 
 def skeleton(robot: Tree) -> tuple[Visual, ...]:
@@ -234,6 +248,6 @@ def _stick(body: int, end: np.ndarray, radius: float) -> Visual:
 
 def _lost_message(robot: Tree, lost: Sequence[str]) -> str:
     total = len({visual.file for visual in robot.visuals if visual.kind == "mesh"})
-    fault = read_or_fault(lost[0])[1] or f"such as {quoted(lost[0] or '(no file name)')}"
+    fault = read_meshes(lost[0]).fault or f"such as {quoted(lost[0] or '(no file name)')}"
     count = f"{len(lost)} of {total} mesh files of {quoted(robot.name)}"
     return f"{count} cannot be read; sticks are drawn in their place: {fault}"

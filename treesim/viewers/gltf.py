@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..contact.ground import Surface
 from ..files import checked_output, write_whole
+from ..meshes import Image
 from ..model.tree import Tree, Visual
 from ..operational.frames import body_poses
 from ..trajectory import Trajectory
@@ -26,9 +28,12 @@ from .solids import surface_triangles, triangles_of
 
 SUFFIXES = (".glb",)
 DEFAULT_COLOR, GROUND_COLOR = (0.70, 0.72, 0.75, 1.0), (0.54, 0.58, 0.62, 0.5)
+WHITE = (1.0, 1.0, 1.0, 1.0)
 REACH = 10.0  # of a plane to each side, in sizes of the space in which the bodies move
 ROUGHNESS = 0.6
-Z_TO_Y = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # a quarter turn back about x, as a quaternion x y z w
+TURNED = {"rotation": [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]}  # from z up to y up, as a quaternion x y z w
+
+Color = tuple[float, ...]  # red, green, blue, opacity from 0 to 1, sRGB
 
 ARRAY, ELEMENTS = 34962, 34963  # targets of buffer views (5.11.5)
 TYPES = {"f4": 5126, "u4": 5125, "u2": 5123}  # of components (5.1.3)
@@ -68,18 +73,27 @@ def gltf_bytes(robot: Tree, trajectory: Trajectory, fps: float = 30) -> bytes:
     return document.binary()
 
 
-class _Document:
-    """A glTF document that grows: its JSON, and the numbers that it speaks of. Node 0 turns z up to y up."""
+def mesh_bytes(meshes: Sequence[TriangleMesh], color: Color = DEFAULT_COLOR) -> bytes:
+    """Return meshes as the contents of a .glb file, in their own axes; color: of meshes without a look of their own."""
+    document = _Document("mesh", {})
+    document.add_meshes("mesh", meshes, None, color, np.eye(4), 0)
+    return document.binary()
 
-    def __init__(self, name: str) -> None:
-        self.nodes: list[dict[str, Any]] = [{"name": name, "rotation": Z_TO_Y, "children": []}]
+
+class _Document:
+    """A glTF document that grows: its JSON, and the numbers that it speaks of. placed: how node 0, in which all others
+    are, is turned; by default from z up to y up."""
+
+    def __init__(self, name: str, placed: dict[str, Any] = TURNED) -> None:
+        self.nodes: list[dict[str, Any]] = [{"name": name, **placed, "children": []}]
         self.json: dict[str, Any] = {
             "asset": {"version": "2.0", "generator": "treesim"}, "scene": 0, "scenes": [{"nodes": [0]}],
-            "nodes": self.nodes, "meshes": [], "materials": [], "accessors": [], "bufferViews": [],
+            "nodes": self.nodes, "meshes": [], "materials": [], "textures": [], "images": [], "accessors": [],
+            "bufferViews": [],
         }  # fmt: skip
         self._numbers = bytearray()
-        self._kept: dict[Any, int] = {}  # places of meshes and materials, by what is there
-        self._primitives: dict[Any, dict[str, Any]] = {}  # triangles, by their shape
+        self._kept: dict[Any, int] = {}  # places of meshes, materials and textures, by what is there
+        self._primitives: dict[Any, list[dict[str, Any]]] = {}  # triangles, by their shape
 
     def node(self, name: str, parent: int, **more: Any) -> int:
         """Add a node to another one, and return its place."""
@@ -91,22 +105,24 @@ class _Document:
         """Add numbers (n,) or (n, k), and return their place; the least and the most are told, too (3.6.2.4)."""
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         kind = "SCALAR" if array.ndim == 1 else f"VEC{array.shape[1]}"
-        view = {"buffer": 0, "byteOffset": len(self._numbers), "byteLength": little.nbytes}
-        self.json["bufferViews"].append(view | ({} if target is None else {"target": target}))
-        self._numbers += little.tobytes() + bytes(-little.nbytes % 4)
+        view = self._view(little.tobytes(), **({} if target is None else {"target": target}))
         least, most = (np.atleast_1d(bound).tolist() for bound in (array.min(axis=0), array.max(axis=0)))
-        told = {"bufferView": len(self.json["bufferViews"]) - 1, "componentType": TYPES[little.dtype.str[1:]],
+        told = {"bufferView": view, "componentType": TYPES[little.dtype.str[1:]],
                 "count": len(array), "type": kind, "min": least, "max": most}  # fmt: skip
         return self._add("accessors", told | more)
 
+    def _view(self, data: bytes, **more: Any) -> int:
+        """Add bytes, and return their place."""
+        start = len(self._numbers)
+        self._numbers += data + bytes(-len(data) % 4)
+        return self._add("bufferViews", {"buffer": 0, "byteOffset": start, "byteLength": len(data), **more})
+
     def add_visual(self, visual: Visual, body: int) -> None:
-        """Add a visual to its body's node: a mesh file's own colours win over the visual's, which win over grey."""
-        shape, pose = (visual.kind, visual.file or visual.size), visual.placement.matrix()
-        mesh = triangles_of(visual)
+        """Add a visual to its body's node: a mesh file's own looks win over the visual's, which win over grey."""
+        shape, pose = (visual.kind, visual.file or visual.size, visual.texture), visual.placement.matrix()
         if visual.kind == "mesh":
             pose = pose @ np.diag([*np.broadcast_to(visual.size, 3), 1.0])
-        color = visual.color or DEFAULT_COLOR if mesh.colors is None else (1.0, 1.0, 1.0, 1.0)
-        self._add_mesh(visual.kind, mesh, shape, color, pose, body)
+        self.add_meshes(visual.kind, triangles_of(visual), shape, visual.color or DEFAULT_COLOR, pose, body)
 
     def add_ground(self, ground: tuple[Surface, ...], places: np.ndarray) -> None:
         """Add what the robot stands on, beside it; places (K, n, 3): where the bodies are at all times."""
@@ -114,36 +130,54 @@ class _Document:
         center, reach = (lower + upper) / 2, REACH * max(float(np.linalg.norm(upper - lower)), 0.1)
         for k, surface in enumerate(ground):
             mesh, pose = surface_triangles(surface, center, reach)
-            self._add_mesh(surface.name or f"ground {k}", mesh, ("ground", k), GROUND_COLOR, pose, 0)
+            self.add_meshes(surface.name or f"ground {k}", (mesh,), ("ground", k), GROUND_COLOR, pose, 0)
 
-    def _add_mesh(
-        self, name: str, mesh: TriangleMesh, shape: Any, color: tuple[float, ...], pose: np.ndarray, parent: int
+    def add_meshes(
+        self, name: str, meshes: Sequence[TriangleMesh], shape: Any, color: Color, pose: np.ndarray, parent: int
     ) -> None:
-        """Add a node with a mesh; triangles, and meshes of equal shape and color, are in the file once."""
+        """Add a node with meshes, of a colour where they have no look of their own; triangles, and meshes of equal
+        shape and color, are in the file once."""
         if (shape, color) not in self._kept:
             if shape not in self._primitives:
-                self._primitives[shape] = self._primitive(mesh)
-            primitive = {**self._primitives[shape], "material": self._material(color)}
-            self._kept[shape, color] = self._add("meshes", {"name": name, "primitives": [primitive]})
+                self._primitives[shape] = [self._primitive(mesh) for mesh in meshes]
+            primitives = [
+                {**primitive, "material": self._material(WHITE if mesh.has_look else color, mesh.image)}
+                for primitive, mesh in zip(self._primitives[shape], meshes, strict=True)
+            ]
+            self._kept[shape, color] = self._add("meshes", {"name": name, "primitives": primitives})
         self.node(name, parent, mesh=self._kept[shape, color], matrix=pose.T.ravel().tolist())  # by columns (3.5.2)
 
     def _primitive(self, mesh: TriangleMesh) -> dict[str, Any]:
-        """Add triangles, with their colours at the vertices if they have any."""
+        """Add triangles, with their colours and texture coordinates at the vertices if they have any."""
         wide = np.uint32 if len(mesh.vertices) > 2**16 - 1 else np.uint16  # the last number is no vertex's (3.7.2.1)
         attributes = {"POSITION": self.accessor(mesh.vertices.astype(np.float32), ARRAY)}
         if mesh.colors is not None:
             levels = np.column_stack([linear(mesh.colors / 255.0), np.ones(len(mesh.colors))])
             colors = np.rint(levels * (2**16 - 1)).astype(np.uint16)
             attributes["COLOR_0"] = self.accessor(colors, ARRAY, normalized=True)
+        if mesh.uv is not None:
+            downwards = np.column_stack([mesh.uv[:, 0], 1 - mesh.uv[:, 1]])  # from the upper left (3.8.3)
+            attributes["TEXCOORD_0"] = self.accessor(downwards.astype(np.float32), ARRAY)
         return {"attributes": attributes, "indices": self.accessor(mesh.faces.ravel().astype(wide), ELEMENTS)}
 
-    def _material(self, color: tuple[float, ...]) -> int:
-        if color not in self._kept:
+    def _material(self, color: Color, image: Image | None) -> int:
+        key = ("material", color, image and image.data)
+        if key not in self._kept:
             shade = {"baseColorFactor": [*linear(np.array(color[:3])).tolist(), float(color[3])], "metallicFactor": 0.0,
                      "roughnessFactor": ROUGHNESS}  # fmt: skip
+            if image is not None:
+                shade["baseColorTexture"] = {"index": self._texture(image)}
             blend = {"alphaMode": "BLEND"} if color[3] < 1 else {}
-            self._kept[color] = self._add("materials", {"pbrMetallicRoughness": shade, "doubleSided": True, **blend})
-        return self._kept[color]
+            self._kept[key] = self._add("materials", {"pbrMetallicRoughness": shade, "doubleSided": True, **blend})
+        return self._kept[key]
+
+    def _texture(self, image: Image) -> int:
+        """Add an image, which is in the file once, and repeats, as textures without a sampler do (3.8.4.5)."""
+        if image.data not in self._kept:
+            view = self._view(image.data)
+            source = self._add("images", {"name": image.name, "mimeType": image.kind, "bufferView": view})
+            self._kept[image.data] = self._add("textures", {"source": source})
+        return self._kept[image.data]
 
     def _add(self, kind: str, what: dict[str, Any]) -> int:
         self.json[kind].append(what)

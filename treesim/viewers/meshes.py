@@ -1,55 +1,76 @@
-"""Mesh files to one triangle mesh each, with the file's own colours at the vertices."""
+"""Mesh files to triangle meshes, with the file's own colours at the vertices, and its images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ModelError
-from ..meshes import MeshPart, read_parts
+from ..meshes import Image, MeshPart, read_colored
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Triangles: `vertices` (n, 3) float32 [m], `faces` (m, 3) indices, `colors` (n, 3) uint8 or None if the file
-    names none."""
+    """Triangles: `vertices` (n, 3) float32 [m], `faces` (m, 3) indices, `colors` (n, 3) uint8, sRGB, or None if the
+    file names none; texture coordinates `uv` (n, 2) float32, from the lower left of an image that repeats, and that
+    `image`, which the colours multiply; both are None for a mesh without."""
 
     vertices: np.ndarray
     faces: np.ndarray
     colors: np.ndarray | None
+    uv: np.ndarray | None = None
+    image: Image | None = None
+
+    @property
+    def has_look(self) -> bool:
+        """Whether the mesh has colours or an image, which win over the colour of a visual."""
+        return self.colors is not None or self.image is not None
 
 
-def read_mesh(file: str) -> TriangleMesh | None:
-    """Return the mesh in `file`, of any of `treesim.meshes.FORMATS`, or None if it cannot be read.
+class MeshReading(NamedTuple):
+    """The meshes of a file, None for one that cannot be read, and why, else ""; a sentence for each lost image."""
 
-    A scene of several parts becomes one mesh. Textures are sampled at the vertices. COLLADA's unit is applied and its
-    up axis is not, as robot descriptions expect.
-    """
-    return read_or_fault(file)[0]
+    meshes: tuple[TriangleMesh, ...] | None
+    fault: str
+    lost_images: tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)
-def read_or_fault(file: str) -> tuple[TriangleMesh | None, str]:
-    """Return what `read_mesh` does, and the reason why a mesh cannot be read, "" for one that can."""
+def read_meshes(file: str, texture: str | None = None) -> MeshReading:
+    """Return the meshes in `file`, of any of `treesim.meshes.FORMATS`: one of all parts without an image, and one for
+    each image.
+
+    texture: file of an image for the parts that have texture coordinates and no image of their own. COLLADA's unit is
+    applied and its up axis is not, as robot descriptions expect.
+    """
     try:
-        return _joined(read_parts(file, colored=True)), ""
+        parts, faults = read_colored(file, texture)
     except ModelError as error:
-        return None, str(error)
+        return MeshReading(None, str(error), ())
+    groups: dict[bytes | None, list[MeshPart]] = {}
+    for part in parts:
+        groups.setdefault(part.image and part.image.data, []).append(part)
+    return MeshReading(tuple(_joined(group) for group in groups.values()), "", faults)
 
 
 def _joined(parts: Sequence[MeshPart]) -> TriangleMesh:
-    """One mesh of all parts, in which vertices of equal place and colour are one."""
-    colored = any(part.colors is not None for part in parts)
+    """One mesh of parts with the same image or none, in which vertices of equal place and look are one."""
+    colored, image = any(part.colors is not None for part in parts), parts[0].image
     starts = np.cumsum([0] + [len(part.vertices) for part in parts])
     vertices = np.concatenate([part.vertices for part in parts]).astype(np.float32)
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=False)])
     white = [np.full((len(part.vertices), 3), 255, np.uint8) for part in parts]
     colors = np.concatenate([w if part.colors is None else part.colors for part, w in zip(parts, white, strict=True)])
-    rows = np.hstack([vertices, colors.astype(np.float32)])
+    uv = None if image is None else np.concatenate([part.uv for part in parts if part.uv is not None])
+    rows = np.hstack([vertices, colors.astype(np.float32), *([] if uv is None else [uv])])
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     index_type = np.uint16 if len(first) < 2**16 else np.uint32
-    return TriangleMesh(vertices[first], inverse[faces].astype(index_type), colors[first] if colored else None)
+    return TriangleMesh(
+        vertices[first], inverse[faces].astype(index_type), colors[first] if colored else None,
+        None if uv is None else uv[first], image,
+    )  # fmt: skip

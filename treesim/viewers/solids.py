@@ -8,7 +8,7 @@ import numpy as np
 
 from ..contact.ground import Ground, HeightField, StaticBox, Surface
 from ..model.tree import Visual
-from .meshes import TriangleMesh, read_mesh
+from .meshes import TriangleMesh, read_meshes
 from .surfaces import height_mesh, plane_pose, square
 
 if TYPE_CHECKING:
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 SPHERE = 3  # times that the faces of an icosahedron are divided
 
 
-def triangles_of(visual: Visual) -> TriangleMesh:
-    """Return the triangles of a visual in its own axes, about its middle if it is a solid; a mesh's as in its file, not
-    scaled, which must be readable (see treesim.viewers.base.drawables).
+def triangles_of(visual: Visual) -> tuple[TriangleMesh, ...]:
+    """Return the triangles of a visual in its own axes: one mesh about its middle if it is a solid; a mesh file's as in
+    the file, not scaled, which must be readable (see treesim.viewers.base.drawables).
 
     Example:
         >>> from treesim.viewers.solids import triangles_of
-        >>> box = triangles_of(treesim.Visual(1, treesim.Placement(), "box", (1.0, 2.0, 3.0)))
+        >>> (box,) = triangles_of(treesim.Visual(1, treesim.Placement(), "box", (1.0, 2.0, 3.0)))
         >>> len(box.faces), box.vertices.max(axis=0).tolist()
         (12, [0.5, 1.0, 1.5])
     """
     if visual.kind == "mesh":
-        mesh = read_mesh(visual.file or "")
-        assert mesh is not None  # drawables took the unreadable ones out
-        return mesh
-    return _plain(_solid(visual.kind, visual.size))
+        meshes = read_meshes(visual.file or "", visual.texture).meshes
+        assert meshes is not None  # drawables took the unreadable ones out
+        return meshes
+    return (_plain(_solid(visual.kind, visual.size)),)
 
 
 def _solid(kind: str, size: tuple[float, ...]) -> trimesh.Trimesh:

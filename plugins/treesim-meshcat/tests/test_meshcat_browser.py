@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from PIL import Image
 from treesim_meshcat import MeshcatViewer
 
 import treesim
+from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
 from treesim.trajectory import Trajectory
@@ -50,6 +52,58 @@ def test_a_recording_replays_from_disk(robot, motion, tmp_path, watch, body_rows
     assert red_pixels(watched.page) > 100, "the red trunk is not in the middle of the picture"
     assert watched.errors == []
     assert outside(watched, path.as_uri()) == []
+
+
+FIELDS = [[(250, 0, 0), (0, 250, 0)], [(0, 0, 250), (250, 250, 0)]]  # upper, then lower
+MIDDLES = """([x, y, z]) => {
+    stage.viewer.render();
+    const at = stage.bodies[1].localToWorld(new MeshCat.THREE.Vector3(x, y, z)).project(stage.viewer.camera);
+    const gl = stage.viewer.renderer.getContext(), pixel = new Uint8Array(4);
+    const [width, height] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+    gl.readPixels((at.x + 1) / 2 * width, (at.y + 1) / 2 * height, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+    return [...pixel.slice(0, 3)];
+}"""
+
+
+@pytest.fixture
+def board(tmp_path):
+    """A robot that is one upright square in y and z, seen from x, with an image of four fields on it."""
+    Image.fromarray(np.kron(np.uint8(FIELDS), np.ones((16, 16, 1), np.uint8))).save(tmp_path / "board.png")
+    (tmp_path / "board.mtl").write_text("newmtl m\nmap_Kd board.png\n")
+    (tmp_path / "board.obj").write_text(
+        "mtllib board.mtl\nv 0 0 0\nv 0 1 0\nv 0 1 1\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+        "usemtl m\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"
+    )
+    visual = Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), str(tmp_path / "board.obj"))
+    return Tree("board", [Body("board", 0, Joint("j", "prismatic"), Inertia(1.0))], visuals=[visual])
+
+
+def check_fields(watched):
+    """Check that each field of the image is where it belongs, in its hue."""
+    watched.wait("stage.bodies.length === 2 && stage.loading === 0")
+    watched.draw()
+    for row, z in enumerate((0.75, 0.25)):
+        for column, y in enumerate((0.25, 0.75)):
+            shown = np.array(watched.page.evaluate(MIDDLES, [0, y, z]))
+            expected = np.array(FIELDS[row][column]) > 0
+            assert ((shown > 0.5 * shown.max()) == expected).all() and shown.max() > 60, (row, column, shown)
+    assert watched.errors == []
+
+
+def test_images_of_meshes_are_drawn_the_right_way_up(board, motion, tmp_path, watch):
+    path = MeshcatViewer().record(board, motion(board, duration=0.0), tmp_path / "motion.html")
+    watched = watch(path.as_uri())
+    check_fields(watched)
+    assert outside(watched, path.as_uri()) == []
+
+
+def test_images_of_meshes_are_on_the_live_page(board, watch):
+    viewer = MeshcatViewer()
+    watched = watch(viewer.show(board, board.neutral()))
+    check_fields(watched)
+    viewer.show(board, board.neutral())  # again, in place of what was there
+    check_fields(watched)
+    viewer.close()
 
 
 def test_the_camera_follows_a_falling_robot(robot, motion, tmp_path, watch):

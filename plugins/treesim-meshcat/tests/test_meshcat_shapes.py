@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import trimesh
+from PIL import Image
 from treesim_meshcat.scene import robot_parts, scene_message
-from treesim_meshcat.shapes import capsule, material_of, shape_of
+from treesim_meshcat.shapes import capsule, material_of, shapes_of
 
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
-from treesim.viewers.meshes import read_mesh
+from treesim.viewers.meshes import TriangleMesh, read_meshes
 
 RED_AND_BLUE = """mtllib colors.mtl
 v 0 0 0
@@ -33,7 +34,13 @@ def robot_with(*visuals: Visual) -> Tree:
 
 
 def extent(shown: Visual) -> np.ndarray:
-    return np.ptp(shape_of(shown).corners(), axis=0)
+    (shape,) = shapes_of(shown)
+    return np.ptp(shape.corners(), axis=0)
+
+
+def mesh_in(file: object) -> TriangleMesh:
+    (mesh,) = read_meshes(str(file)).meshes
+    return mesh
 
 
 @pytest.mark.parametrize(
@@ -61,15 +68,15 @@ def test_capsule_is_closed_and_faces_outward():
 def test_stl_is_merged_and_scaled(tmp_path):
     file = str(tmp_path / "box.stl")
     trimesh.creation.box((1, 2, 3)).export(file)
-    assert read_mesh(file).vertices.shape == (8, 3)
-    assert read_mesh(file).colors is None
+    assert mesh_in(file).vertices.shape == (8, 3)
+    assert mesh_in(file).colors is None
     np.testing.assert_allclose(extent(visual("mesh", (0.1, 0.1, -0.2), file=file)), (0.1, 0.2, 0.6), atol=1e-6)
 
 
 def test_materials_of_a_file_become_vertex_colours(tmp_path):
     (tmp_path / "colors.mtl").write_text(MATERIALS)
     (tmp_path / "two.obj").write_text(RED_AND_BLUE)
-    mesh = read_mesh(str(tmp_path / "two.obj"))
+    mesh = mesh_in(tmp_path / "two.obj")
     colors = mesh.colors[mesh.faces]
     assert (colors == colors[:, :1]).all()
     assert sorted(map(tuple, colors[:, 0].tolist())) == [(0, 0, 255), (255, 0, 0)]
@@ -86,13 +93,13 @@ def test_collada_unit_counts_and_its_transparency_does_not(tmp_path):
     file.write_text(text)
     shown = visual("mesh", (1.0, 1.0, 1.0), file=str(file))
     np.testing.assert_allclose(extent(shown), (0.1, 0.2, 0.3), atol=1e-6)
-    assert material_of(shown, shape_of(shown)).opacity == 1.0
-    assert (read_mesh(str(file)).colors == (0, 255, 0)).all()
+    assert material_of(shown, shapes_of(shown)[0]).opacity == 1.0
+    assert (mesh_in(file).colors == (0, 255, 0)).all()
 
 
 def test_colour_of_a_visual():
     shown = visual("sphere", (1.0,), color=(1.0, 0.5, 0.0, 0.25))
-    material = material_of(shown, shape_of(shown))
+    material = material_of(shown, shapes_of(shown)[0])
     assert (material.color, material.opacity) == (0xFF8000, 0.25)
 
 
@@ -105,6 +112,38 @@ def test_a_file_is_read_and_sent_once(tmp_path):
     drawn = [command for command in scene["commands"] if command["type"] == "set_object"]
     assert len(scene["geometries"]) == 1
     assert [command["object"]["materials"][0]["color"] for command in drawn] == [0x000000, 0xFF0000]
+
+
+BOARD = "mtllib board.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+SQUARE = "f 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"
+
+
+@pytest.fixture
+def board(tmp_path):
+    """A mesh file of a square with an image, one with another, and one with a colour."""
+    for name, color in (("a.png", (250, 10, 10)), ("b.png", (10, 250, 10))):
+        Image.new("RGB", (8, 8), color).save(tmp_path / name)
+    (tmp_path / "board.mtl").write_text("newmtl a\nmap_Kd a.png\nnewmtl b\nmap_Kd b.png\nnewmtl c\nKd 0 0 1\n")
+    (tmp_path / "board.obj").write_text(BOARD + "".join(f"usemtl {name}\n{SQUARE}" for name in "abc"))
+    return str(tmp_path / "board.obj")
+
+
+def test_images_are_in_a_scene_once(board):
+    scales = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
+    robot = robot_with(*(visual("mesh", scale, file=board, color=(0.5, 0.5, 0.5, 0.5)) for scale in scales))
+    scene = scene_message(robot, robot_parts(robot), np.tile(np.eye(4), (1, 2, 1, 1)), "rod")
+    drawn = [command for command in scene["commands"] if command["type"] == "set_object"]
+    assert len(drawn) == 6 and len({command["path"] for command in drawn}) == 6
+    assert len(scene["images"]) == 2 and all(
+        url.startswith("data:image/png;base64,") for url in scene["images"].values()
+    )
+    used = [command["image"] for command in drawn if "image" in command]
+    assert set(used) == set(scene["images"]) and len(used) == 4
+    for command in drawn:
+        (material,), (name,) = command["object"]["materials"], command["object"]["geometries"]
+        attributes = scene["geometries"][name]["data"]["attributes"]
+        assert ("uv" in attributes) == ("image" in command) != bool(material["vertexColors"])
+        assert (material["color"], material["opacity"]) == (0xFFFFFF, 1.0)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"solid nonsense"])

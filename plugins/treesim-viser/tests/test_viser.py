@@ -73,7 +73,7 @@ def test_a_slider_reaches_the_program(robot):
 
 
 def test_a_ray_meets_a_box_where_it_enters_it():
-    solid = triangles_of(Visual(1, Placement(), "box", (0.2, 0.4, 0.6)))
+    (solid,) = triangles_of(Visual(1, Placement(), "box", (0.2, 0.4, 0.6)))
     triangles, pose = solid.vertices[solid.faces], Placement.from_xyz_rpy((1, 2, 3), (0, 0, np.pi / 2)).matrix()
     for start, way, point in (
         ((1, 2, 9), (0, 0, -1), (1, 2, 3.3)),  # from above
@@ -160,6 +160,41 @@ def test_the_first_line_is_the_address_alone():
     assert first["url"].startswith("http://127.0.0.1:") and last["simulated_s"] == pytest.approx(0.05, abs=2e-3)
 
 
+def test_images_of_meshes_are_drawn(tmp_path, monkeypatch):
+    """Together with parts that have a colour or nothing, as one object."""
+    import io
+
+    import trimesh
+    from PIL import Image
+
+    Image.new("RGB", (8, 8), (250, 10, 10)).save(tmp_path / "a.png")
+    (tmp_path / "m.mtl").write_text("newmtl a\nmap_Kd a.png\nnewmtl c\nKd 0 0 1\n")
+    square = "f 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"
+    (tmp_path / "m.obj").write_text(
+        "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
+        f"usemtl a\n{square}usemtl c\n{square}"
+    )
+    drawn, scene = [], treesim_viser.scene.SceneApi
+    monkeypatch.setattr(scene, "add_glb", lambda _, path, data, **more: drawn.append(data))
+    visual = Visual(0, Placement(), "mesh", (1.0, -1.0, 2.0), str(tmp_path / "m.obj"))
+    part = treesim_viser.scene._add_visual(object.__new__(scene), "/square", visual)
+    assert part.triangles.shape == (4, 3, 3)
+    (data,) = drawn
+    shapes = list(trimesh.load(io.BytesIO(data), file_type="glb", process=False).geometry.values())
+    looks = {getattr(shape.visual.material, "baseColorTexture", None) is not None: shape for shape in shapes}
+    assert len(shapes) == len(looks) == 2
+    np.testing.assert_allclose(looks[True].visual.uv, looks[True].vertices[:, :2] * (1, -1), atol=1e-6)
+    assert np.asarray(looks[True].visual.material.baseColorTexture).reshape(-1, 3).tolist() == [[250, 10, 10]] * 64
+
+
+def volume_of(glb):
+    import io
+
+    import trimesh
+
+    return trimesh.load(io.BytesIO(glb), file_type="glb").to_mesh().volume
+
+
 @pytest.mark.parametrize("colored", [True, False])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1, -1, 1), (-1, -1, 1), (-2, -1, -1)])
 def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkeypatch):
@@ -172,7 +207,7 @@ def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkey
     box.export(tmp_path / "box.ply")
     drawn = []
     scene = treesim_viser.scene.SceneApi
-    monkeypatch.setattr(scene, "add_mesh_trimesh", lambda _, path, mesh, **more: drawn.append(mesh.volume))
+    monkeypatch.setattr(scene, "add_glb", lambda _, path, data, **more: drawn.append(volume_of(data)))
     monkeypatch.setattr(
         scene, "add_mesh_simple",
         lambda _, path, vertices, faces, **more: drawn.append(trimesh.Trimesh(vertices, faces, process=False).volume),

@@ -70,7 +70,8 @@ ASSETS = {
         before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',
     ),
     "U510": Advice(
-        "A name of Gazebo's, or of another file, says nothing here; textures are drawn where a mesh file names them.",
+        "A name of Gazebo's, or of another file, says nothing here; textures are drawn on meshes "
+        "that have texture coordinates.",
         "Define the material, with a <color>, in the robot or in the visual.",
         '<material name="Gazebo/Grey"/>',
         f'<material name="grey">{COLOR}</material>',

@@ -32,7 +32,8 @@ FLAGS = (
 JPEG, PNG = "image/jpeg", "image/png"
 RANGE = "scale=in_range=pc:out_range=tv,format=yuv420p"  # of colours, from that of JPEG to that of films
 CODING = ("-c:v", "libx264", "-crf", "20", "-vf", RANGE, "-movflags", "+faststart", "-f", "mp4")
-DRAWN = """([t, kind]) => {
+DRAWN = """async ([t, kind]) => {
+    while (stage.loading) await new Promise((done) => setTimeout(done, 10));
     const {animator} = stage.viewer;
     if (animator.actions.length) {
         animator.pause();

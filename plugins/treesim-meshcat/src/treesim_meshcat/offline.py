@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
+from treesim.control import default_controller
 from treesim.errors import ArgumentError
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
@@ -35,6 +36,7 @@ NOTE = (
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
+NOT_HELD = " Spherical and planar joints are not held."
 WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to carry it."
 
 
@@ -69,8 +71,9 @@ def page_html(
     q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, contact_solver, dt [s],
     gravity (3,) [m/s^2], speed: with what it begins; its reader may change them, backend and solver to other ones of
     `backends` and `contact_solvers`.
-    controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted; by default "hold" with gains
-    that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
+    controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted, which holds no spherical or
+    planar joints; by default that of `treesim.control.default_controller`, as on live pages. kp, kd are by default
+    gains that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
     Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
     a backend that has no code of its own for a robot.
     Cost: a second or two for each backend of a humanoid, and ten, the first time ever, for contact.
@@ -80,19 +83,23 @@ def page_html(
     floating = _floats(robot)
     weightless = floating and not world.ground and gravity is None
     q = _start(world) if q0 is None else np.asarray(q0, float)
-    _check_name("controller", controller or "none", ("none", "hold"))
+    if controller is None:
+        controller = default_controller(robot, bool(world.ground), (kp, kd) != (None, None))
+    _check_name("controller", controller, ("none", "hold"))
     stiff, damp = holding_gains(world, q)
     start = {
         "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
         "backend": backend, "integrator": integrator, "solver": contact_solver, "dt": dt,
-        "controller": controller or "hold", "kp": stiff if kp is None else kp,
+        "controller": controller, "kp": stiff if kp is None else kp,
         "kd": damp if kd is None else kd, "speed": speed, "running": True,
         "gravity": [0.0] * 3 if weightless else np.asarray(robot.gravity if gravity is None else gravity).tolist(),
     }  # fmt: skip
     physics = _physics(
         world, start, dict.fromkeys((backend, *backends)), dict.fromkeys((contact_solver, *contact_solvers))
     )
-    physics["note"] += WEIGHTLESS * weightless
+    physics["note"] += WEIGHTLESS * weightless + NOT_HELD * any(
+        body.joint.type in ("spherical", "planar") for body in robot.bodies
+    )
     poses = treesim.body_poses(robot, q)[None]
     message = scene_message(robot, robot_parts(robot), poses, robot.name, world.ground)
     add_overlays(message, robot)

@@ -21,7 +21,7 @@ from treesim.viewers.meshes import TriangleMesh
 
 from .forces import arrow_mesh
 from .scene import ROOT, body_paths, in_front, object_commands
-from .shapes import MeshGeometry, material_of, shape_of
+from .shapes import MeshGeometry, material_of, solid_of
 
 COLLISION_COLOR, AXIS_COLOR, INERTIA_COLOR = 0x2F9E6E, 0x2F6FDE, 0x8A5CD6
 AXIS_LENGTH = 0.18  # of the robot's size
@@ -67,7 +67,7 @@ def overlays_of(robot: Tree, size: float) -> Iterator[Overlay]:
         if body.inertia.mass > 0:
             yield Overlay("inertia", number, Sphere(1.0), _see_through(INERTIA_COLOR), ellipsoid(body.inertia))
     for visual in skeleton(robot):
-        drawn = shape_of(visual)
+        drawn = solid_of(visual)
         matrix = visual.placement.matrix() @ drawn.matrix
         yield Overlay("skeleton", visual.body, drawn.geometry, material_of(visual, drawn), matrix)
 
@@ -75,7 +75,7 @@ def overlays_of(robot: Tree, size: float) -> Iterator[Overlay]:
 def _collision(shape: CollisionShape) -> Iterator[Overlay]:
     material, pose = _see_through(COLLISION_COLOR), shape.placement.matrix()
     if shape.kind != "hull":
-        drawn = shape_of(Visual(shape.body, shape.placement, shape.kind, shape.size))
+        drawn = solid_of(Visual(shape.body, shape.placement, shape.kind, shape.size))
         yield Overlay("collision", shape.body, drawn.geometry, material, pose @ drawn.matrix)
     elif len(shape.vertices) >= SOLID:
         yield Overlay("collision", shape.body, MeshGeometry(hull_mesh(shape.vertices)), material, pose)

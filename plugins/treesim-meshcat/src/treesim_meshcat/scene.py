@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +14,12 @@ from meshcat.geometry import Geometry, Mesh, MeshPhongMaterial
 from meshcat.path import Path as ScenePath
 
 from treesim import Surface, Tree, Visual
+from treesim.meshes import Image
 from treesim.viewers.base import drawables
 from treesim.viewers.surfaces import floor_height
 
 from . import ground
-from .shapes import Shape, material_of, shape_of
+from .shapes import Shape, material_of, shapes_of
 
 ROOT = "robot"
 GRID_CELLS = 20  # on each side of the middle, as in stage.js
@@ -37,17 +40,17 @@ class Part:
 
 
 def robot_parts(robot: Tree) -> list[Part]:
-    """Return the parts to draw for `robot`; visuals of one mesh file or one size share their geometry.
+    """Return the parts to draw for `robot`; visuals of one mesh file or one size share their geometries.
 
     Warns once if mesh files cannot be read (see treesim.viewers.base.drawables).
     """
-    shapes: dict[Any, Shape] = {}
-    parts = []
+    shapes: dict[Any, tuple[Shape, ...]] = {}
+    parts = list[Part]()
     for visual in drawables(robot):
-        key = (visual.kind, visual.size, visual.file)
+        key = (visual.kind, visual.size, visual.file, visual.texture)
         if key not in shapes:
-            shapes[key] = shape_of(visual)
-        parts.append(Part(visual, shapes[key]))
+            shapes[key] = shapes_of(visual)
+        parts += [Part(visual, shape) for shape in shapes[key]]
     return parts
 
 
@@ -60,23 +63,36 @@ def body_paths(robot: Tree) -> list[str]:
 def scene_message(
     robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str, surfaces: Sequence[Surface] = ()
 ) -> dict[str, Any]:
-    """Return all that a page needs to draw `robot`: title, bodies, geometries by uuid, commands and view.
+    """Return all that a page needs to draw `robot`: title, bodies, geometries by uuid, images by name, commands and
+    view. A command that draws an object with an image has its name as `image`.
 
     poses: (K, n_bodies + 1, 4, 4), the poses that the view must show; the first is the one drawn first. surfaces: the
     ground; the grid lies on a level plane of it, and is hidden where there is ground without one.
     """
     geometries: dict[str, Any] = {}
+    images: dict[str, str] = {}
     paths = body_paths(robot)
     view = framing(parts, poses)
     commands = [Delete(_path(f"/{ROOT}")).lower(), SetProperty("visible", False, _path("/Axes")).lower()]
     for k, part in enumerate(parts):
         path = f"{paths[part.visual.body]}/{k} {part.visual.kind}"
         material = material_of(part.visual, part.shape)
-        commands += object_commands(part.shape.geometry, material, part.matrix, path, geometries)
+        drawn = object_commands(part.shape.geometry, material, part.matrix, path, geometries)
+        if part.shape.image is not None:
+            drawn[0]["image"] = _add_image(part.shape.image, images)
+        commands += drawn
     laid = ground_message(view, poses, surfaces)
     view["floor"] = laid["floor"]
-    drawn = {"geometries": geometries | laid["geometries"], "commands": commands + laid["commands"]}
+    geometries |= laid["geometries"]
+    drawn = {"geometries": geometries, "images": images, "commands": commands + laid["commands"]}
     return {"title": title, "bodies": paths, **drawn, "view": view}
+
+
+def _add_image(image: Image, images: dict[str, str]) -> str:
+    """Add an image as a data URL, and return the name by which it is known; equal ones are there once."""
+    name = hashlib.sha256(image.data).hexdigest()[:32]
+    images[name] = f"data:{image.kind};base64,{base64.b64encode(image.data).decode()}"
+    return name
 
 
 def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[Surface]) -> dict[str, Any]:

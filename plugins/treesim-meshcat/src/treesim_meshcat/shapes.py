@@ -9,7 +9,9 @@ import numpy as np
 from meshcat.geometry import Box, Cylinder, Geometry, MeshPhongMaterial, Sphere
 
 from treesim import Visual
-from treesim.viewers.meshes import TriangleMesh, read_mesh
+from treesim.meshes import Image
+from treesim.viewers.meshes import TriangleMesh
+from treesim.viewers.solids import triangles_of
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 _Z_FROM_Y = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # three.js cylinders stand along y
@@ -18,9 +20,9 @@ _CAP_ROWS, _COLUMNS = 8, 32
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A shape ready to draw: its `geometry`, whether that carries vertex `colors`, whether its edges are `sharp`, the
-    (4, 4) `matrix` that takes it to where the visual wants it, in the visual's frame, and its own box
-    (`lower`, `upper`)."""
+    """A shape ready to draw: its `geometry`, whether that carries vertex `colors`, the `image` that these multiply,
+    whether its edges are `sharp`, the (4, 4) `matrix` that takes it to where the visual wants it, in the visual's
+    frame, and its own box (`lower`, `upper`)."""
 
     geometry: Geometry
     lower: np.ndarray
@@ -28,6 +30,7 @@ class Shape:
     matrix: np.ndarray
     colors: bool = False
     sharp: bool = False
+    image: Image | None = None
 
     def corners(self) -> np.ndarray:
         """Return the (8, 3) corners of the shape's box in the visual's frame."""
@@ -48,6 +51,8 @@ class MeshGeometry(Geometry):  # type: ignore[misc] # meshcat has no types
         attributes = {"position": _attribute("Float32Array", self.mesh.vertices)}
         if self.mesh.colors is not None:
             attributes["color"] = _attribute("Uint8Array", self.mesh.colors, normalized=True)
+        if self.mesh.uv is not None:
+            attributes["uv"] = _attribute("Float32Array", self.mesh.uv)
         index_type = "Uint16Array" if self.mesh.faces.dtype == np.uint16 else "Uint32Array"
         index = {"type": index_type, "array": self.mesh.faces}
         return {"uuid": self.uuid, "type": "BufferGeometry", "data": {"attributes": attributes, "index": index}}
@@ -57,8 +62,16 @@ def _attribute(kind: str, array: np.ndarray, normalized: bool = False) -> dict[s
     return {"itemSize": array.shape[1], "type": kind, "array": array, "normalized": normalized}
 
 
-def shape_of(visual: Visual) -> Shape:
-    """Return the shape of a visual; its mesh file, if it has one, must be readable."""
+def shapes_of(visual: Visual) -> tuple[Shape, ...]:
+    """Return the shapes of a visual, several where its mesh file has several images; the file must be readable."""
+    if visual.kind == "mesh":
+        scale = np.broadcast_to(visual.size, 3)
+        return tuple(_mesh_shape(mesh, scale, sharp=True) for mesh in triangles_of(visual))
+    return (solid_of(visual),)
+
+
+def solid_of(visual: Visual) -> Shape:
+    """Return the shape of a visual that is no mesh."""
     if visual.kind == "box":
         half = np.array(visual.size) / 2
         return Shape(Box([float(length) for length in visual.size]), -half, half, np.eye(4))
@@ -69,17 +82,13 @@ def shape_of(visual: Visual) -> Shape:
         radius, length = visual.size
         box = np.array([radius, length / 2, radius])
         return Shape(Cylinder(length, radius), -box, box, _Z_FROM_Y)
-    if visual.kind == "capsule":
-        return _mesh_shape(capsule(*visual.size), np.ones(3), sharp=False)
-    mesh = read_mesh(visual.file or "")
-    assert mesh is not None  # treesim.viewers.base.drawables took the unreadable ones out
-    return _mesh_shape(mesh, np.broadcast_to(visual.size, 3), sharp=True)
+    return _mesh_shape(capsule(*visual.size), np.ones(3), sharp=False)
 
 
 def _mesh_shape(mesh: TriangleMesh, scale: np.ndarray, sharp: bool) -> Shape:
     lower, upper = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    colors = mesh.colors is not None
-    return Shape(MeshGeometry(mesh), lower, upper, np.diag([*scale, 1.0]), colors=colors, sharp=sharp)
+    matrix, colors = np.diag([*scale, 1.0]), mesh.colors is not None
+    return Shape(MeshGeometry(mesh), lower, upper, matrix, colors, sharp, mesh.image)
 
 
 def capsule(radius: float, length: float) -> TriangleMesh:
@@ -105,8 +114,9 @@ def revolved(radii: np.ndarray, heights: np.ndarray) -> TriangleMesh:
 
 
 def material_of(visual: Visual, shape: Shape) -> MeshPhongMaterial:
-    """Return the material of a visual: a mesh file's own colours win over the visual's, which win over grey."""
-    red, green, blue, opacity = (1.0, 1.0, 1.0, 1.0) if shape.colors else visual.color or DEFAULT_COLOR
+    """Return the material of a visual: a mesh file's own looks win over the visual's, which win over grey."""
+    own = shape.colors or shape.image is not None
+    red, green, blue, opacity = (1.0, 1.0, 1.0, 1.0) if own else visual.color or DEFAULT_COLOR
     levels = np.clip(np.rint(np.array([red, green, blue]) * 255), 0, 255).astype(int)
     return MeshPhongMaterial(
         color=int(levels[0] << 16 | levels[1] << 8 | levels[2]),

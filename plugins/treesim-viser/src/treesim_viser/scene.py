@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-import trimesh
 from viser import SceneApi
 from viser.transforms import SO3
 
 from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
+from treesim.viewers.gltf import mesh_bytes
+from treesim.viewers.meshes import TriangleMesh
 from treesim.viewers.solids import surface_triangles, triangles_of
 from treesim.viewers.surfaces import floor_height
 
@@ -56,21 +58,25 @@ def place(pose: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
-    """Draw a visual: a mesh file's own colours win over the visual's, which win over grey."""
-    mesh, pose = triangles_of(visual), visual.placement.matrix()
-    scale = np.broadcast_to(visual.size, 3) if visual.kind == "mesh" else np.ones(3)
-    vertices = mesh.vertices * scale
+    """Draw a visual: a mesh file's own looks win over the visual's, which win over grey."""
+    pose, scale = visual.placement.matrix(), np.broadcast_to(visual.size if visual.kind == "mesh" else 1.0, 3)
+    meshes = [_scaled(mesh, scale) for mesh in triangles_of(visual)]
+    corners = [(mesh.vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces] for mesh in meshes]
+    color = visual.color or DEFAULT_COLOR
+    if any(mesh.has_look for mesh in meshes):
+        drawn: Any = scene.add_glb(path, mesh_bytes(meshes, color), **place(pose))
+    else:
+        (mesh,) = meshes
+        drawn = scene.add_mesh_simple(
+            path, mesh.vertices, mesh.faces, color=color[:3], opacity=None if color[3] >= 1 else color[3],
+            side="double", flat_shading=visual.kind in ("box", "mesh"), **place(pose),
+        )  # fmt: skip
+    return Part(visual.body, drawn, np.concatenate(corners))
+
+
+def _scaled(mesh: TriangleMesh, scale: np.ndarray) -> TriangleMesh:
     faces = mesh.faces[:, ::-1] if np.prod(scale) < 0 else mesh.faces  # mirrored, they would be seen from inside
-    triangles = (vertices @ pose[:3, :3].T + pose[:3, 3])[faces]
-    if mesh.colors is not None:
-        colored = trimesh.Trimesh(vertices, faces, vertex_colors=mesh.colors, process=False)
-        return Part(visual.body, scene.add_mesh_trimesh(path, colored, **place(pose)), triangles)
-    *color, opacity = visual.color or DEFAULT_COLOR
-    drawn = scene.add_mesh_simple(
-        path, vertices, faces, color=tuple(color), opacity=None if opacity >= 1 else opacity, side="double",
-        flat_shading=visual.kind in ("box", "mesh"), **place(pose),
-    )  # fmt: skip
-    return Part(visual.body, drawn, triangles)
+    return dataclasses.replace(mesh, vertices=mesh.vertices * scale, faces=faces)
 
 
 def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> np.ndarray | None:

@@ -1,5 +1,8 @@
 // What contact, joint limits and joint friction make of a free step: treesim.export.contact_module in WebAssembly.
 
+const LEFT_OUT = 5;  // where `told` has the number of contacts without room
+const ROOM = 128;  // contacts for which room is made at a time
+
 class Contact {
     constructor({code, image, ...layout}) {
         this.layout = layout;
@@ -44,14 +47,24 @@ class Contact {
     touch(rule, step) {
         const {arrays} = this;
         arrays.scheme[0] = this.share[rule];
-        for (const name of ["q", "v", "force"]) arrays[name].set(step[name]);
+        for (const name of ["q", "v", "force", "external"]) arrays[name].set(step[name]);
         arrays.q_free.set(step.q_new);
         arrays.v_free.set(step.v_new);
-        this.call(this.layout.base, this.layout.heap);
-        const found = this.arrays;
+        const found = this.solved();
         step.q_new.set(found.q_new);
         step.v_new.set(found.v_new);
         found.before.set(found.after);
+    }
+
+    // The arrays behind a call, once there is room for all contacts.
+    solved() {
+        const {base, heap, most_contacts: most} = this.layout;
+        for (;;) {
+            this.call(base, heap);
+            const left_out = this.arrays.told[LEFT_OUT], room = new BigInt64Array(this.memory.buffer, this.layout.capacity, 1);
+            if (!(left_out > 0) || room[0] >= most) return this.arrays;
+            room[0] = BigInt(Math.min(ROOM * Math.ceil((Number(room[0]) + left_out) / ROOM), most));
+        }
     }
 
     // The size of the force on the robot in the last step [N].

@@ -7,10 +7,10 @@ const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
 const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
 const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots that weigh nothing
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
+const SHORTEST = 1e-9;  // m: a spring of this length pulls nowhere
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const MOST_FORCES = 100;
-const PROBE_S = 1e-3;  // for which a point is pushed to see how much mass is behind it
 
 class Physics {
     constructor(facts, modules, stages, start) {
@@ -96,7 +96,7 @@ class Physics {
         const touches = this.contact && this.integrator in this.contact.share;
         if (touches) this.contact.settle(arrays.settings, this.gravity);
         for (let k = 0; k < count; k++) {
-            this.act(h);
+            this.act();
             exports[this.integrator](base);
             if (touches) this.contact.touch(this.integrator, arrays);
             arrays.q.set(arrays.q_new);
@@ -171,13 +171,10 @@ class Physics {
     pull(body, point, target) {
         const index = this.movingBody(body);
         if (![point, target].every(threeNumbers)) throw new Error("point and target must be three numbers [m]");
-        const same = this.pulled && this.pulled.body === body && String(this.pulled.point) === String(point);
-        this.pulled = {body, index, point, target, force: [0, 0, 0], before: same ? this.pulled.before : null, steps: 0};
+        this.pulled = {body, index, point, target, force: [0, 0, 0], steps: 0};
         this.look();
-        const place = this.grabbed();
-        this.tune(place, this.dt / this.substeps);
-        this.look();
-        this.pulled.force = this.pullForce(place, [0, 0, 0]);
+        this.tune();
+        this.pulled.force = this.pullForce();
     }
 
     release() {
@@ -204,18 +201,13 @@ class Physics {
     }
 
     // What acts on bodies in one substep: the pull, and external forces.
-    act(h) {
+    act() {
         const {exports, arrays, base} = this.module, forces = Object.values(this.forces);
         if (!this.pulled && forces.length === 0) return;
         exports.view(base);
         arrays.f_ext.fill(0);
-        if (this.pulled) this.pullOnce(h);
+        if (this.pulled) this.pullOnce();
         for (const {index, point, vector} of forces) this.press(index, point, vector);
-    }
-
-    // Where the point that is pulled is in the world [m], as looked at last.
-    grabbed() {
-        return this.placed(this.pulled.index, this.pulled.point);
     }
 
     // Where a point of a body is in the world [m], as looked at last.
@@ -227,24 +219,32 @@ class Physics {
         });
     }
 
+    // The velocity of a point of a body along the world's axes [m/s], as looked at last.
+    speedOf(index, point) {
+        const [u, v, w, x, y, z] = this.module.arrays.velocities.subarray(6 * index, 6 * index + 6);
+        const [a, b, c] = this.placed(index, point).map((at, i) => at - this.module.arrays.poses[16 * index + 4 * i + 3]);
+        return [u + y * c - z * b, v + z * a - x * c, w + x * b - y * a];
+    }
+
     // Stiffness and damping for the mass behind the point along the pull, 1 / (n . L n) with n . L n = its acceleration
     // by a unit force along n, less where the lightest direction would not be stable.
-    tune(place, h) {
-        const {pulled, facts: {mass}} = this;
-        const away = pulled.target.map((x, i) => x - place[i]), length = Math.hypot(...away);
-        const columns = this.mobility(pulled.index, pulled.point);
-        const n = away.map((x) => x / Math.max(length, 1e-9));
-        const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * columns[j][i], 0), 0);
-        const behind = 1 / Math.max(response, 1 / Math.max(mass, 1e-9));
-        const lightest = 1 / Math.max(columns[0][0] + columns[1][1] + columns[2][2], 1e-9);
-        pulled.stiffness = Math.min(behind * FREQUENCY ** 2, PART_OF_STABLE * lightest / h ** 2);
-        pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / h);
+    tune() {
+        const {pulled, dt, facts: {mass}} = this, {index, point, target} = pulled;
+        const place = this.placed(index, point), away = target.map((x, i) => x - place[i]), length = Math.hypot(...away);
+        const inverse = this.mobility(index, point);
+        const n = away.map((x) => x / Math.max(length, SHORTEST));
+        const response = n.reduce((sum, x, j) => sum + x * n.reduce((part, y, i) => part + y * inverse[j][i], 0), 0);
+        const behind = 1 / Math.max(response, 1 / Math.max(mass, SHORTEST));
+        const lightest = 1 / Math.max(principalAxes(inverse).values[2], SHORTEST);
+        pulled.stiffness = Math.min(behind * FREQUENCY ** 2, PART_OF_STABLE * lightest / dt ** 2);
+        pulled.damping = Math.min(2 * behind * FREQUENCY, PART_OF_STABLE * lightest / dt);
     }
 
     // Λ^-1 (3, 3) of a point of a body, as looked at last: its accelerations from rest by unit forces [m/s^2/N].
     mobility(index, point) {
         const at_rest = this.pushed(index, point, [0, 0, 0]);
-        return [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(index, point, force).map((x, i) => (x - at_rest[i]) / PROBE_S ** 2));
+        const columns = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].map((force) => this.pushed(index, point, force).map((x, i) => x - at_rest[i]));
+        return columns.map((column, i) => column.map((x, j) => (x + columns[j][i]) / 2));
     }
 
     // The mass that is felt at the origin of the body that is chosen, null where none is.
@@ -252,35 +252,33 @@ class Physics {
         const index = this.facts.bodies.indexOf(this.frame), origin = [0, 0, 0];
         if (index <= 0) return null;
         this.look();
-        const columns = this.mobility(index, origin);
-        const inverse = columns.map((column, i) => column.map((x, j) => (x + columns[j][i]) / 2));
-        return {frame: this.frame, at: this.placed(index, origin), ...feltAlong(inverse)};
+        return {frame: this.frame, at: this.placed(index, origin), ...feltAlong(this.mobility(index, origin))};
     }
 
-    // Where a point of a body goes from rest in PROBE_S under a force [N] of the world's axes, and under gravity.
+    // The acceleration from rest of a point of a body under a force [N] of the world's axes, and under gravity: what a
+    // step of one second by Euler's explicit rule makes of its velocity.
     pushed(index, point, force) {
-        const {exports, arrays, base} = this.module, q = arrays.q.slice(), v = arrays.v.slice(), settings = arrays.settings.slice();
+        const {exports, arrays, base} = this.module, v = arrays.v.slice(), settings = arrays.settings.slice();
         arrays.settings.fill(0);
-        arrays.settings[0] = PROBE_S;
+        arrays.settings[0] = 1;
         arrays.v.fill(0);
         arrays.f_ext.fill(0);
         this.press(index, point, force);
-        exports.semi_implicit_euler(base);
+        exports.explicit_euler(base);
         arrays.f_ext.fill(0);
-        arrays.q.set(arrays.q_new);
+        arrays.v.set(arrays.v_new);
         exports.view(base);
-        const place = this.placed(index, point);
-        arrays.q.set(q);
+        const acceleration = this.speedOf(index, point);
         arrays.v.set(v);
         arrays.settings.set(settings);
         exports.view(base);
-        return place;
+        return acceleration;
     }
 
-    // The force [N] on a point at a place with a velocity, in the world.
-    pullForce(place, velocity) {
-        const {target, stiffness, damping} = this.pulled;
-        const force = place.map((x, i) => stiffness * (target[i] - x) - damping * velocity[i]);
+    // The force [N] of the pull, along the world's axes, as looked at last.
+    pullForce() {
+        const {index, point, target, stiffness, damping} = this.pulled, velocity = this.speedOf(index, point);
+        const force = this.placed(index, point).map((x, i) => stiffness * (target[i] - x) - damping * velocity[i]);
         const size = Math.hypot(...force), most = Math.max(STRONGEST * this.facts.mass * G, LEAST_FORCE);
         return size > most ? force.map((f) => f * most / size) : force;
     }
@@ -294,13 +292,12 @@ class Physics {
         wrench.forEach((part, i) => { arrays.f_ext[6 * (index - 1) + i] += part; });
     }
 
-    // The pull for one substep; the point's velocity is what it moved in the one before.
-    pullOnce(h) {
-        const {pulled} = this, place = this.grabbed();
-        if (pulled.steps % TUNED_STEPS === 0) this.tune(place, h);
+    // The pull for one substep.
+    pullOnce() {
+        const {pulled} = this;
+        if (pulled.steps % TUNED_STEPS === 0) this.tune();
         pulled.steps += 1;
-        pulled.force = this.pullForce(place, pulled.before ? place.map((x, i) => (x - pulled.before[i]) / h) : [0, 0, 0]);
-        pulled.before = place;
+        pulled.force = this.pullForce();
         this.press(pulled.index, pulled.point, pulled.force);
     }
 

@@ -78,6 +78,7 @@ class Stage {
         this.cell = 1;  // side of the grid's squares [m]
         this.beforeRender = () => {};
         this.afterFollow = () => {};  // the camera is where it will be seen from
+        this.loading = 0;  // images on their way
         this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
         element("follow").addEventListener("change", () => { this.anchor = null; });
@@ -130,13 +131,32 @@ class Stage {
         this.viewer.set_dirty();
     }
 
-    carryOut({commands, geometries}) {
+    carryOut({commands, geometries, images}) {
+        const textures = new Map();  // by the name of their image, so that equal ones are in memory once
         for (const command of commands) {
             if (command.type === "set_object") {
                 command.object.geometries = command.object.geometries.map((id) => geometries[id]);
             }
             this.viewer.handle_command(command);
+            if (command.image) this.paint(command, images, textures);
         }
+    }
+
+    // Give the object that a command has drawn its image.
+    paint({path, image}, images, textures) {
+        if (!textures.has(image)) {
+            this.loading += 1;
+            const done = () => {
+                this.loading -= 1;
+                this.viewer.set_dirty();
+            };
+            const texture = new MeshCat.THREE.TextureLoader().load(images[image], done, undefined, done);
+            texture.wrapS = texture.wrapT = MeshCat.THREE.RepeatWrapping;
+            textures.set(image, texture);
+        }
+        const {material} = this.find(`${path}/<object>`);
+        material.map = textures.get(image);
+        material.needsUpdate = true;
     }
 
     // The object at a path of the scene.
