@@ -40,7 +40,14 @@ class Controller(Protocol):
 
 
 class Pure:
-    """What a controller derives from that changes no state it is given, and is asked at every substep."""
+    """What a controller derives from that changes no state it is given, and is asked at every substep.
+
+    `stiffness` and `damping`, which it must have, are then those of the torque that it gave last: 0 where its motors
+    are saturated. At first they are those of motors that are not.
+    """
+
+    stiffness: np.ndarray
+    damping: np.ndarray
 
 
 class Function(Shown):

@@ -75,7 +75,8 @@ class ControlledRobot:
         self._stiffness = self._gains_of("stiffness")
         self._gain = self._gains_of("damping")
         has_gains = bool(self._stiffness.any() or self._gain.any())
-        self._follows = has_gains or isinstance(self.controller, Pure)  # whether the torque changes within a step
+        self._pure = self.controller if isinstance(self.controller, Pure) else None
+        self._follows = has_gains or self._pure is not None  # whether the torque changes within a step
 
     def _gains_of(self, label: str) -> np.ndarray:
         gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
@@ -154,6 +155,8 @@ class ControlledRobot:
             rows = code.row_results()
             if self._kept is not None:
                 rows[-5][:] = self._kept
+            if self._pure is not None:
+                code.settings.put_gains(self.robot, self._pure.stiffness, self._pure.damping)
             results = q_new, v_new, force, work, *rows
             if code.call(*now, held, *results) != FINE:
                 self._explained_call(code, *now, held, *results)
@@ -181,8 +184,10 @@ class ControlledRobot:
     def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
         substeps = substeps_of(self.robot, rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
-        solver = forward_solver(self.robot, self.backend)
-        code = StepCode(self.world, rule, solver, self._gravity, settings, self._engine, self.contact_solver)
+        solver, engine = forward_solver(self.robot, self.backend), self._engine
+        if self._pure is not None:
+            settings, engine = settings.copy(), "generic"  # gains change: they must be no constants of the code
+        code = StepCode(self.world, rule, solver, self._gravity, settings, engine, self.contact_solver)
         return code, substeps
 
     def check_inertia(self, rule: str | None, dt: float) -> None:

@@ -35,8 +35,8 @@ class LightJointWarning(UserWarning):
 
 
 class StepSettings(NamedTuple):
-    """The kernel's table of constants (see `kernels.step.Settings`), read-only; those of joints that follow others are
-    0, as theirs act on their leaders."""
+    """The kernel's table of constants (see `kernels.step.Settings`), read-only but in copies; those of joints that
+    follow others are 0, as theirs act on their leaders."""
 
     table: np.ndarray
 
@@ -56,6 +56,15 @@ class StepSettings(NamedTuple):
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             return cls(_remembered(robot, rule, h, float(kp), float(kd)))
         return cls(cls._table(robot, rule, h, kp, kd, driven))
+
+    def copy(self) -> StepSettings:
+        """Return settings whose gains `put_gains` may change."""
+        return StepSettings(self.table.copy())
+
+    def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
+        """Take other gains (nv,), of the same theta: those of joints that are saturated are left out for a while."""
+        columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
+        columns[0], columns[1] = on_leaders(robot, kp), on_leaders(robot, kd)
 
     @staticmethod
     def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 
 import treesim
 from tests.live.driven import ROBOT, Driven
+from treesim.live.drive import Drive, without_effort_limits
 from treesim.live.settings import Settings
 
 
@@ -41,3 +42,19 @@ def test_motors_keep_their_limits_while_the_hand_has_none():
     pull = driven.physics.pull
     assert driven.physics.drive.torque(0.0, q, v)[0] == pytest.approx(1.0 - pull.force[0])
     assert driven.physics.world.robot.effort_limit[0] == math.inf
+
+
+@pytest.mark.parametrize("rule", ["implicit_midpoint", "semi_implicit_euler"])
+def test_gains_of_saturated_motors_are_left_out_as_in_steppers(rule):
+    robot, kp, kd = treesim.load("ur5"), 2e3, 20.0
+    q, target = robot.neutral(), np.full(6, 0.8)
+    drive = Drive(robot, "hold", target, kp, kd)
+    run = treesim.Simulation(without_effort_limits(robot), "aba", rule, 1e-3, drive).run(0.2, q)
+    stepper = treesim.Stepper(robot, 1e-3, rule, kp=kp, kd=kd)
+    state, saturated = stepper.reset(q), np.zeros(6, bool)
+    for _ in range(200):
+        state, report = stepper.step(state, target)
+        saturated |= np.abs(report.force) >= robot.effort_limit
+    assert saturated.any()
+    np.testing.assert_allclose(run.q[-1], state.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.v[-1], state.v, rtol=0, atol=1e-11)

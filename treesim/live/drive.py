@@ -42,8 +42,8 @@ class Drive(Pure):
         self.inner = make_controller(name, robot, target, kp, kd)
         self._driven: Controller = self.inner if around is None else around(self.inner)
         zero = np.zeros(robot.nv)
-        self.stiffness: np.ndarray = getattr(self.inner, "stiffness", zero)
-        self.damping: np.ndarray = getattr(self.inner, "damping", zero)
+        self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
+        self.stiffness, self.damping = self._gains
         self.pull: Pull | None = None
         self.forces: Mapping[str, Force] = {}
         self._limit = robot.effort_limit
@@ -62,6 +62,8 @@ class Drive(Pure):
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controller's torque and what pull and forces are in the joints (nv,) [N m, N]."""
         tau = np.asarray(self._driven.torque(t, q, v))
+        unsaturated = np.abs(tau) < self._limit
+        self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)
         for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):
             tau = tau + hand.generalised(q, v)
         return tau
