@@ -9,7 +9,7 @@ import numpy as np
 from .bound import Dynamics
 from .contact.base import ContactSolver
 from .contact.report import ContactReport
-from .control import Pure, Zero, as_controller, controller_name, is_own
+from .control import Pure, Zero, as_controller, controller_name, in_world_of, is_own
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
@@ -77,7 +77,7 @@ class ControlledRobot:
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
-        self.controller = as_controller(robot, controller)
+        self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
         self.latest: GivenTorque | None = None  # of a controller that may have a state
@@ -154,7 +154,8 @@ class ControlledRobot:
             came = "an array with masked entries" if masked else told(given)
             raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
         if what.shape != self._shape:
-            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed")
+            free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""
+            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed{free}")
         return what.astype(float)
 
     def _non_finite(self, tau: np.ndarray) -> NonFiniteTorqueError:

@@ -27,7 +27,8 @@ from .trajectory import Trajectory
 from .world import World
 
 FORMAT = 1
-ROBOT = "robot"  # what stands for the world's robot in a controller
+ROBOT = "robot"  # what stands for the world's robot in a controller, with its free bodies
+ALONE = "robot alone"  # and without them
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class PackedLater:
         self.end: np.ndarray | None = None
         self.missing: dict[str, str] = {}
         self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
-        self.controller = self._described("controller", controller, controller_name(controller), {ROBOT: world.robot})
+        self.controller = self._described("controller", controller, controller_name(controller), _named(world))
 
     def _by_name(self, label: str, value: Any) -> Any:
         """A backend or solver by its name, if it has one by which it is found; anything else as it is."""
@@ -135,7 +136,12 @@ def controller_of(recipe: Recipe, world: World) -> Any:
         raise UnsupportedError(
             f"it cannot be repeated: {reason}: give treesim.replay(run, controller=...) an equal one"
         )
-    return restored(recipe.controller, {ROBOT: world.robot})
+    return restored(recipe.controller, _named(world))
+
+
+def _named(world: World) -> dict[str, Any]:
+    """What a world's controller may be made of besides its numbers, by name."""
+    return {ROBOT: world.robot, ALONE: world.alone}
 
 
 def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> np.ndarray | None:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
+from .carried import Carried
 from .contact.base import ContactSolver, chosen_solver
 from .contact.description import described
 from .contact.unsolved import warn_of_run
 from .continuation import Pair, RunStart, run_start
-from .control import Carried, Controller, controller_name
+from .control import Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
