@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import io
-import pickle
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, get_args
 
@@ -14,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .display import Shown, span, vector
 from .engine.call.arguments import Argument, coerce
-from .errors import ArgumentError, quoted, unknown_name
+from .errors import ArgumentError, listed, quoted, unknown_name
 from .model.given import checked_robot, positive_number, told
 from .model.tree import Body, Tree
 from .operational.frames import frame_pose
@@ -99,43 +96,10 @@ def as_controller(robot: Tree, given: Any) -> Controller:
 
 def controller_name(controller: Controller) -> str:
     """Return what to call a controller: its class, or the name of its function."""
+    if isinstance(controller, BesideBodies):
+        return controller_name(controller.controller)
     what: Any = controller.function if isinstance(controller, Function) else type(controller)
     return str(getattr(what, "__name__", type(what).__name__))
-
-
-class Carried:
-    """A controller on its way into a copy or a pickle, which it must be fit for.
-
-    Pickling raises ArgumentError naming the controller if it, or what it holds, cannot be pickled.
-    """
-
-    def __init__(self, controller: Controller) -> None:
-        self.controller = controller
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Carried:
-        return Carried(copy.deepcopy(self.controller, memo))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        try:
-            _Trial(self).dump(self.controller)
-        except Exception as error:
-            raise ArgumentError(
-                f"the controller {told(self.controller)} cannot be pickled: {error}; "
-                "define its class, and the functions that it holds, at the top level of a module"
-            ) from error
-        return Carried, (self.controller,)
-
-
-class _Trial(pickle.Pickler):
-    """A pickler whose output nobody reads, which does not come back to where it began."""
-
-    def __init__(self, beginning: Carried) -> None:
-        super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
-        self.beginning = beginning
-
-    def persistent_id(self, thing: Any) -> str | None:
-        """Return what stands for a carried controller: it is on trial already."""
-        return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None
 
 
 class Zero(Shown):
@@ -148,6 +112,7 @@ class Zero(Shown):
 
     def __init__(self, robot: Tree) -> None:
         self._torque = np.zeros(checked_robot(robot).nv)
+        self.robot = robot
         self._torque.setflags(write=False)
 
     def __repr__(self) -> str:
@@ -275,6 +240,66 @@ class Pushed(Shown):
         return np.add(given, push)
 
 
+class BesideBodies(Shown):
+    """Another controller, of a robot that has free bodies beside it in a world, which it does not drive.
+
+    controller: of the robot `alone`, whose coordinates are the first of `whole`, the robot and its bodies as one tree.
+    It is given these, and its gains stay implicit. Raises ArgumentError for what is no controller or robot.
+    """
+
+    def __init__(self, controller: Any, alone: Tree, whole: Tree) -> None:
+        self.controller = as_controller(checked_robot(alone), controller)
+        self.alone, self.whole = alone, checked_robot(whole)
+
+    def __repr__(self) -> str:
+        return f"<BesideBodies: {self.controller!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("robot", self.alone), ("controller", self.controller)]
+
+    @property
+    def stiffness(self) -> Any:
+        """Gains of positions, none of the bodies (nv,) [N m/rad, N/m]."""
+        return self._extended(getattr(self.controller, "stiffness", 0.0))
+
+    @property
+    def damping(self) -> Any:
+        """Gains of velocities, none of the bodies (nv,) [N m s/rad, N s/m]."""
+        return self._extended(getattr(self.controller, "damping", 0.0))
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return the controller's torque, and none on the bodies (nv,) [N m, N]."""
+        return self._extended(self.controller.torque(t, q[: self.alone.nq], v[: self.alone.nv]))
+
+    def _extended(self, given: Any) -> Any:
+        """Numbers of the robot (nv,) with zeros of the bodies; what has another shape is left to be refused."""
+        numbers = np.asanyarray(given)
+        if numbers.shape == () and numbers.dtype.kind in "fiu":
+            numbers = np.full(self.alone.nv, numbers)
+        if numbers.shape != (self.alone.nv,):
+            return given
+        concatenate = np.ma.concatenate if np.ma.isMaskedArray(numbers) else np.concatenate
+        return concatenate([numbers, np.zeros(self.whole.nv - self.alone.nv, numbers.dtype)])  # type: ignore[operator]
+
+
+def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
+    """Return a controller as one of `whole`, a robot that stands `alone` in its description, and free bodies as one
+    tree. Raises ArgumentError for treesim's own controllers of another robot."""
+    if not isinstance(controller, (Zero, PD, Pushed)) or _sizes(controller.robot) == _sizes(whole):
+        return controller
+    if whole is alone or controller.robot.joint_names != alone.joint_names or _sizes(controller.robot) != _sizes(alone):
+        which = "world.robot" if whole is alone else f"the world's robot alone, {quoted(alone.name)}, or world.robot"
+        raise ArgumentError(
+            f"the controller {controller_name(controller)!r} is of {quoted(controller.robot.name)}, which has "
+            f"{controller.robot.nv} degrees of freedom, but {quoted(whole.name)} has {whole.nv}: make it of {which}"
+        )
+    return Zero(whole) if isinstance(controller, Zero) else BesideBodies(controller, alone, whole)
+
+
+def _sizes(robot: Tree) -> tuple[int, int]:
+    return robot.nq, robot.nv
+
+
 def make_controller(
     name: ControllerName,
     robot: Tree,
@@ -331,13 +356,20 @@ def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
 def is_own(controller: Controller) -> bool:
     """Return whether a controller is of this module, or pure: it changes no state that it is given, and its torque may
     be asked for at any time within a step."""
-    inner = controller.controller if type(controller) is Pushed else controller
+    inner: Any = controller
+    while type(inner) in (Pushed, BesideBodies):
+        inner = inner.controller
     return type(inner) in (Zero, PD, Hold) or isinstance(inner, Pure)
 
 
 def _floating_root(robot: Tree) -> Body:
     """The one body on the world, which floats; raises ArgumentError if it does not."""
     roots = [body for body in robot.bodies if body.parent == 0]
+    if len(roots) > 1:
+        raise ArgumentError(
+            f"{robot.name!r} has several bodies on the world, {listed([body.name for body in roots])}: "
+            "give the robot that is pushed, without a world's bodies"
+        )
     if [body.joint.type for body in roots] != ["floating"]:
         raise ArgumentError(
             f"{robot.name!r} cannot be pushed, since its base does not float: load it with base='floating'"

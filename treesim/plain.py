@@ -11,7 +11,7 @@ import numpy as np
 
 from .constrained.constraints import FrameConstraint, LoopConstraint
 from .contact.ground import Ground, HeightField, StaticBox, Surface
-from .control import PD, Hold, Pushed, Zero
+from .control import PD, BesideBodies, Hold, Pushed, Zero
 from .errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from .model.frozen import frozen
 from .model.inertia import Inertia, Placement
@@ -80,6 +80,10 @@ def _push_parts(pushed: Pushed) -> tuple[Any, ...]:
     return pushed.controller, pushed.robot, pushed.force, pushed.start, pushed.duration
 
 
+def _beside_parts(controller: BesideBodies) -> tuple[Any, ...]:
+    return controller.controller, controller.alone, controller.whole
+
+
 MADE: dict[type, Made] = {
     Tree: Made(Tree, _tree_parts),
     CollisionShape: Made(_shape, _shape_parts),
@@ -87,6 +91,7 @@ MADE: dict[type, Made] = {
     PD: Made(PD, _spring_parts),
     Hold: Made(Hold, _spring_parts),
     Pushed: Made(Pushed, _push_parts),
+    BesideBodies: Made(BesideBodies, _beside_parts),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
 

@@ -100,7 +100,7 @@ class World(Shown):
         q: ArrayLike | None = None,
         *,
         ground: Surface | Sequence[Surface] | None = None,
-        bodies: Sequence[Tree] = (),
+        bodies: Tree | Sequence[Tree] = (),
         surface: Surface | None = None,
         self_collision: bool = False,
         loops: bool = True,
@@ -112,7 +112,7 @@ class World(Shown):
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
-        surfaces = checked_parts("ground", _several(ground), (Ground, StaticBox, HeightField))
+        surfaces = checked_parts("ground", () if ground is None else ground, (Ground, StaticBox, HeightField))
         if surface is not None:
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
@@ -121,8 +121,9 @@ class World(Shown):
         flags |= {"speed_limits": speed_limits, "loops": loops}
         flags = {name: checked_flag(name, value) for name, value in flags.items()}
         robot = joined((robot, *free)) if free else robot
+        asked = () if constraints is None else constraints
         given: tuple[Constraint, ...]
-        given = checked_parts("constraints", _several(constraints), (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
+        given = checked_parts("constraints", asked, (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
         given += loop_constraints(robot) if loops else ()
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
@@ -338,11 +339,6 @@ class World(Shown):
 def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
     """A world out of a pickle."""
     return World(robot, constraints, **options)
-
-
-def _several(values: Any) -> Any:
-    """A sequence as it is, one thing as a sequence of it, nothing for None."""
-    return () if values is None else values if isinstance(values, Sequence) else (values,)
 
 
 def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:

@@ -51,8 +51,15 @@ def test_vectors_are_finite_and_within_bounds():
 
 @pytest.mark.parametrize("values", ["ab", b"ab", {}, {"a"}, None, 3])
 def test_what_is_no_sequence_is_refused(values):
-    with pytest.raises(ArgumentError, match="bodies must be a sequence of str objects"):
-        checked_parts("bodies", values, str)
+    with pytest.raises(ArgumentError, match="bodies must be a sequence of list objects"):
+        checked_parts("bodies", values, list)
+
+
+def test_one_alone_is_a_sequence_of_one():
+    assert checked_parts("names", "ab", str) == ("ab",)
+    assert checked_parts("names", ["ab", 3], (str, int)) == ("ab", 3)
+    with pytest.raises(ArgumentError, match="whatever must be a sequence of object objects, got 'ab'"):
+        checked_parts("whatever", "ab", object)
 
 
 def test_a_wrong_part_is_named_by_its_number():

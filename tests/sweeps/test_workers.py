@@ -33,12 +33,19 @@ def test_workers_share_the_cores_evenly(monkeypatch):
     assert workers._shares(None) == [[0], [4]]
 
 
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder of a sweep that is done; tests take copies of it."""
+    return run(tmp_path_factory.mktemp("done") / "run.zarr").path
+
+
 @pytest.fixture
-def job(tmp_path, monkeypatch):
+def job(done, tmp_path, monkeypatch):
     """The job of a call in a store, whose program is there."""
     monkeypatch.setattr(programs, "PATIENCE", 0.0)
     chunk._plan.cache_clear()
-    folder = run(tmp_path / "run.zarr").path
+    folder = tmp_path / "run.zarr"
+    shutil.copytree(done, folder)
     content = (folder / programs.PLAN).read_bytes()
     with programs.written_for_workers(folder, content) as program:
         yield job_of(folder, program, content, Store(folder).identity)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compare.cases import OURS, ROLLOUT, BenchmarkCase, Standing, Stepping
-from ..compare.engines import EngineAdapter, EngineModel, installed_engines, read_by_engines
+from ..compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
 from ..compare.source import canonical, read, without_losses
 from ..contact.ground import Ground
 from ..contact.stage import SHARE
@@ -45,7 +45,7 @@ def time_contact(
     rounds: int = 50,
     count: int = 64,
     steps: int = 40,
-    engines: Sequence[EngineAdapter] | None = None,
+    engines: str | EngineAdapter | Sequence[str | EngineAdapter] | None = None,
 ) -> Benchmark:
     """Time steps of 1 ms of a robot that stands on a plane under gains, treesim's and other engines', in turns.
 
@@ -70,7 +70,7 @@ def time_contact(
     notes: list[str] = []
     given = read(robot, "floating").robot
     scene = standing_scene(given, kp, friction)
-    adapters = installed_engines(notes) if engines is None else engines
+    adapters = installed_engines(notes) if engines is None else chosen_engines("engines", engines)
     models = _models(adapters, given, notes)
     stood = [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]
     quality = {each.name: _how_it_stands(scene, each, duration) for each in stood}

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compare.engines import EngineAdapter, EngineModel, installed_engines, read_by_engines
+from ..compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
+from ..model.values import checked_parts
 from ..types import Base, Mimic
 from .arithmetic import arithmetic_rows
 from .batches import after_another, batch_rows
@@ -18,7 +19,7 @@ from .sizes import SIZES, size_rows
 from .startup import first_results
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
-Engines = Sequence[EngineAdapter] | None
+Engines = str | EngineAdapter | Sequence[str | EngineAdapter] | None
 
 
 def time_calls(
@@ -126,7 +127,7 @@ def time_start(
 
 
 def time_robots(
-    robots: Sequence[str],
+    robots: str | Sequence[str],
     base: Base = "fixed",
     mimic: Mimic | None = None,
     states: int = 4096,
@@ -148,7 +149,8 @@ def time_robots(
         ('chain2', 15, 24)
     """
     tell = tell or (lambda text: None)
-    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines, tell) for name in robots]
+    names = checked_parts("robots", robots, str)
+    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines, tell) for name in names]
 
 
 def _both(
@@ -178,7 +180,7 @@ def _read(
 ) -> tuple[BenchRobot, list[EngineModel], dict[str, str]]:
     """The robot, the engines that took it, and their versions."""
     taken = _taken(robot, base, mimic, notes)
-    adapters = installed_engines(notes) if engines is None else engines
+    adapters = installed_engines(notes) if engines is None else chosen_engines("engines", engines)
     models = read_by_engines(adapters, taken.tree, taken.text, notes)
     titles = {model.engine for model in models}
     return taken, models, {each.title: each.version() for each in adapters if each.title in titles}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -11,9 +12,10 @@ import treesim
 
 from ..display import Shown
 from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
+from ..model.values import checked_parts
 from ..types import Base
 from .checks import compare_source
-from .engines import CANONICAL, EngineAdapter
+from .engines import CANONICAL, EngineAdapter, chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
 from .source import read
@@ -80,9 +82,9 @@ class Census(Shown):
 
 
 def take_census(
-    robots: Iterable[str],
-    engines: Sequence[EngineAdapter],
-    bases: Sequence[Base] = ("fixed", "floating"),
+    robots: str | Iterable[str],
+    engines: str | EngineAdapter | Sequence[str | EngineAdapter],
+    bases: Base | Sequence[Base] = ("fixed", "floating"),
     seed: int = 0,
     states: int = 20,
     steps: int = 200,
@@ -91,8 +93,9 @@ def take_census(
 ) -> Census:
     """Compare treesim with engines on many robots; whatever goes wrong with one of them is a finding.
 
-    robots: what `treesim.load` takes. engines: adapters, each of which works in a process of its own, at most timeout
-    [s] on one text of a robot. seed, states, steps: as for `compare`. progress: is told the robot at work.
+    robots: what `treesim.load` takes. engines: adapters, or their names, each of which works in a process of its own,
+    at most timeout [s] on one text of a robot. seed, states, steps: as for `compare`. progress: is told the robot at
+    work.
 
     Example:
         >>> from treesim.compare import find_engine, take_census
@@ -100,12 +103,15 @@ def take_census(
         <Census of 1 robots: 2 agrees>
     """
     findings: list[CensusRow] = []
+    sources: tuple[Any, ...] = checked_parts("robots", robots, (str, os.PathLike))
+    adapters = chosen_engines("engines", engines)
+    kinds: tuple[Any, ...] = checked_parts("bases", bases, str)
     how = {"seed": seed, "states": states, "steps": steps}
-    versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in engines}
+    versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in adapters}
     with ExitStack() as stack:
-        apart = [stack.enter_context(Isolated(engine, timeout)) for engine in engines]
-        for robot in robots:
-            for base in bases:
+        apart = [stack.enter_context(Isolated(engine, timeout)) for engine in adapters]
+        for robot in sources:
+            for base in kinds:
                 progress(f"{robot}, {base} base")
                 findings += _of(robot, base, apart, how)
     return Census(tuple(findings), versions)

@@ -8,10 +8,11 @@ from typing import Any, overload
 
 from ..display import Shown
 from ..errors import ArgumentError, UnsupportedError
+from ..model.values import checked_parts
 from ..types import Base
 from .checks import compare_source
 from .controls import controlled
-from .engines import EngineAdapter, find_engine
+from .engines import EngineAdapter, chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
 from .source import RobotSource, is_floating, read
@@ -113,11 +114,11 @@ def compare(
         >>> compare("ur5", against=["pybullet", "mujoco"], base="fixed", states=5, steps=0)
         <Comparison: 'ur5' beside pybullet, mujoco, passed>
     """
-    several = isinstance(against, Sequence) and not isinstance(against, str)
-    asked: list[Any] = [*against] if several else [against]  # type: ignore[misc,list-item]
+    several = not isinstance(against, (str, EngineAdapter))
+    asked = checked_parts("against", against, (str, EngineAdapter))
     if not asked:
         raise ArgumentError("against must name an engine, or several")
-    engines = [find_engine(each) if isinstance(each, str) else each for each in asked]  # it may be a typo
+    engines = chosen_engines("against", asked)  # it may be a typo
     source = read(robot_source, base)
     how = {"seed": seed, "states": states, "steps": steps, "dt": dt}
     reports, refused = [], {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.given import refuse_followers
 from ..model.tree import Tree
+from ..model.values import checked_parts
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .layouts import Layout
 
@@ -267,6 +268,13 @@ def find_engine(name: str) -> EngineAdapter:
             f"{title} is one: {install}"
         )
     return cast(EngineAdapter, plugins.get("engines", name))
+
+
+def chosen_engines(label: str, given: object) -> list[EngineAdapter]:
+    """Return the adapters that are given, by themselves or by name, one or several; raises ArgumentError for what is
+    none, PluginError for a name that is not registered."""
+    chosen: tuple[Any, ...] = checked_parts(label, given, (str, EngineAdapter))
+    return [find_engine(each) if isinstance(each, str) else each for each in chosen]
 
 
 def installed_engines(notes: list[str]) -> list[EngineAdapter]:

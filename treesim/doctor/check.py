@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
+from ..model.values import checked_parts
 from ..urdf.build import check_options, tree_of
 from ..urdf.findings import CODES, Finding, Findings
 from ..urdf.read import parse, xacro_allowed
@@ -38,7 +39,7 @@ def check(
     source: Source,
     base: Base = "fixed",
     mimic: Mimic | None = None,
-    tiers: Sequence[str] = TIERS,
+    tiers: str | Sequence[str] = TIERS,
     strict: bool = False,
     meshes: bool = True,
     xacro: bool = False,
@@ -63,6 +64,7 @@ def check(
         link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
     """
     check_options(base=base, mimic=mimic)
+    tiers = checked_parts("tiers", tiers, str)
     for tier in tiers:
         if tier not in TIERS:
             raise unknown_name("tier", tier, TIERS)

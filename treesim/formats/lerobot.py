@@ -36,9 +36,12 @@ Frames = dict[str, np.ndarray]  # features by name: (K, n), or (K,) of what ever
 
 
 def write_lerobot(
-    trajectories: Sequence[Trajectory], folder: str | PathLike[str], fps: int = 50, task: str = "simulation"
+    trajectories: Trajectory | Sequence[Trajectory],
+    folder: str | PathLike[str],
+    fps: int = 50,
+    task: str = "simulation",
 ) -> Path:
-    """Write trajectories of one robot as the episodes of a new dataset in `folder`, and return its path.
+    """Write one or several trajectories of one robot as episodes of a new dataset in `folder`, and return its path.
 
     fps: frames per second, which the steps of every trajectory must divide into whole numbers of steps; the last state
     of a trajectory, whose forces are those of no step, makes no frame. task: what the episodes show, in words. Single

@@ -22,7 +22,8 @@ __all__ = [
 def checked_robot(value: Any) -> Tree:
     """Return `value` if it is a Tree; raises ArgumentError otherwise."""
     if not isinstance(value, Tree):
-        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}")
+        hint = ": give its robot" if isinstance(getattr(value, "robot", None), Tree) else ""
+        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}{hint}")
     return value
 
 

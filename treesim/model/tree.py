@@ -81,8 +81,8 @@ class Tree(Immutable):
     def __init__(
         self,
         name: str,
-        bodies: Sequence[Body],
-        frames: Sequence[Frame] = (),
+        bodies: Body | Sequence[Body],
+        frames: Frame | Sequence[Frame] = (),
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),

@@ -121,8 +121,11 @@ def checked_part(label: str, value: Any, kind: type[T]) -> T:
 
 
 def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) -> tuple[T, ...]:
-    """Return a sequence's parts, each of them a `kind`; raises ArgumentError naming `label` otherwise."""
+    """Return a sequence's parts, each of them a `kind`, which alone is a sequence of one; raises ArgumentError naming
+    `label` otherwise."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
+    if object not in kinds and isinstance(values, kinds):
+        return (values,)
     named = " or ".join(one.__name__ for one in kinds)
     try:
         parts = None if isinstance(values, NO_SEQUENCES) else tuple(values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import unknown_name
+from ..model.values import checked_parts
 from ..urdf.findings import title
 from .description import Description, describe
 from .effects import effect
@@ -84,7 +85,7 @@ class Examination:
 
 
 def readings(
-    source: Source, readers: Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
 ) -> tuple[Reading, ...]:
     """Return what other programs will refuse, drop, alter, ignore or add when they read a robot's file.
 
@@ -107,7 +108,7 @@ def readings(
 
 
 def verifications(
-    source: Source, readers: Iterable[str] | None = None, time_limit: float = TIME_LIMIT
+    source: Source, readers: str | Iterable[str] | None = None, time_limit: float = TIME_LIMIT
 ) -> tuple[Verification, ...]:
     """Return what each installed program makes of a robot's file, beside what the rules predict. Arguments and errors
     are those of `readings`.
@@ -122,7 +123,7 @@ def verifications(
 
 
 def examine(
-    source: Source, readers: Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
 ) -> tuple[Examination, ...]:
     """Return what `readings` and `verifications` tell, reader by reader. Arguments and errors are those of `readings`.
 
@@ -146,9 +147,9 @@ def _examined(reader: Reader, description: Description, verify: bool, time_limit
     return Examination(reader, tuple(found), outcome.refused, verification)
 
 
-def chosen(readers: Iterable[str] | None) -> list[Reader]:
+def chosen(readers: str | Iterable[str] | None) -> list[Reader]:
     """Return the readers of these names; raises UnknownNameError for an unknown one."""
-    names = list(READERS) if readers is None else list(readers)
+    names = tuple(READERS) if readers is None else checked_parts("readers", readers, str)
     for name in names:
         if name not in READERS:
             raise unknown_name("reader", name, READERS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from ..model.tree import Tree
 from ..operational.frames import frame_jacobian
 from .bounds import of_constrained
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
-from .samples import random_state, sample_robots
+from .samples import Robots, random_state, robots_of, sample_robots
 
 MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # as `constrained_dynamics` has them
 
 
-def check_constrained(method: str | Any, robots: Iterable[Tree] | None = None, tolerance: float = 1e-8) -> Conformance:
+def check_constrained(method: str | Any, robots: Robots = None, tolerance: float = 1e-8) -> Conformance:
     """Try a method of constrained dynamics on robots, and return what was found, if all of it is as promised.
 
     method: a name of `available("constrained")`, or an object. robots: `sample_robots()` by default. tolerance: how far
@@ -36,7 +35,7 @@ def check_constrained(method: str | Any, robots: Iterable[Tree] | None = None, t
     """
     method, checks = begin("constrained", method)
     if checks.has(method, name=str, source=str):
-        for robot in sample_robots() if robots is None else robots:
+        for robot in robots_of(robots, sample_robots):
             _check_robot(checks, method, robot, tolerance)
     return checks.report()
 

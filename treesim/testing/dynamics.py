@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from .bounds import of_forces
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
-from .samples import State, random_state, sample_robots
+from .samples import Robots, State, random_state, robots_of, sample_robots
 
 STATES = 3  # that every requirement is tried on
 
@@ -22,7 +22,7 @@ STATES = 3  # that every requirement is tried on
 Bound = Callable[..., Any]
 
 
-def check_dynamics(backend: str | Any, robots: Iterable[Tree] | None = None, bound: Bound | None = None) -> Conformance:
+def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | None = None) -> Conformance:
     """Try a forward-dynamics backend on robots and states, and return what was found, if all of it is as promised.
 
     backend: a name of `available("dynamics")`, or an object. robots: `sample_robots()` by default; those with joints
@@ -44,7 +44,7 @@ def check_dynamics(backend: str | Any, robots: Iterable[Tree] | None = None, bou
         return checks.report()
     with checks.require("says its cost and its source"):
         demand(bool(backend.capabilities.cost and backend.capabilities.source), "capabilities lack them")
-    for robot in sample_robots() if robots is None else robots:
+    for robot in robots_of(robots, sample_robots):
         if {body.joint.type for body in robot.bodies} <= {*backend.capabilities.joint_types}:
             _Robot(checks, backend, robot, bound or _bound_of(backend)).check()
     return checks.report()

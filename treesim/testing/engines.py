@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from ..model.generators import chain, random_tree
 from ..model.tree import Tree
 from .report import Checks, Conformance, demand, named
-from .samples import on_floating_base
+from .samples import Robots, on_floating_base, robots_of
 
 BATCH = (2, 3)  # states of a batch that a layout is given
 EXACT, OF_A_DIFFERENCE = 1e-12, 1e-6  # how far, in absolute numbers: no map loses digits; a difference does
@@ -30,7 +30,7 @@ def engine_robots() -> tuple[Tree, ...]:
     return chain(3), tree, on_floating_base(tree), on_floating_base(random_tree(rng(3), 5, ("spherical", "revolute")))
 
 
-def check_engine(adapter: str | EngineAdapter, robots: Iterable[Tree] | None = None) -> Conformance:
+def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
     """Try an adapter to another engine on robots, and return what was found, if all of it is as promised.
 
     adapter: a name of `available("engines")`, or an object. robots: by default small ones of joints that most engines
@@ -51,7 +51,7 @@ def check_engine(adapter: str | EngineAdapter, robots: Iterable[Tree] | None = N
     with checks.require("says its version, and levels that there are"):
         demand(isinstance(engine.version(), str), f"version() returns {engine.version()!r}")
         demand({CANONICAL, engine.timed} <= {*engine.levels} <= {RAW, CANONICAL}, f"its levels are {engine.levels!r}")
-    taken = [robot for robot in (engine_robots() if robots is None else robots) if _check_robot(checks, engine, robot)]
+    taken = [robot for robot in robots_of(robots, engine_robots) if _check_robot(checks, engine, robot)]
     with checks.require("takes one of the robots"):
         demand(bool(taken), "it refuses all of them")
     return checks.report()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -15,14 +14,12 @@ from ..operational.frames import frame_jacobian
 from ..types import Reference
 from .bounds import of_inverse_inertia
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
-from .samples import random_state, sample_robots
+from .samples import Robots, random_state, robots_of, sample_robots
 
 REFERENCES: tuple[Reference, ...] = ("world", "local")
 
 
-def check_operational(
-    method: str | Any, robots: Iterable[Tree] | None = None, error_factor: float = 1.0
-) -> Conformance:
+def check_operational(method: str | Any, robots: Robots = None, error_factor: float = 1.0) -> Conformance:
     """Try a method for Λ⁻¹ on robots and frames, and return what was found, if all of it is as promised.
 
     method: a name of `available("operational")`, or an object. robots: `sample_robots()` by default. error_factor: how
@@ -37,7 +34,7 @@ def check_operational(
     """
     method, checks = begin("operational", method)
     if checks.has(method, name=str, source=str):
-        for robot in sample_robots() if robots is None else robots:
+        for robot in robots_of(robots, sample_robots):
             _check_robot(checks, method, robot, error_factor)
     return checks.report()
 

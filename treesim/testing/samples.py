@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..model import generators
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.tree import Body, Tree
+from ..model.values import checked_parts
 
 MIXED = ("revolute", "spherical", "prismatic", "planar", "continuous", "floating")
+Robots = Tree | Iterable[Tree] | None  # one, several, or those that a check has by default
+
+
+def robots_of(given: Robots, default: Callable[[], Sequence[Tree]]) -> tuple[Tree, ...]:
+    """Return the robots that a check is given; raises ArgumentError for what is none, and for none at all."""
+    robots = tuple(default()) if given is None else checked_parts("robots", given, Tree)
+    if not robots:
+        raise ArgumentError("robots is empty: nothing would be tried; give some, or None for the check's own")
+    return robots
 
 
 class State(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,13 @@ from ..viewers.base import (
     SliderViewer,
 )
 from .report import Checks, Conformance, begin, demand, demand_error
-from .samples import random_state, sample_robots
+from .samples import Robots, random_state, robots_of, sample_robots
 
 DURATION, FPS = 0.1, 20.0  # [s], [1/s]: of the motion that is recorded
 GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))))
 
 
-def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Conformance:
+def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
     """Try a viewer, and return what was found, if all of it is as promised.
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
@@ -54,23 +53,23 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
             demand(callable(getattr(viewer, method, None)), f"{type(viewer).__name__} has none")
     if any(finding.problem for finding in checks.findings):
         return checks.report()
-    robots = tuple(sample_robots() if robots is None else robots)
+    trees = robots_of(robots, sample_robots)
     with checks.require("refuses an update before show"):
-        demand_error(TreesimError, lambda: viewer.update(robots[0].neutral()), "show", "update of nothing")
+        demand_error(TreesimError, lambda: viewer.update(trees[0].neutral()), "show", "update of nothing")
     try:
-        for robot in robots:
+        for robot in trees:
             _check_showing(checks, viewer, robot)
     finally:
         with checks.require("closes, and closing twice does nothing"):
             viewer.close()
             viewer.close()
-    with checks.require("shows again after it was closed", robots[0].name):
-        viewer.show(robots[0], robots[0].neutral())
+    with checks.require("shows again after it was closed", trees[0].name):
+        viewer.show(trees[0], trees[0].neutral())
         viewer.close()
     if isinstance(viewer, OpeningViewer):
-        with checks.require("opens its page before there is a robot", robots[0].name):
+        with checks.require("opens its page before there is a robot", trees[0].name):
             url = viewer.open()
-            viewer.show(robots[0], robots[0].neutral())
+            viewer.show(trees[0], trees[0].neutral())
             demand(url == viewer.url, f"it was opened at {url}, and shows at {viewer.url}")
             viewer.close()
     if isinstance(viewer, FormatRecorder):
@@ -79,7 +78,7 @@ def check_viewer(viewer: str | Any, robots: Iterable[Tree] | None = None) -> Con
             demand_error(ArgumentError, lambda: viewer.check_record(wrong), "format", f"a file {wrong}")
             demand(".html" in viewer.formats, f"formats are {viewer.formats}")
     if isinstance(viewer, Recorder):
-        for robot in robots:
+        for robot in trees:
             _check_recording(checks, viewer, robot)
     return checks.report()
 
