@@ -4,10 +4,10 @@ The motion of the step lets no overlap grow. On top of it bodies move with (M + 
 that every contact or limit that overlaps opens at b, a share of the overlap in each step, and no other gap becomes
 negative. With w the velocity of the step's motion along a row,
 
-    0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = G_rr b / u of an overlap;  g = gap / h + w, R = 0.
+    0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = YIELD G_rr b / u;   of others g = gap / h + w, R = 0,
 
-Overlaps from two sides, of a body in too narrow a slot, ask for what no impulses give. So these rows yield, which
-bounds their impulses by u / G_rr, and what opens them by u. The impulses carry no load: neither what lies on a body nor
+u the fastest b. Overlaps from two sides, of a body in too narrow a slot, ask for what no impulses give. So rows of
+overlaps yield, which bounds their impulses by u / (YIELD G_rr). The impulses carry no load: neither what lies on a body nor
 how long it has overlapped changes them, and velocities know nothing of them. Soft surfaces push back by themselves.
 """
 
@@ -16,12 +16,13 @@ from __future__ import annotations
 from .contact_laws import is_held, is_soft, limit_gap, put_bounds
 from .numbers import absolute, maximum, minimum, some
 
-PART, LARGEST = 1e-2, 5e-6  # of what overlaps open by, and m/s: tolerance of the impulses
+YIELD = 0.1  # of its mobility at most, so that what opens others does not press an overlap deeper
+PART, LARGEST = 1e-3, 1e-6  # of what overlaps open by, and m/s: tolerance of the impulses
 
 
 def opening(m, gap, dt):
     """b: how fast an overlap opens; 0 where there is none, but for rounding."""
-    return m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt
+    return minimum(m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt, m.touch.option[1])
 
 
 def has_overlaps(m, nc, n, q, dt):
@@ -42,7 +43,7 @@ def put_opening(m, r, side, gap, dt):
     if b > 0:
         m.g[r] = m.moved[r] - side * b
         m.recovery[r] = side * b / m.rows.G[r, r]
-    m.soft[r] = m.rows.G[r, r] * b / m.touch.option[1]
+    m.soft[r] = YIELD * m.rows.G[r, r] * b / m.touch.option[1]
     m.rows.G[r, r] += m.soft[r]
 
 
