@@ -11,7 +11,7 @@ import numpy as np
 from ..contact.ground import Ground
 from ..contact.unsolved import ContactWarning
 from ..control import Controller, Hold, Pushed, Zero
-from ..errors import ArgumentError, TreesimError
+from ..errors import ArgumentError, TreesimError, UrdfError
 from ..model.standing import standing
 from ..model.support import gaps
 from ..model.tree import Tree
@@ -81,7 +81,7 @@ def contact_runs(name: str, base: Base, settings: ContactSettings) -> list[Conta
             robot = load(name, base=base)
             start, ground = _start(robot, base, settings)
     except TreesimError as error:
-        return [ContactRun(name, base, "", "", 0.0, why=_in_one_line(error))]
+        return [ContactRun(name, base, "", "", 0.0, why=_reason(error))]
     return list(_rows(name if is_robot_name(name) else robot.name, robot, base, start, ground, settings))
 
 
@@ -114,7 +114,7 @@ def _rows(
                 try:
                     yield _run(row, World(robot, ground=ground), start, settings)
                 except TreesimError as error:
-                    yield row._replace(why=_in_one_line(error))
+                    yield row._replace(why=_reason(error))
 
 
 def _run(row: ContactRun, world: World, start: np.ndarray, settings: ContactSettings) -> ContactRun:
@@ -169,9 +169,10 @@ def holding_gains(robot: Tree, q: np.ndarray) -> np.ndarray:
     the height of the centre of mass per radian, ten weights by that height for prismatic joints."""
     length = max(float(center_of_mass(robot, q)[2]), LEAST_LENGTH)
     kp = np.full(robot.nv, STIFFNESS * _weight(robot) * length)
-    for body in robot.bodies:
-        if body.joint.type == "prismatic":
-            kp[robot.v_index[body.joint.name]] = STIFFNESS * _weight(robot) / length
+    types = {body.joint.name: body.joint.type for body in robot.bodies}
+    for name, where in robot.v_index.items():  # mimic joints have no coordinates
+        if types[name] == "prismatic":
+            kp[where] = STIFFNESS * _weight(robot) / length
     return kp
 
 
@@ -179,5 +180,10 @@ def _weight(robot: Tree) -> float:
     return float(robot.mass * np.linalg.norm(robot.gravity))
 
 
-def _in_one_line(error: Exception) -> str:
+def _reason(error: TreesimError) -> str:
+    """The error in one line; of a file that is refused its first finding, without the file's place."""
+    if isinstance(error, UrdfError):
+        for finding in error.findings:
+            if finding.severity == "error":
+                return f"the file is refused: {finding.code}: {finding.message}"
     return " ".join(str(error).split())

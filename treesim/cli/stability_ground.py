@@ -25,25 +25,29 @@ def show_on_ground(names: Sequence[str] | None, bases: Sequence[Base], settings:
     if json:
         print_json({**settings._asdict(), "contact": [row._asdict() for row in rows]})
         return
-    if any(row.steps for row in rows):
-        output().print(_table([row for row in rows if row.steps], settings.duration))
+    ran = [row for row in rows if row.steps]
+    for integrator in settings.integrators:
+        for dt in settings.dts:
+            own = [row for row in ran if (row.integrator, row.dt) == (integrator, dt)]
+            if own:
+                output().print(_table(f"{integrator}, {settings.duration:g} s in steps of {1e3 * dt:g} ms", own))
     output().print("\n".join([*summary(rows), *_reasons(rows)]), soft_wrap=True)
 
 
-def _table(rows: Sequence[ContactRun], duration: float) -> Table:
+def _table(title: str, rows: Sequence[ContactRun]) -> Table:
     from rich.table import Table
 
-    table = Table(title=f"robots on a plane for {duration:g} s: contact in each run", title_justify="left")
-    for heading in ("robot", "base", "scene", "integrator"):
+    table = Table(title=title, title_justify="left")
+    for heading in ("robot (degrees of freedom)", "scene"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("dof", "steps", "contacts", "residual", "of positions", "overlap [m]", "given [J]", "iterations"):
+    for heading in ("steps", "contacts", "residual", "positions", "overlap", "given", "iterations", "us"):
         table.add_column(heading, justify="right")
-    table.add_column("us a step", justify="right")
     table.add_column("warning")
     for row in rows:
         table.add_row(
-            named(row.robot), row.base, row.scene, row.integrator, str(row.nv), f"{row.steps} of {1e3 * row.dt:g} ms",
-            str(row.contacts), *map(_small, (row.residual, row.position_residual, row.penetration, row.given)),
+            f"{named(row.robot)} ({row.nv})", f"fixed, {row.scene}" if row.base == "fixed" else row.scene,
+            str(row.steps), str(row.contacts),
+            *map(_small, (row.residual, row.position_residual, row.penetration, row.given)),
             _iterations(row), "" if row.step_s is None else f"{1e6 * row.step_s:.0f}",
             ", ".join(word for word, there in (("contact", row.warning), ("stopped", row.why)) if there),
         )  # fmt: skip
@@ -65,7 +69,7 @@ def summary(rows: Sequence[ContactRun]) -> list[str]:
     quiet = [row for row in ran if not row.warning]
     loud = [row for row in ran if row.warning]
     robots = len({row.robot for row in ran})
-    worst = max((row.residual or 0.0 for row in quiet), default=0.0)
+    worst = max((max(row.residual or 0.0, row.position_residual or 0.0) for row in quiet), default=0.0)
     lines = [
         f"{len(ran)} runs of {robots} robots: {len(quiet)} without ContactWarning, their largest residual {worst:.1e} "
         f"(a warning begins at {UNSOLVED:g}); {len(loud)} with one"
