@@ -84,7 +84,7 @@ def single() -> str:
     """One simulation by the default rule, a step at a time."""
     body = robot()
     q, v = states(body, 1)
-    found = treesim.Simulation(body).run_from(0.04, q[0], v[0])
+    found = treesim.Simulation(body).run_from(0.04, (q[0], v[0]))
     return digest(found.q, found.v)
 
 
@@ -102,7 +102,7 @@ def golden(integrator: str) -> str:
     """A thousand steps of one simulation by a rule."""
     body = robot()
     q, v = states(body, 1)
-    found = treesim.Simulation(body, integrator=integrator).run_from(1.0, q[0], 0.1 * v[0])
+    found = treesim.Simulation(body, integrator=integrator).run_from(1.0, (q[0], 0.1 * v[0]))
     return digest(found.q[-1], found.v[-1])
 
 

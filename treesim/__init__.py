@@ -18,6 +18,7 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .contact.unsolved import ContactWarning
+from .continuation import ContinuationWarning
 from .control import PD, Hold, Pushed
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
@@ -85,6 +86,7 @@ __all__ = [
     "ConstraintError",
     "ContactReport",
     "ContactWarning",
+    "ContinuationWarning",
     "ConvergenceError",
     "Diagnosis",
     "Dynamics",

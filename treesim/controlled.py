@@ -33,13 +33,31 @@ class NonFiniteTorqueError(ControllerError, NonFiniteError):
     """A controller returned a torque that is not finite: the message names the joint."""
 
 
+class GivenTorque(NamedTuple):
+    """The torque tau (nv,) that a controller returned at time t [s] in the state q (nq,), v (nv,)."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+
+    def with_own_descriptor(self) -> GivenTorque:
+        """Return the same, out of a pickle, with NumPy's own descriptor, which compiled code asks for."""
+        return self._replace(tau=self.tau.astype(float))
+
+    def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+        """Return whether this is the torque of time t [s] and state q, v."""
+        return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
+
+
 class Progress(NamedTuple):
     """Steps taken so far: impulses (R,) of the last one, None at first; work (2,) of the controller, and of all that
-    resists [J]; contact: the last step's report."""
+    resists [J]; contact: the last step's report; latest: the last torque of a controller that may have a state."""
 
     impulses: np.ndarray | None
     work: np.ndarray
     contact: ContactReport
+    latest: GivenTorque | None = None
 
 
 class ControlledRobot:
@@ -56,12 +74,14 @@ class ControlledRobot:
         contact_solver: str | ContactSolver = "pgs",
     ) -> None:
         self.contact_solver, self.world = contact_solver, as_world(robot)
-        self._kept: np.ndarray | None = None  # impulses of the step before
+        self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
+        self.latest: GivenTorque | None = None  # of a controller that may have a state
+        self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
         self._own = is_own(self.controller)
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
@@ -92,8 +112,22 @@ class ControlledRobot:
         Raises ControllerError if that is not (nv,) real numbers, NonFiniteTorqueError naming the joint if one is not
         finite, and what the controller raises.
         """
-        if not self._own:
-            q, v = np.array(q), np.array(v)
+        tau = self._given(t, q, v) if self._own else self._given_once(t, q, v)
+        if self.applied is None:
+            self.applied = tau
+        return tau
+
+    def _given_once(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The torque of a controller that may have a state, which is not called again for the state at which a run goes
+        on from another one's end."""
+        known, self.repeated = self.repeated, None
+        if known is None or not known.is_at(t, q, v):
+            known = GivenTorque(t, q, v, self._given(t, np.array(q), np.array(v)))
+        self.latest = known
+        return known.tau
+
+    def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The controller's torque (nv,), checked, within the effort limits."""
         try:
             given = self.controller.torque(t, q, v)
         except Exception as error:
@@ -105,10 +139,8 @@ class ControlledRobot:
             tau = self._converted(given)
         if not all(np.isfinite(tau).tolist()):  # of a few numbers, quicker than their array's own
             raise self._non_finite(tau)
-        tau = np.maximum(np.minimum(tau, self._limit), -self._limit)
-        if self.applied is None:
-            self.applied = tau
-        return tau
+        limited: np.ndarray = np.maximum(np.minimum(tau, self._limit), -self._limit)
+        return limited
 
     def _converted(self, given: Any) -> np.ndarray:
         """What a controller returned as numbers, if it is any."""
@@ -154,8 +186,8 @@ class ControlledRobot:
             held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
             q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
             rows = code.row_results()
-            if self._kept is not None:
-                rows[-5][:] = self._kept
+            if self.impulses is not None:
+                rows[-5][:] = self.impulses
             if self._pure is not None:
                 code.settings.put_gains(self.robot, self._pure.stiffness, self._pure.damping)
             results = q_new, v_new, force, work, *rows
@@ -165,7 +197,7 @@ class ControlledRobot:
             self.work += work
             forces.append(force)
             if code.stage is not None:
-                self._kept = rows[-4]
+                self.impulses = rows[-4]
                 parts.append(rows[-3:])
         if parts:
             self.contact = ContactReport.of(self.world.touching, parts)
@@ -199,19 +231,28 @@ class ControlledRobot:
             check_inertia(self.robot, rule, h, self._stiffness, self._gain)
 
     def forget(self) -> None:
-        """Begin anew: no impulse is known of a step before."""
-        self._kept, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
+        """Begin anew: neither impulse nor torque is known of a step before."""
+        self.impulses, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
+        self.latest = self.repeated = None
+
+    def go_on(self, impulses: np.ndarray | None) -> None:
+        """Begin with the impulses (R,) of a step before, None for none, and with the torque that the controller has
+        returned last, if the first step asks for the same."""
+        latest = self.latest
+        self.forget()
+        self.impulses, self.repeated = impulses, latest
 
     @property
     def progress(self) -> Progress:
         """Copies of what the steps so far have left for the next one."""
-        impulses = None if self._kept is None else self._kept.copy()
-        return Progress(impulses, self.work.copy(), self.contact)
+        impulses = None if self.impulses is None else self.impulses.copy()
+        return Progress(impulses, self.work.copy(), self.contact, self.latest)
 
     @progress.setter
     def progress(self, progress: Progress) -> None:
-        self._kept = None if progress.impulses is None else progress.impulses.copy()
+        self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
+        self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
         """The same call for states of any layout; raises what the dynamics raise where it fails."""

@@ -80,12 +80,12 @@ def in_play(
     return np.maximum(most + np.ptp(potential, axis=-1), floor)
 
 
-def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Return the work (K, 2) of torques tau (K, nv), and of joint damping, up to each state, by the trapezoidal rule;
-    for integrators that do not count it themselves."""
+    for integrators that do not count it themselves. start: (2,), the work up to the first state [J]."""
     power = np.stack([(tau * v).sum(axis=1), -(robot.damping * v * v).sum(axis=1)], axis=1)
     steps = (power[1:] + power[:-1]) / 2 * np.diff(t)[:, None]
-    return np.concatenate([np.zeros((min(1, len(t)), 2)), np.cumsum(steps, axis=0)])
+    return np.cumsum(np.concatenate([np.broadcast_to(start, (min(1, len(t)), 2)), steps]), axis=0)
 
 
 def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:

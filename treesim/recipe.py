@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from . import plugins
 from .control import Controller, controller_name
@@ -21,6 +23,7 @@ from .errors import ArgumentError, TreesimError, UnsupportedError, shortened
 from .model.values import told
 from .plain import plain, restored
 from .schema import LARGEST, fits, parsed, record_of
+from .trajectory import Trajectory
 from .world import World
 
 FORMAT = 1
@@ -34,7 +37,8 @@ class Recipe:
 
     world, controller: as `treesim.plain` writes them. settings: the other arguments of `treesim.Simulation`, by name.
     surroundings: versions and processor, as `surroundings` tells them. missing: what a file cannot hold, and why: a
-    part by its name.
+    part by its name. start, end: impulses (R,) of contact in the steps before the first and the last state, None where
+    there are none.
     """
 
     world: Any
@@ -42,17 +46,24 @@ class Recipe:
     settings: Mapping[str, Any]
     surroundings: Mapping[str, str]
     missing: Mapping[str, str]
+    start: Any = None
+    end: Any = None
     format: int = FORMAT
 
 
 class PackedLater:
     """The recipe of a simulation that ran, whose world, which does not change, is written down when it is asked for.
 
-    The controller, which may change, is written down at once.
+    The controller, which may change, is written down at once. start: impulses (R,) of contact before the first step;
+    `end`, those of the last one, are put in when the run has ended.
     """
 
-    def __init__(self, world: World, controller: Controller, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, world: World, controller: Controller, settings: Mapping[str, Any], start: np.ndarray | None = None
+    ) -> None:
         self.world = world
+        self.start = start
+        self.end: np.ndarray | None = None
         self.missing: dict[str, str] = {}
         self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
         self.controller = self._described("controller", controller, controller_name(controller), _named(world))
@@ -79,7 +90,9 @@ class PackedLater:
         world = None if "world" in self.missing else self._described("world", self.world, self.world.robot.name, {})
         parts = world, self.controller, self.settings, surroundings(), self.missing
         keys = ("world", "controller", "settings", "surroundings", "missing")
-        text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True))})
+        impulses = {"start": self.start, "end": self.end}
+        known = {name: plain(values) for name, values in impulses.items() if values is not None}
+        text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True)), **known})
         if world is not None and not fits(text):
             self.missing["world"] = f"the world {self.world.robot.name!r} is too large for a recording"
             return self()
@@ -129,6 +142,21 @@ def controller_of(recipe: Recipe, world: World) -> Any:
 def _named(world: World) -> dict[str, Any]:
     """What a world's controller may be made of besides its numbers, by name."""
     return {ROBOT: world.robot, ALONE: world.alone}
+
+
+def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> np.ndarray | None:
+    """Return the impulses (R,) of contact in the step before the first or the last state of a trajectory, None where
+    they are not known, or there are none. Raises ArgumentError where a recording is damaged."""
+    recipe = trajectory.recipe
+    if recipe is None:
+        return None
+    if isinstance(recipe, PackedLater):
+        known: np.ndarray | None = getattr(recipe, where)
+        return known
+    found = restored(getattr(unpacked(recipe() if callable(recipe) else recipe), where))
+    if found is not None and not isinstance(found, np.ndarray):
+        raise ArgumentError(f"the recording's impulses of contact are damaged: {told(found)} is no array")
+    return found
 
 
 @cache

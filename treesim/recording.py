@@ -71,7 +71,7 @@ class Recording:
         n = self.count
         t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
         found = energies(self.robot, q, v, gravity)
-        work = self.work[:n] if counted else work_of(self.robot, t, v, tau)
+        work = self.work[:n] if counted else work_of(self.robot, t, v, tau, self.work[0])
         told = {**metadata, "energy_in_play": found.in_play}
         total = found.kinetic + found.potential
         return Trajectory.of(self.robot, t, q, v, tau, total, told, work, self._contact())

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.unsolved import ContactWarning
+from .continuation import first_state
 from .control import Controller
 from .display import Shown
 from .energy_balance import EnergyWarning
@@ -139,7 +140,7 @@ def replay(
     with warnings.catch_warnings():
         for known in (EnergyWarning, ContactWarning):  # the recorded run gave them
             warnings.simplefilter("ignore", known)
-        again = simulation.run_from(duration, trajectory.q[0].copy(), trajectory.v[0].copy(), progress)
+        again = simulation.run_from(duration, first_state(trajectory), progress)
     first = first_difference(trajectory, again, cut)
     then, now = recipe.surroundings, surroundings()
     processor = changes(*({name: some[name] for name in PROCESSOR if name in some} for some in (then, now)))

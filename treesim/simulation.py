@@ -16,6 +16,7 @@ from .carried import Carried
 from .contact.base import ContactSolver, chosen_solver
 from .contact.description import described
 from .contact.unsolved import warn_of_run
+from .continuation import Pair, RunStart, run_start
 from .control import Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
 from .display import Shown, vector
@@ -32,7 +33,7 @@ from .recipe import PackedLater
 from .recording import Recording
 from .step_code import check_rows, touches
 from .step_settings import speed_hint, substeps_of
-from .stepper import warn_of_friction
+from .stepper import State, warn_of_friction
 from .trajectory import Trajectory
 from .types import Engine
 from .world import World, as_world
@@ -161,19 +162,70 @@ class Simulation(Shown):
         """
         step_count(duration, self.dt)
         checked_progress(progress)
-        return self._run(duration, *self.initial_state(q0, v0), progress)
+        return self._run(duration, RunStart(*self.initial_state(q0, v0)), progress)
 
-    def run_from(self, duration: float, q: np.ndarray, v: np.ndarray, progress: Progress | None = None) -> Trajectory:
-        """Return the trajectory over `duration` [s] from q (nq,), v (nv,) as they are, to the bit, such as
-        `initial_state` returns, or a trajectory holds; otherwise as `run`."""
-        self.system.forget()
+    def run_from(
+        self,
+        duration: float,
+        start: Trajectory | State | RunStart | Pair,
+        progress: Progress | None = None,
+    ) -> Trajectory:
+        """Continue a run: return the trajectory over `duration` [s] from the last state of another one.
+
+        Time, work, and the impulses with which the contact solver starts go on from there, so that a run in parts has
+        the bits of one run: the first state of the new trajectory is the last one of `start`.
+
+        Parameters
+        ----------
+        duration : float
+            Time to simulate [s], a whole number of steps.
+        start : Trajectory, State or (q, v)
+            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or q (nq,), v (nv,)
+            at t = 0 without contact before. All are taken as they are, to the bit: neither are quaternions scaled nor
+            gaps closed.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        Trajectory
+            As of `run`.
+
+        Raises
+        ------
+        ArgumentError
+            If the trajectory or state does not fit the robot; otherwise as `run`.
+
+        Warns
+        -----
+        ContinuationWarning
+            If contact acts and `start` holds no impulses of it, as files of older versions, or those of another world.
+
+        Notes
+        -----
+        The controller goes on in the state in which it is. It is not called again for the last state of `start` if it
+        returned that torque last. So a controller with a state continues in the simulation that ran it, or in a copy
+        or pickle of that; a trajectory's file does not hold its state.
+
+        Examples
+        --------
+        >>> simulation = treesim.Simulation(treesim.load("ur5"))
+        >>> first = simulation.run(0.01)
+        >>> rest = simulation.run_from(0.01, first)
+        >>> rest
+        <Trajectory of 'ur5': 11 states, 0.01 ... 0.02 s>
+        >>> np.array_equal(rest.q[-1], simulation.run(0.02).q[-1])
+        True
+        """
         checked_progress(progress)
-        return self._run(duration, q, v, progress)
+        begin = run_start(start, self.world, self.touches)
+        self.system.go_on(begin.impulses)
+        return self._run(duration, begin, progress)
 
-    def _run(self, duration: float, q: np.ndarray, v: np.ndarray, progress: Progress | None) -> Trajectory:
+    def _run(self, duration: float, begin: RunStart, progress: Progress | None) -> Trajectory:
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
-        recipe = self._recipe(duration)
+        recipe = self._recipe(duration, begin)
         recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
         start = time.perf_counter()
 
@@ -181,10 +233,11 @@ class Simulation(Shown):
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
             warn_of_run(made.contact, made.t, made.metadata["energy_in_play"], stacklevel=4)
+            recipe.end = self._impulses()
             return replace(made, recipe=recipe)
 
         try:
-            self._advance(recording, steps, q, v, progress)
+            self._advance(recording, steps, begin, progress)
         except KeyboardInterrupt:
             return trajectory("interrupted")
         except Exception as error:
@@ -195,43 +248,52 @@ class Simulation(Shown):
             raise
         return judged(trajectory(None), self.robot)
 
-    def _advance(
-        self, recording: Recording, steps: int, q: np.ndarray, v: np.ndarray, progress: Progress | None
-    ) -> None:
-        """Record all states from (q, v) on; whatever happens, every state that was reached is recorded."""
+    def _advance(self, recording: Recording, steps: int, begin: RunStart, progress: Progress | None) -> None:
+        """Record all states from the first on; whatever happens, every state that was reached is recorded."""
         every = max(1, steps // 100)
+        q, v, time = begin.q, begin.v, _times(begin.t, self.dt)
         k, q_next = 0, q
         system = self.system
-        system.applied, system.failure, system.work = None, None, np.zeros(2)
-        work = system.work
+        system.applied, system.failure, system.work = None, None, begin.work.copy()
+        work, impulses = system.work, system.impulses
         try:
             for k in range(steps):
-                work = system.work.copy()
-                q_next, v_next = self.step(k * self.dt, q, v)
-                recording.add(k * self.dt, q, v, system.applied, work)
+                work, impulses = system.work.copy(), system.impulses
+                q_next, v_next = self.step(time(k), q, v)
+                recording.add(time(k), q, v, system.applied, work)
                 recording.add_contact(system.contact)
                 q, v = q_next, v_next
                 if progress is not None and (k + 1) % every == 0:
                     progress(k + 1, steps)
-            k, system.applied, work = steps, None, system.work
+            k, system.applied, work, impulses = steps, None, system.work, system.impulses
             _require_finite(q, v)
-            recording.add(steps * self.dt, q, v, system.torque(steps * self.dt, q, v), work)
+            recording.add(time(steps), q, v, system.torque(time(steps), q, v), work)
         except BaseException:
             latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
             if latest and np.isfinite(q).all() and np.isfinite(v).all():
                 known = system.applied if recording.count == k else None
-                recording.add(recording.count * self.dt, q, v, known, work if recording.count == k else system.work)
+                done = work if recording.count == k else system.work
+                recording.add(time(recording.count), q, v, known, done)
+            if recording.count == k + 1:  # the last state is that before the step which failed
+                system.impulses = impulses
             raise
+
+    def _impulses(self) -> np.ndarray | None:
+        """Impulses (R,) of contact with which a next step would start; None where there is no contact."""
+        if not self.touches:
+            return None
+        known = self.system.impulses
+        return np.zeros(self.world.touching.rows) if known is None else known
 
     def _ends_the_run(self, error: Exception) -> bool:
         """Whether an error tells of numbers that went wrong in the dynamics, not of a fault in a controller."""
         own = error is not self.system.failure
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
-    def _recipe(self, duration: float) -> Callable[[], str]:
+    def _recipe(self, duration: float, begin: RunStart) -> PackedLater:
         names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
         settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
-        return PackedLater(self.world, self.system.controller, settings)
+        return PackedLater(self.world, self.system.controller, settings, begin.impulses)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]
@@ -258,7 +320,7 @@ class Simulation(Shown):
         return unit_quaternions(self.robot, label, array) if label == "q0" else array
 
     def _diagnosis(self, recording: Recording, error: Exception) -> str:
-        t = (recording.count - 1) * self.dt
+        t = recording.t[recording.count - 1] if recording.count else 0.0
         if not isinstance(error, NonFiniteError):
             return f"at t = {t:.6g} s: {error}"
         joint = recording.fastest_joint()
@@ -306,6 +368,15 @@ def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration o
     free = free_memory()
     fitting = "" if free is None else f" ({free // state:,} steps would fit)"
     check_memory(state * (steps + 1), f"a trajectory of {steps:,} steps", f"{remedy}{fitting}")
+
+
+def _times(start: float, dt: float) -> Callable[[int], float]:
+    """Return the function of k that gives the time [s] of the k-th state of a run that starts at `start` [s]: the same
+    multiples of dt as in one run from t = 0, where it starts at one."""
+    before = round(start / dt)
+    if before * dt == start:
+        return lambda k: (before + k) * dt
+    return lambda k: start + k * dt
 
 
 def _require_finite(q: np.ndarray, v: np.ndarray) -> None:
