@@ -4,20 +4,19 @@ The motion of the step lets no overlap grow. On top of it bodies move with (M + 
 that every contact or limit that overlaps opens at b, a share of the overlap in each step, and no other gap becomes
 negative. With w the velocity of the step's motion along a row,
 
-    0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = YIELD G_rr b / u;   of others g = gap / h + w, R = 0,
+    0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = YIELD G_rr b / u;  of others g = gap / h + w, R = 0,
 
 u the fastest b. Overlaps from two sides, of a body in too narrow a slot, ask for what no impulses give. So rows of
-overlaps yield, which bounds their impulses by u / (YIELD G_rr). The impulses carry no load: neither what lies on a body nor
-how long it has overlapped changes them, and velocities know nothing of them. Soft surfaces push back by themselves.
+overlaps yield, which bounds their impulses by u / (YIELD G_rr). The impulses carry no load: neither what lies on a body
+nor how long it has overlapped changes them, and velocities know nothing of them. Soft surfaces push back by themselves.
 """
 
 from __future__ import annotations
 
 from .contact_laws import is_held, is_soft, limit_gap, put_bounds
-from .numbers import absolute, maximum, minimum, some
+from .numbers import maximum, minimum, some
 
 YIELD = 0.1  # of its mobility at most, so that what opens others does not press an overlap deeper
-PART, LARGEST = 1e-3, 1e-6  # of what overlaps open by, and m/s: tolerance of the impulses
 
 
 def opening(m, gap, dt):
@@ -64,14 +63,6 @@ def recovery_problem(m, nc, n, q, dt):
             put_opening(m, r, m.touch.limit[m.limit[r], 2], limit_gap(m, m.limit[r], q), dt)
         elif not is_held(m, r):
             m.low[r], m.high[r] = m.g[r], m.g[r]
-
-
-def recovery_tolerance(m, n, tolerance):
-    """The tolerance of the solve [m/s, rad/s]: what others sink by is made good in the steps that follow."""
-    fastest = tolerance * 0
-    for r in range(n):
-        fastest = maximum(fastest, absolute(m.recovery[r]) * m.rows.G[r, r])
-    return maximum(tolerance, minimum(PART * fastest, LARGEST))
 
 
 def recover(m, n):
