@@ -97,6 +97,10 @@ def ending(status: int, errors: str) -> Ending:
     return Ending(name, status, lines[-1])
 
 
+class ProcessFailure(Exception):
+    """A child process ended over a job, or did not answer in time; the message lacks its subject, the process."""
+
+
 class PythonProcess:
     """A child process that runs a program of treesim's, and the socket to it.
 
@@ -132,6 +136,21 @@ class PythonProcess:
         status = self._process.wait()
         self._errors.seek(0)
         return ending(status, self._errors.read())
+
+    def ask(self, job: Any, timeout: float, about: str) -> Any:
+        """Return the answer of a program that uses `serve`; about: the job, in messages.
+
+        Raises ProcessFailure when the process ends over the job, or takes longer than timeout [s]; `close` must follow.
+        """
+        try:
+            self.connection.send(job)
+            if not self.connection.poll(timeout):
+                raise ProcessFailure(f"did not finish {about} in {timeout:g} s")
+            return self.connection.recv()
+        except (EOFError, ConnectionError):
+            found = self.ending()
+            how = f"crashed ({found})" if found.signal else f"ended its process with {found}"
+            raise ProcessFailure(f"{how} on {about}") from None
 
     def kill(self) -> None:
         """Kill the process; `close` must follow. May be called from any thread."""

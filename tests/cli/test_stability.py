@@ -65,3 +65,26 @@ def test_the_table_tells_how_many_hold(treesim: Callable[..., Any], robot: str) 
 def test_mistakes_are_named(treesim: Callable[..., Any], robot: str, arguments: tuple[str, ...], message: str) -> None:
     result = treesim("stability", robot, *arguments)
     assert result.exit_code == 2 and message in result.stderr and "Traceback" not in result.stderr
+
+
+def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Callable[..., Any], robot: str) -> None:
+    """The toy has no shapes: that is its row."""
+    (row,) = answer("stability", "--ground", robot, "--base", "floating")["contact"]
+    assert "nothing to touch the ground with" in row["why"] and row["residual"] is None
+    told = treesim("stability", "--ground", "soccerball", "--duration", 0.1, "--base", "floating").stdout
+    assert told.count("soccerball") == 6 and "6 runs of 1 robots: 6 without ContactWarning" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--integrator", "rk4"), "integrator 'rk4' knows no contact"),
+        (("--against", "mujoco"), "--against does not go with --ground"),
+        (("--duration", "0.0015"), "--duration 0.0015 s is no whole number of steps of --dt 0.001 s"),
+    ],
+)
+def test_mistakes_on_a_plane_are_named(
+    treesim: Callable[..., Any], robot: str, arguments: tuple[str, ...], message: str
+) -> None:
+    result = treesim("stability", "--ground", robot, *arguments)
+    assert result.exit_code == 2 and message in result.stderr

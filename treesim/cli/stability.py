@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
-from ..errors import ArgumentError, named
+from ..errors import ArgumentError, listed, named
 from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
 from .setup import SubstepsOption
 
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..types import Base
 
+
+class Defaults(NamedTuple):
+    """Duration [s], time steps and integrators of runs for which none are given."""
+
+    duration: float
+    dt: str
+    integrators: str
+
+
+IN_FREE_MOTION = Defaults(60.0, "1e-3,2e-3,5e-3", "implicit_midpoint")
+ON_GROUND = Defaults(1.0, "1e-3", "implicit_midpoint,semi_implicit_euler")
 WRONG = 0.01  # of the energy in play: shown in red from there on
 
 
@@ -31,11 +42,31 @@ def stability(
             metavar="ROBOT...", help="URDF files or names; none for all installed robots.", show_default=False
         ),
     ] = None,
-    duration: Annotated[float, typer.Option(help="How long each motion is (s).")] = 60.0,
-    dt: Annotated[str, typer.Option(help="Time steps (s), separated by commas.")] = "1e-3,2e-3,5e-3",
+    ground: Annotated[
+        bool,
+        typer.Option(
+            "--ground", help="On a plane instead: robots stand, are pushed and fall; how well contact is solved."
+        ),
+    ] = False,
+    duration: Annotated[
+        float | None,
+        typer.Option(help="How long each motion is (s); by default 60, with --ground 1.", show_default=False),
+    ] = None,
+    dt: Annotated[
+        str | None,
+        typer.Option(
+            help="Time steps (s), separated by commas; by default 1e-3,2e-3,5e-3, with --ground 1e-3.",
+            show_default=False,
+        ),
+    ] = None,
     integrator: Annotated[
-        str, typer.Option(help="Integrators, separated by commas; `treesim plugins` lists them.")
-    ] = "implicit_midpoint",
+        str | None,
+        typer.Option(
+            help="Integrators, separated by commas; `treesim plugins` lists them; by default implicit_midpoint, with "
+            "--ground also semi_implicit_euler.",
+            show_default=False,
+        ),
+    ] = None,
     substeps: SubstepsOption = None,
     base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
     against: Annotated[
@@ -46,18 +77,25 @@ def stability(
     json: JsonOption = False,
 ) -> None:
     """Let ROBOTs move freely, from rest and from three random states, and tell what energy each integrator gains or
-    loses, as parts of that in play, whether it stays finite, and what a step costs."""
+    loses, as parts of that in play, whether it stays finite, and what a step costs.
+
+    With --ground ROBOTS stand on a plane, held by stiff joints, are pushed by half their weight for 0.1 s, and fall
+    without control; on a fixed base they fall from a random configuration onto a plane within reach."""
     from .. import plugins
     from ..bench.stability import of_robots
 
-    checked_seconds("--duration", duration)
-    dts = [checked_seconds("--dt", _number(text)) for text in dt.split(",")]
-    names = integrator.split(",")
+    defaults = ON_GROUND if ground else IN_FREE_MOTION
+    duration = checked_seconds("--duration", defaults.duration if duration is None else duration)
+    dts = [checked_seconds("--dt", _number(text)) for text in (dt or defaults.dt).split(",")]
+    names = (integrator or defaults.integrators).split(",")
     for name in names:
         plugins.get("integrators", name)
     if base not in ("fixed", "floating", "both"):
         raise ArgumentError(f"--base must be fixed, floating or both, not {base!r}")
-    bases = ("fixed", "floating") if base == "both" else (base,)
+    bases: tuple[Base, ...] = ("fixed", "floating") if base == "both" else (cast("Base", base),)
+    if ground:
+        _on_ground(robots, bases[::-1], duration, dts, names, substeps, seed, against, json)
+        return
     source = _Source(against)
     with messages().status("simulating ...") as status:
         rows, notes = of_robots(
@@ -72,6 +110,35 @@ def stability(
     output().print(_summary(rows), soft_wrap=True)
     for note in notes:
         output().print(f"- {note}", soft_wrap=True)
+
+
+def _on_ground(
+    robots: list[str] | None,
+    bases: tuple[Base, ...],
+    duration: float,
+    dts: list[float],
+    integrators: list[str],
+    substeps: int | None,
+    seed: int,
+    against: str | None,
+    json: bool,
+) -> None:
+    from ..bench.contact_runs import ContactSettings
+    from ..contact.stage import SHARE
+    from ..simulation import step_count
+    from .stability_ground import show_on_ground
+
+    if against is not None:
+        raise ArgumentError("--against does not go with --ground: leave one of them out")
+    for name in integrators:
+        if name not in SHARE:
+            raise ArgumentError(f"integrator {name!r} knows no contact: with --ground take {listed(list(SHARE))}")
+    for dt in dts:
+        step_count(duration, dt, ("--duration", "--dt"))
+    if not robots:
+        _installed()  # raises where there is none
+    settings = ContactSettings(tuple(integrators), tuple(dts), duration, substeps, seed)
+    show_on_ground(robots, bases, settings, json)
 
 
 class _Source:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import UnsupportedError
 from ..model.given import positive_number
 from ..model.tree import Tree
-from ..subprocesses import PythonProcess, module_command
+from ..subprocesses import ProcessFailure, PythonProcess, module_command
 from .engines import ControlledAdapter, EngineAdapter, EngineError, EngineModel, Results, StateBatch
 from .worker import FAILED, UNSUPPORTED, Job
 
@@ -108,24 +108,11 @@ class EngineProcess:
     def ask(self, job: Job, timeout: float) -> tuple[str, Any]:
         """Return the answer to a job; raises EngineError when the process ends over it, or takes longer than timeout
         [s]."""
-        connection = self._process.connection
         try:
-            connection.send(job)
-            if not connection.poll(timeout):
-                raise EngineError(f"did not finish {_about(job)} in {timeout:g} s")
-            return connection.recv()
-        except (EOFError, ConnectionError):
-            raise EngineError(f"{self._cause()} on {_about(job)}") from None
-
-    def _cause(self) -> str:
-        """How the process ended, which has closed its socket."""
-        found = self._process.ending()
-        return f"crashed ({found})" if found.signal else f"ended its process with {found}"
+            return self._process.ask(job, timeout, f"{job.robot.name!r} ({job.level})")
+        except ProcessFailure as error:
+            raise EngineError(str(error)) from None
 
     def end(self) -> None:
         """End the process."""
         self._process.close()
-
-
-def _about(job: Job) -> str:
-    return f"{job.robot.name!r} ({job.level})"
