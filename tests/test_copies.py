@@ -162,7 +162,7 @@ def standing():
     """A humanoid on the ground, whose steps begin with the impulses of the step before, and where it stands."""
     robot = treesim.load("simple_humanoid", base="floating")
     world = treesim.World(robot, ground=treesim.Ground())
-    return world, treesim.standing(robot, robot.neutral())
+    return world, treesim.standing(robot, robot.clamp(robot.neutral()))
 
 
 @every_way
@@ -203,6 +203,21 @@ def test_simulations_and_players_go_on_from_the_impulses_of_the_step_before(way)
         x.step(5)
     assert np.array_equal(twin.q, player.q) and np.array_equal(twin.v, player.v)
     assert np.array_equal(twin.simulation.system.work, player.simulation.system.work)
+
+
+@pytest.mark.parametrize("one", [lambda x: pickle.loads(pickle.dumps(x)), lambda x: np.repeat(x, 2)[::2]])
+def test_states_of_any_layout_step_with_the_same_bits(one):
+    world, q = standing()
+    v, simulation, stepper = np.zeros(world.robot.nv), treesim.Simulation(world), treesim.Stepper(world)
+    for _ in range(4):
+        state = stepper.reset(q, v)
+        other = treesim.State(0.0, one(q), one(v), state.impulses, state.contact)
+        simulation.system.forget()
+        found = simulation.step(0.0, one(q), one(v)), (stepper.step(other)[0].q, stepper.step(other)[0].v)
+        simulation.system.forget()
+        q, v = simulation.step(0.0, q, v)
+        for ends in found:
+            assert np.array_equal(ends[0], q) and np.array_equal(ends[1], v)
 
 
 def height(q):

@@ -239,7 +239,8 @@ def own(kind):
 
 def returned():
     """What public functions and methods say that they return."""
-    methods = [f for kind in filter(own, public()) for _, f in inspect.getmembers(kind, inspect.isfunction)]
+    members = [member for kind in filter(own, public()) for member in inspect.getmembers(kind, inspect.isfunction)]
+    methods = [method for name, method in members if name.startswith("__") or not name.startswith("_")]
     for function in [*filter(inspect.isfunction, public()), *methods]:
         yield vars(sys.modules[function.__module__]).get(function.__annotations__.get("return"))
 

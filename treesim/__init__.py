@@ -63,6 +63,7 @@ from .replays import Repetition, replay
 from .rollouts import Rollouts, rollout
 from .schedules import schedule
 from .simulation import Simulation
+from .start_limits import LimitWarning
 from .stepper import Report, State, Stepper
 from .sweeps.sweep import sweep
 from .trajectory import Trajectory
@@ -99,6 +100,7 @@ __all__ = [
     "Hold",
     "Inertia",
     "Joint",
+    "LimitWarning",
     "Loop",
     "LoopConstraint",
     "Mimic",

@@ -26,8 +26,9 @@ from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, method_of
 from .rollout_limits import under_contact
-from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
+from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollouts import varied_of
+from .start_limits import warn_of_start
 from .stepper import unwarned
 from .types import Engine
 from .world import World, as_world
@@ -43,6 +44,7 @@ class BatchStepper(Shown):
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
     [m/s, rad/s]; None where there are none of these.
     Copies and pickles go on from the same states with the same bits, and share no array with the original.
+    Warns once with LimitWarning where joints start beyond their position limits.
     Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does. A batch stepper has one state:
     two threads that use it at once get an ArgumentError.
 
@@ -90,6 +92,8 @@ class BatchStepper(Shown):
         self._control = np.zeros((self.count, nv))
         self.residual = None if method.code is None else np.zeros(self.count)
         self._has_warned = False  # of steps that were not solved
+        self._limits = own_limits(self.robot, fields)
+        self._has_stepped = self._has_warned_of_start = False
         self.finite = np.ones(self.count, bool)
         self._kept: Any = None
         self._used = threading.Lock()
@@ -119,11 +123,13 @@ class BatchStepper(Shown):
         with self._alone("copying"):
             impulses = self._kept.kept if self._kept is not None and self._kept.first == 0 else None
             arrays = self._q, self._v, self.finite, self.residual, impulses
-            state = (*(x if x is None else x.copy() for x in arrays), self._has_warned)
+            flags = self._has_warned, self._has_stepped, self._has_warned_of_start
+            state = (*(x if x is None else x.copy() for x in arrays), flags)
         return unwarned, (type(self), world, self.count, *how), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self._has_warned = state
+        q, v, finite, residual, impulses, flags = state
+        self._has_warned, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
             self.residual[...] = residual
@@ -164,6 +170,8 @@ class BatchStepper(Shown):
             return
         q = self.world.start(np.ascontiguousarray(q))
         with self._alone("put"):
+            if self._has_stepped:  # else the first step looks at all starts at once
+                self._warn_of_start(rows, q, stacklevel=2)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
             if self.residual is not None:
@@ -178,11 +186,24 @@ class BatchStepper(Shown):
         given = 0.0 if control is None else self._given(control)
         with self._alone("step"):
             self._control[...] = given
+            if not self._has_stepped:
+                self._has_stepped = True
+                self._warn_of_start(slice(None), self._q, stacklevel=2)
             if self._piece is not None:
                 self._carry(self._piece)
         if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
             self._has_warned = True
             warn_of_states(self.residual, "states", stacklevel=2)
+
+    def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
+        """Warn once of joints beyond their limits in the states q of some rows."""
+        if self._kept is None or self._has_warned_of_start:
+            return
+        own = self._limits
+        if own is not None:
+            lower, upper = (x[rows] if x.ndim > 1 and len(x) > 1 else x for x in own)
+            own = lower, upper
+        self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
 
     def _carry(self, piece: Piece) -> None:
         with use_threads(self.threads):

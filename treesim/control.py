@@ -324,7 +324,7 @@ def make_controller(
     if name == "hold":
         return Hold(robot, q0, kp, kd)
     if name == "pd":
-        return PD(robot, np.clip(robot.neutral(), robot.lower, robot.upper), kp, kd)
+        return PD(robot, robot.clamp(robot.neutral()), kp, kd)
     raise unknown_name("controller", name, CONTROLLERS)
 
 

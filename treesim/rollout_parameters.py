@@ -164,6 +164,14 @@ def _limits(robot: Tree, fields: Mapping[str, Given], name: str) -> np.ndarray:
     return fields[name].over(own) if name in fields else own
 
 
+def own_limits(robot: Tree, fields: Mapping[str, Given]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return lower and upper position limits (..., nv) of rollouts that have some of their own, None where all are the
+    robot's."""
+    if fields.keys().isdisjoint(("lower", "upper")):
+        return None
+    return _limits(robot, fields, "lower"), _limits(robot, fields, "upper")
+
+
 def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
     """Return a world whose robot has a limit, and friction, wherever some rollout may: what is solved for in a step
     depends on which fields are given, on no number in them."""

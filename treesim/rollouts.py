@@ -31,9 +31,10 @@ from .rollout_measures import Measuring, measuring_of
 from .rollout_outcome import DivergedWarning as DivergedWarning  # offered here
 from .rollout_outcome import Rollouts as Rollouts
 from .rollout_outcome import begun, first_diverged, outcome, times
-from .rollout_parameters import Physics, given_fields, physics_of_rollouts, world_with_rows
+from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
+from .start_limits import warn_of_start
 from .types import Engine, Keep
 from .world import World, as_world
 
@@ -106,10 +107,11 @@ def rollout(
     engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
     threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
     Float32 arrays throughout give float32 results.
-    Warns with DivergedWarning, naming the first rollout whose state is not finite. Raises ArgumentError, also for
-    results that fit in no memory or on no disk, before anything is computed, NonFiniteError, UnknownNameError (engine,
-    keep), UnsupportedError for gains on a joint of several degrees of freedom, for the engine "specialized" where it
-    cannot be, and for a policy, or a function of a measure, that branches.
+    Warns with LimitWarning where joints start beyond their position limits, with DivergedWarning, naming the first
+    rollout whose state is not finite. Raises ArgumentError, also for results that fit in no memory or on no disk,
+    before anything is computed, NonFiniteError, UnknownNameError (engine, keep), UnsupportedError for gains on a joint
+    of several degrees of freedom, for the engine "specialized" where it cannot be, and for a policy, or a function of a
+    measure, that branches.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -133,6 +135,8 @@ def rollout(
         check_supported(chosen_backend(backend), world.robot, 1.0)
     counts = () if physics is None else physics.counts
     start = start_of(method, q0, v0, controls, parameters, steps, counts, measures=bool(measure))
+    if method.code is not None:
+        warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)
     every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
     count = len(start.q)

@@ -31,6 +31,7 @@ from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recipe import PackedLater
 from .recording import Recording
+from .start_limits import warn_of_start
 from .step_code import check_rows, touches
 from .step_settings import speed_hint, substeps_of
 from .stepper import State, warn_of_friction
@@ -135,11 +136,19 @@ class Simulation(Shown):
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return q0 (nq,), by default neutral, or near it where a world's gaps are closed, and v0 (nv,), by default at
-        rest, checked; what is known of contacts of a step before is forgotten. Raises ArgumentError."""
+        rest, checked; what is known of contacts of a step before is forgotten. Raises ArgumentError; warns with
+        LimitWarning where joints are beyond their limits."""
+        return self._start(q0, v0, stacklevel=3)
+
+    def _start(self, q0: ArrayLike | None, v0: ArrayLike | None, stacklevel: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same, warning so many calls from here."""
         self.system.forget()
         neutral = self.robot.neutral()
         q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
-        return self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
+        q, v = self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
+        if self.touches:
+            warn_of_start(self.world, q, stacklevel, self.gravity)
+        return q, v
 
     def run(
         self,
@@ -155,14 +164,15 @@ class Simulation(Shown):
         that cannot be computed end the run early: the trajectory up to there is returned, with the reason in
         `Trajectory.stopped`. What else the controller, a plugin or `progress` raises is raised, with the trajectory up
         to there as the exception's attribute `trajectory`. The last state then has the torque 0 if none was known.
-        Steps in which contact was not solved give one ContactWarning.
+        Steps in which contact was not solved give one ContactWarning, joints that start beyond their position limits
+        one LimitWarning.
         duration must be a whole number of steps, to a hundred-thousandth.
         Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
         anything is computed; ControllerError.
         """
         step_count(duration, self.dt)
         checked_progress(progress)
-        return self._run(duration, RunStart(*self.initial_state(q0, v0)), progress)
+        return self._run(duration, RunStart(*self._start(q0, v0, stacklevel=3)), progress)
 
     def run_from(
         self,
@@ -200,6 +210,8 @@ class Simulation(Shown):
         -----
         ContinuationWarning
             If contact acts and `start` holds no impulses of it, as files of older versions, or those of another world.
+        LimitWarning
+            If joints of a pair (q, v) are beyond their position limits.
 
         Notes
         -----
@@ -219,6 +231,8 @@ class Simulation(Shown):
         """
         checked_progress(progress)
         begin = run_start(start, self.world, self.touches)
+        if self.touches and type(start) is tuple:  # the others go on from where a run was
+            warn_of_start(self.world, begin.q, 2, self.gravity)
         self.system.go_on(begin.impulses)
         return self._run(duration, begin, progress)
 

@@ -155,8 +155,9 @@ class StepCode:
         status."""
         if arrays[0].ndim == 1:
             status = self.call(*arrays)
-            # turned down: arrays out of a pickle, whose descriptor is their own, other layouts, plain Python
-            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))
+            if status == BAD_LAYOUT:  # arrays out of a pickle, whose descriptor is their own, or of other layouts
+                status = self.call(*(x.astype(float) for x in arrays[:3]), *arrays[3:])
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))  # plain Python
         if self.stage is not None:
             return self.with_contact(self._run_batch, *arrays)
         return self._run_batch(*arrays)

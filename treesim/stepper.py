@@ -27,6 +27,7 @@ from .kernels.status import FINE, NOT_FINITE
 from .model.given import positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .start_limits import warn_of_start
 from .step_code import StepCode, check_rows, compiled_rule, forward_solver
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .types import Engine
@@ -196,6 +197,7 @@ class Stepper(Shown):
         self._given = (*copy.deepcopy((kp, kd)), substeps)  # arrays of the caller's may change
         self._solver = forward_solver(robot, backend)
         self._has_warned = False  # of a step that was not solved
+        self._has_warned_of_start = False
         self._untouched = ContactReport.empty(robot, self.world.touching, ())
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
@@ -215,13 +217,18 @@ class Stepper(Shown):
         kp, kd, substeps = self._given
         how = self.dt, self.integrator, self.backend, self.engine
         arguments = self.world, *how, kp, kd, self.gravity, substeps, self.threads, self.contact_solver
-        return unwarned, (type(self), *arguments), {"_has_warned": self._has_warned}
+        return (
+            unwarned,
+            (type(self), *arguments),
+            {"_has_warned": self._has_warned, "_has_warned_of_start": self._has_warned_of_start},
+        )
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
         by default; they broadcast. In a world the default is a configuration near the neutral one with no gaps, and
         gaps below 1e-6 are closed; a velocity against its rows is lost in the first step. Raises ArgumentError for what
-        does not fit, larger gaps included, NonFiniteError."""
+        does not fit, larger gaps included, NonFiniteError; warns once with LimitWarning where joints are beyond their
+        limits."""
         robot = self.robot
         q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
         v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
@@ -237,7 +244,10 @@ class Stepper(Shown):
         q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
         v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
-        return State(float(t), self.world.start(q), v, impulses, contact)
+        q = self.world.start(q)
+        if self.code.stage is not None and not self._has_warned_of_start:
+            self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
+        return State(float(t), q, v, impulses, contact)
 
     def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
         return self._untouched if not batch else ContactReport.empty(self.robot, self.world.touching, batch)

@@ -48,9 +48,9 @@ class ContactRun(NamedTuple):
 
     contacts: at most in a step. residual, position_residual: largest residuals of velocities and of positions [m/s,
     rad/s]; None for positions where contact reports none. penetration: the largest overlap [m]. given: the most energy
-    that impulses gave in a step [J], negative where they took some in all. iterations_mean, iterations_max: of the
-    solver in a step. step_s: seconds for a step of `Simulation.run`, by the generic engine. warning: text of the
-    ContactWarning, "" for none. why: also why a run ended early.
+    that impulses gave in a step [J]. iterations_mean, iterations_max: of the solver in a step. step_s: seconds for a
+    step of `Simulation.run`, by the generic engine. warning: text of the ContactWarning, "" for none. why: reason why
+    there is no run, or why it ended early.
     """
 
     robot: str
@@ -93,7 +93,7 @@ def _start(robot: Tree, base: Base, settings: ContactSettings) -> tuple[np.ndarr
     if not robot.mass > 0:
         raise ArgumentError("it has no mass")
     if base == "floating":
-        return standing(robot, np.clip(robot.neutral(), robot.lower, robot.upper)), Ground()
+        return standing(robot, robot.clamp(robot.neutral())), Ground()
     q = robot.random(np.random.default_rng(settings.seed))
     gaps(robot, q, UP, 0.0)  # raises for a robot without shapes
     free = Simulation(World(robot), integrator=settings.integrators[0], dt=settings.dts[0], engine="generic")
@@ -146,7 +146,7 @@ def _summary(row: ContactRun, run: Trajectory) -> ContactRun:
         residual=float(columns["contact:residual"].max()),
         position_residual=None if positions is None else float(positions.max()),
         penetration=float(columns["contact:penetration"].max()),
-        given=float(columns["contact:certificate"].max()),
+        given=float(columns["contact:certificate"].max(initial=0.0)),
         iterations_mean=float(iterations.mean()),
         iterations_max=int(iterations.max()),
     )

@@ -22,6 +22,7 @@ from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
+from .random_configuration import random_configuration
 from .shapes import CollisionShape
 from .states import state_function
 from .topology import Topology, elimination_tree
@@ -35,9 +36,6 @@ __all__ = ["Body", "Frame", "Tree", "Visual"]
 INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
-# [rad, m] how far random configurations reach along the coordinates of joints without limits, 1 where nothing is said
-REACH = {"revolute": [np.pi], "continuous": [np.pi], "planar": [1.0, 1.0, np.pi]}
-FARTHEST = 1e6  # rad, m: limits beyond this are none; rounding hides small motions at such places
 
 
 class Tree(Immutable):
@@ -351,21 +349,34 @@ class Tree(Immutable):
         """Return a random configuration (nq,): uniform within the limits, one beyond 1e6 rad or m replaced by pi rad or
         1 m from zero, or twice that from the other if zero lies beyond it; uniform rotations. rng: generator or seed.
         """
-        rng = np.random.default_rng(rng)
-        moving = [body.joint for body in self.bodies if body.joint.mimic is None]
-        reach = np.array([x for joint in moving for x in REACH.get(joint.type, [1.0] * joint.nq)])
-        low = np.where(self.lower > -FARTHEST, self.lower, np.minimum(-reach, self.upper - 2 * reach))
-        high = np.where(self.upper < FARTHEST, self.upper, np.maximum(reach, self.lower + 2 * reach))
-        q, start = np.empty(self.nq), 0
-        for body in self.bodies:
-            if body.joint.type in ("spherical", "floating"):
-                stop = self.q_index[body.joint.name].stop
-                q[start:stop] = rng.uniform(low[start:stop], high[start:stop])
-                quaternion = rng.normal(size=4)
-                q[stop - 4 : stop] = quaternion / np.linalg.norm(quaternion)
-                start = stop
-        q[start:] = rng.uniform(low[start:], high[start:])
-        return q
+        return random_configuration(self, np.random.default_rng(rng))
+
+    def clamp(self, q: ArrayLike) -> np.ndarray:
+        """Return q (..., nq) with every coordinate beyond a position limit moved to that limit.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+
+        Returns
+        -------
+        numpy.ndarray
+            Configurations (..., nq) within the limits. Joints of several coordinates have none.
+
+        Raises
+        ------
+        ArgumentError
+            If q has another shape.
+
+        Examples
+        --------
+        >>> robot = treesim.load("panda")
+        >>> q0 = robot.clamp(robot.neutral())
+        >>> q0[robot.q_index["panda_joint4"]]
+        array([-0.0698])
+        """
+        return np.clip(coerce(Argument("q", q, (self.nq,))), self.lower, self.upper)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration (..., nq) reached from q (..., nq) by a displacement (..., nv): velocity times time.
