@@ -158,6 +158,7 @@ def test_a_push_is_the_force_of_the_centre_of_mass_beside_what_another_controlle
         assert np.array_equal(pushed.torque(t, q, v), hold.torque(t, q, v))
 
 
+@pytest.mark.filterwarnings("ignore::treesim.LimitWarning")  # springs, and not limits, are looked at
 def test_gains_stay_implicit_under_a_push() -> None:
     """Stiff springs in steps of 10 ms, which an explicit rule cannot take, and the same motion without a force."""
     robot = walker().with_name("walker")

@@ -9,6 +9,7 @@ import pytest
 
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
+from treesim.kernels.contact_step import TOLD
 from treesim.plotting import draw
 from treesim.trajectory import Trajectory
 
@@ -103,7 +104,7 @@ def test_a_long_reason_stays_within_the_picture(monkeypatch):
 
 def touching(forces: dict[str, np.ndarray], residual: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple:
     """The figure of three joints on bodies that carry such vertical forces (K,) [N], and its axes."""
-    wrench, told = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), 6))
+    wrench, told = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), TOLD))
     wrench[:, :, 2], told[:, 1] = np.stack(list(forces.values()), axis=1), residual
     return drawn(GROWING, T, monkeypatch, ContactHistory(tuple(forces), wrench, told))[:2]
 

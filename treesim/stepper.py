@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike
 from . import plugins
 from .contact.base import ContactSolver, chosen_solver
 from .contact.report import ContactReport
-from .contact.unsolved import REMEDY, is_solved, warn_of_step
+from .contact.unsolved import REMEDY, is_solved, misses, warn_of_step
 from .display import Shown, arrays, vector
 from .dynamics.base import DynamicsBackend
 from .dynamics.functions import energy
 from .engine.call.arguments import Argument, coerce
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, ConvergenceError, NonFiniteError
+from .kernels.contact_step import TOLD
 from .kernels.status import FINE, NOT_FINITE
 from .model.given import positive_number
 from .model.quaternions import unit_quaternions
@@ -125,9 +126,9 @@ class Report(Shown):
             return
         if not self.status.any():
             k = int(np.flatnonzero(~is_solved(self.contact.told))[0])
-            residual = float(np.ravel(self.contact.residual)[k])
             where = f"state {k}: " if self.status.ndim else ""
-            raise ConvergenceError(f"{where}contact was not solved: complementarity residual {residual:.3g}, {REMEDY}")
+            missed = ", ".join(misses(self.contact.told.reshape(-1, TOLD)[k : k + 1]))
+            raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
         k = int(np.flatnonzero(self.status)[0])
         state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
         error = self._stepper.code.explain(*state)

@@ -198,7 +198,8 @@ class Trajectory(Shown):
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """By how much impulses changed the kinetic energy (K,) [J]: never upwards."""
+        """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (K,) [J]: never
+        upwards."""
         return self._told[:, 2]
 
     @property

@@ -170,7 +170,7 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--kp", -1, "--controller", "hold"), "kp must be finite and not negative"),
         (("--q0", "hipp=1"), "did you mean 'hip'"),
         (("--gravity", "moon"), "--gravity: 'moon' is not a number"),
-        (("--push", "1,0,0"), "--push: 'toy' cannot be pushed, since its base does not float"),
+        (("--push", "1,0,0"), "--push: 'toy' has several bodies on the world"),
         (("--push", "1,0", "--base", "floating"), "--push takes three numbers, a force in N along the world's axes"),
         (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
         (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),

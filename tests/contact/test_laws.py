@@ -147,13 +147,17 @@ def test_a_soft_ground_yields_by_weight_over_stiffness(rule, stiffness):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_an_overlap_is_taken_back_without_speed(rule):
-    """C19: a fifth of 1 cm a step, down to the slop of 1e-5 m. Baumgarte's terms would throw the ball up at 2 m/s."""
+    """C19: a fifth of it a step, at b / (1 + b / 10 u), b a fifth of it over h or u = 1 m/s. Baumgarte's terms would
+    throw the ball up at 2 m/s."""
     world = treesim.World(ball(), ground=treesim.Ground())
     run = simulate(world, at((0, 0, 0.09)), duration=0.1, integrator=rule)
     assert np.abs(run.v).max() < 1e-12
-    depth = 0.1 - run.q[:, 2]
-    np.testing.assert_allclose(depth[:10], 1e-5 + (0.01 - 1e-5) * 0.8 ** np.arange(1, 11), rtol=1e-9)
-    assert depth[-1] == pytest.approx(1e-5, abs=1e-9) and (np.diff(depth) < 1e-12).all()
+    depth, h = 0.1 - run.q[:, 2], 1e-3
+    b = np.minimum(
+        0.2 * (depth[:-1] - 1e-11) / h, 1.0
+    )  # behind the first step, in which no impulse is known that takes the weight
+    np.testing.assert_allclose(np.diff(depth)[:40], (-h * b / (1 + 0.1 * b))[:40], rtol=1e-9)
+    assert abs(depth[-1]) < 4e-11 and (np.diff(depth) < 1e-12).all()
     np.testing.assert_allclose(run.told[:, 0], depth, rtol=0, atol=1e-12)
 
 
@@ -203,7 +207,8 @@ def test_the_friction_of_a_spinning_top_is_that_of_its_four_feet(rule):
     ids=["rigid", "soft", "bouncing"],
 )  # fmt: skip
 def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
-    """T(v+) - T(v_f), v_f the velocity of the step without a ground; a cube's inertia is the same about all axes."""
+    """T(v+) - T(v_f), v_f the velocity of the step without a ground; a cube's inertia is the same about all axes. Of
+    soft surfaces it is what friction takes."""
     robot = cube()
     world, without = treesim.World(robot, ground=surface), treesim.World(robot)
     stepper, free = (treesim.Stepper(w, substeps=1, integrator=rule) for w in (world, without))
@@ -214,8 +219,9 @@ def test_the_certificate_is_the_change_of_kinetic_energy(rule, surface):
         state, report = stepper.step(state)
         kinetic = [float(treesim.energy(robot, s.q, s.v)[0]) for s in (state, unhindered)]
         certificate = float(report.contact.certificate)
-        assert certificate == pytest.approx(kinetic[0] - kinetic[1], abs=1e-11)
-        assert certificate <= 1e-12 or surface.stiffness is not None  # a spring gives back what it has taken
+        assert certificate <= 1e-12
+        if surface.stiffness is None:
+            assert certificate == pytest.approx(kinetic[0] - kinetic[1], abs=1e-11)
         seen += certificate < -1e-6
     assert seen > 2
 

@@ -14,7 +14,7 @@ def test_a_rollout_alone_has_the_bits_that_it_has_among_others(name, integrator)
     """In states that touch at other points than their neighbours: hulls, spheres, limits, several contacts a body."""
     robot = treesim.load(name, base="floating")
     world, rng = treesim.World(robot, ground=treesim.Ground()), np.random.default_rng(0)
-    q = [robot.integrate(robot.neutral(), 0.05 * rng.normal(size=robot.nv)) for _ in range(24)]
+    q = robot.clamp([robot.integrate(robot.neutral(), 0.05 * rng.normal(size=robot.nv)) for _ in range(24)])
     q, v = np.array([treesim.standing(robot, each) for each in q]), 0.5 * rng.normal(size=(24, robot.nv))
     together = treesim.rollout(world, q, v, steps=STEPS, integrator=integrator)
     order = rng.permutation(24)

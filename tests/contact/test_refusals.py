@@ -26,7 +26,7 @@ from treesim.contact.tables import CAPACITY
         (lambda: treesim.HeightField(np.zeros((1, 5))), r"heights must be finite numbers \(nx, ny\), two or more"),
         (lambda: treesim.HeightField([[0.0, np.nan], [0, 0]]), "heights must be finite"),
         (lambda: treesim.HeightField(np.zeros((2, 2)), spacing=(0.1, 0)), "spacing must be two positive lengths"),
-        (lambda: treesim.World(ball(), ground=3), r"ground\[0\] must be a Ground or StaticBox or HeightField, got 3"),
+        (lambda: treesim.World(ball(), ground=3), "ground must be a sequence of Ground or StaticBox or .*, got 3"),
         (lambda: treesim.World(ball(), ground=[treesim.Ground(), "floor"]), r"ground\[1\] must be .*, got 'floor'"),
         (lambda: treesim.World(pendulum(), ground=treesim.Ground()), "'pendulum' has nothing to touch the ground with"),
         (lambda: stepper(integrator="rk4"), "integrator 'rk4' knows no contact: take 'implicit_midpoint' or"),

@@ -50,12 +50,12 @@ def test_impacts_at_limits_add_no_energy(base):
 
 
 def test_what_is_brought_back_to_its_limits_gets_no_energy():
-    """Joints up to 0.5 rad beyond them, on their way out with 1 rad/s: they stop. Corrections move 0.1 rad in the first
-    step, which is no velocity; of its velocity products a step would make 120 J."""
+    """Joints up to 0.5 rad beyond them, on their way out with 1 rad/s: they stop. Corrections move them at up to
+    1 rad/s, which is no velocity, and has no velocity products."""
     robot = stopped_chain()
     stepper = treesim.Stepper(robot, 1e-3, substeps=1)
     state = stepper.reset([1.0, -0.9, 0.8, -0.7], [1.0, -1.0, 1.0, -1.0])
-    for _ in range(100):
+    for _ in range(1000):
         state, _ = stepper.step(state)
         assert np.abs(state.v).max() < 1e-9
-    np.testing.assert_allclose(state.q, [STOP, -STOP, STOP, -STOP], atol=2e-5)
+    assert np.abs(state.q).min() > STOP - 0.05 and np.abs(state.q).max() < STOP + 1e-9

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ..trajectory import Trajectory
 
 
-MISSED = 1e-5  # m/s: a step whose contacts miss their laws by more is counted
-
-
 def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float) -> dict[str, Any]:
     """Return what the closing table shows: times [s], speed, energy [J] and momentum [N s, N m s].
 
@@ -67,16 +64,20 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
 
 def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     """The worst of what was told of contact; None where there was none to tell of."""
-    if trajectory.contact is None or not trajectory.contact.told[:, 4].any():
+    from ..contact.unsolved import UNSOLVED, worst_residual
+    from ..kernels import contact_step as at
+
+    if trajectory.contact is None or not trajectory.contact.told[:, at.ITERATIONS].any():
         return None
     told = trajectory.contact.told
     return {
-        "most_contacts": int(told[:, 3].max()),
-        "largest_penetration": float(told[:, 0].max()),
-        "largest_residual": float(told[:, 1].max()),
-        "missed": int((told[:, 1] > MISSED).sum()),
-        "largest_certificate": float(told[:, 2].max()),
-        "left_out": int(told[:, 5].max()),
+        "most_contacts": int(told[:, at.CONTACTS].max()),
+        "largest_penetration": float(told[:, at.PENETRATION].max()),
+        "largest_residual": float(told[:, at.RESIDUAL].max()),
+        "largest_position_residual": float(told[:, at.POSITION_RESIDUAL].max()),
+        "missed": int((worst_residual(told) > UNSOLVED).sum()),
+        "largest_certificate": float(told[:, at.CERTIFICATE].max()),
+        "left_out": int(told[:, at.LEFT_OUT].max()),
     }
 
 
@@ -155,10 +156,13 @@ def _energy_text(energy: dict[str, Any]) -> str:
 
 
 def _contact_text(contact: dict[str, Any], steps: int) -> str:
-    missed = f", more than {MISSED:g} in {contact['missed']} of {steps} steps" if contact["missed"] else ""
+    from ..contact.unsolved import UNSOLVED
+
+    missed = f", one by more than {UNSOLVED:g} in {contact['missed']} of {steps} steps" if contact["missed"] else ""
     lines = [
         f"at most {contact['most_contacts']} contacts, penetration {contact['largest_penetration']:.2e} m",
-        f"laws missed by {contact['largest_residual']:.2e} m/s at most{missed}",
+        f"laws missed by {contact['largest_residual']:.2e} m/s at most, positions by "
+        f"{contact['largest_position_residual']:.2e} m/s{missed}",
         f"energy given by impulses: {contact['largest_certificate']:.2e} J a step at most",
     ]
     if contact["left_out"]:

@@ -17,7 +17,7 @@ from ..model.values import checked_parts, checked_texts, told
 from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
-TOLD_NAMES = ("penetration", "residual", "certificate", "contacts", "iterations", "left_out")
+TOLD_NAMES = ("penetration", "residual", "certificate", "contacts", "iterations", "left_out", "position_residual")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,7 +25,7 @@ class ContactHistory(Shown):
     """Contact in the steps that start at K recorded states; the last state has none.
 
     bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
-    contacts in the step, along the world's axes, at the body's origin. told (K, 6): see `ContactReport`.
+    contacts in the step, along the world's axes, at the body's origin. told (K, 7): see `ContactReport`.
     surfaces: names of what does not move: surfaces of the world, and links of fixed bases. pairs: those that touched at
     some time, of bodies or of a body and a surface; pair_wrench (K, number of pairs, 12): what they do to each other,
     on the first, then on the second. Files of older versions have no pairs. Raises ArgumentError for names, numbers and
@@ -102,7 +102,10 @@ class ContactHistory(Shown):
             return None
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
-        told = table[:, [at[f"contact:{name}"] for name in TOLD_NAMES]]
+        told = np.zeros((len(table), TOLD))
+        for k, name in enumerate(TOLD_NAMES):
+            if f"contact:{name}" in at:  # older files have fewer
+                told[:, k] = table[:, at[f"contact:{name}"]]
         pair_wrench = table[:, np.array([at[name] for name in pair_columns(pairs)], int)]
         return cls(bodies, wrench, told, surfaces, pairs, pair_wrench.reshape(len(table), len(pairs), 12))
 

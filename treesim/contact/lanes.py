@@ -16,6 +16,7 @@ from ..kernels.contact_tables import COLUMNS, NUMBERS
 from ..kernels.status import FINE
 from .convex_pairs import nothing_found
 from .stage import ContactStage
+from .unsolved import worst_residual
 
 WIDTH = 8  # states side by side
 STATES_PER_TASK = 32 * WIDTH  # fewer are not worth handing to another of Python's threads, in every step
@@ -64,11 +65,11 @@ class ContactLanes:
         return told
 
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """The states through the stage of single states; their residuals (count,)."""
+        """The states through the stage of single states; the larger residual (count,) of each."""
         q_new, v_new, impulses, work = results
         _, wrench, pairs, told = self.stage.memory((len(q_new),))
         self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, told, work)
-        return told[:, 1]
+        return worst_residual(told)
 
 
 def begin_lanes(stage: ContactStage) -> bool:

@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 
 from ..display import Shown, arrays
-from ..kernels.contact_step import TOLD
+from ..kernels.contact_step import (
+    CERTIFICATE,
+    CONTACTS,
+    ITERATIONS,
+    LEFT_OUT,
+    PENETRATION,
+    POSITION_RESIDUAL,
+    RESIDUAL,
+    TOLD,
+)
 from ..model.tree import Tree
 from .pairs import between
 from .tables import Touching
 
-SUMS, LAST = [2, 4], 3  # of what is told: what adds up over substeps, and what is the last one's; others are largest
+# of what is told over substeps: what adds up, and what is the last one's; of others the largest
+SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,7 +32,7 @@ class ContactReport(Shown):
     """Contacts, joint limits and joint friction in a step of one state or a batch.
 
     wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
-    world's axes, at the body's origin. told (..., 6), the rows of `penetration` and so on. touching: the tables of what
+    world's axes, at the body's origin. told (..., 7), the rows of `penetration` and so on. touching: the tables of what
     may touch; pairs (..., P, 12): the same of what those do to each other that `touching.groups` names, on the first,
     then on the second, one row of zeros where nothing can touch; see `between`.
 
@@ -69,32 +79,39 @@ class ContactReport(Shown):
     @property
     def penetration(self) -> np.ndarray:
         """The largest overlap (...) at the end of the step [m]."""
-        return self.told[..., 0]
+        return self.told[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
         """By how much the worst contact, limit or joint misses its law (...) [m/s, rad/s]."""
-        return self.told[..., 1]
+        return self.told[..., RESIDUAL]
+
+    @property
+    def position_residual(self) -> np.ndarray:
+        """By how much the worst contact or limit misses what positions ask for, that no gap becomes negative and
+        overlaps shrink (...) [m/s, rad/s]."""
+        return self.told[..., POSITION_RESIDUAL]
 
     @property
     def certificate(self) -> np.ndarray:
-        """By how much impulses changed the kinetic energy (...) [J]: never upwards, see docs/contact.md."""
-        return self.told[..., 2]
+        """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (...) [J]: never
+        upwards, see docs/contact.md."""
+        return self.told[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
         """Number of contacts (...) that were near enough to act."""
-        return self.told[..., 3].astype(int)
+        return self.told[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
         """Sweeps and iterations of the solver (...)."""
-        return self.told[..., 4].astype(int)
+        return self.told[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
         """Contacts (...) for which there was no room."""
-        return self.told[..., 5].astype(int)
+        return self.told[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:
         most = int(self.count.max(initial=0))

@@ -14,7 +14,7 @@ from ..engine.fastcall import BAD_LAYOUT
 from ..engine.generic import compiled, compiled_soon
 from ..engine.threads import over_threads
 from ..kernels.contact_limits import near_limits_states
-from ..kernels.contact_step import TOLD, contact_step_entry, parts_of
+from ..kernels.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
 from ..kernels.contact_tables import FOUND
 from ..kernels.status import FINE
 from ..memory import free_memory
@@ -25,7 +25,6 @@ from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
 TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
-LEFT_OUT = 5  # where the contacts without room are, in what is told
 CAPACITY_AT = 4  # where the room for contacts is, in the layout
 ROOM = 128  # contacts for which room is made at a time
 SQUARES = 3  # matrices of so many rows as there may be, that a step and its solver take

@@ -24,7 +24,10 @@ from .solid import Solid
 SHARED_SLOTS = 32  # of a hull with more points
 CAPACITY = 128  # contacts of one state for which there is room at first, see `stage`
 MOST_TOLD = 4096  # contacts of one state that are told from outside, at most
-RECOVERY, SLOP, REBOUND_SPEED = 0.2, 1e-5, 0.05  # share of an overlap a step, m, m/s
+RECOVERY = 0.2  # share of an overlap that a step takes back
+FASTEST = 1.0  # m/s, rad/s: at which overlaps open
+REBOUND_SPEED = 0.05  # m/s
+ROUNDING = 1e-11  # m, rad: overlaps that rounding, and the tolerance of the impulses, leave
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -122,7 +125,7 @@ def touching(
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
-        [RECOVERY, SLOP, REBOUND_SPEED, 0.0],
+        [RECOVERY, FASTEST, REBOUND_SPEED, ROUNDING],
         made.reals,
         made.points,
         bound,

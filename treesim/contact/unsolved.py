@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import listed
+from ..kernels.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESIDUAL, RESIDUAL
 from .history import ContactHistory
 
 UNSOLVED = 1e-5  # m/s, rad/s: residual of a step above which it is not solved; solvers stop near 1e-9
@@ -29,10 +30,27 @@ class ContactWarning(UserWarning):
 
 
 def is_solved(told: np.ndarray) -> np.ndarray:
-    """Return whether steps (...) are solved, of which `told` (..., 6) is reported (`ContactReport`)."""
+    """Return whether steps (...) are solved, of which `told` (..., 7) is reported (`ContactReport`)."""
     if told.ndim == 1:  # of one state, many thousand times a second
-        return np.array(told.item(1) <= UNSOLVED and told.item(5) == 0)
-    return (told[..., 1] <= UNSOLVED) & (told[..., 5] == 0)
+        within = told.item(RESIDUAL) <= UNSOLVED and told.item(POSITION_RESIDUAL) <= UNSOLVED
+        return np.array(within and told.item(LEFT_OUT) == 0)
+    return (worst_residual(told) <= UNSOLVED) & (told[..., LEFT_OUT] == 0)
+
+
+def worst_residual(told: np.ndarray) -> np.ndarray:
+    """Return the larger residual (...) of velocities and positions [m/s, rad/s]."""
+    worst: np.ndarray = np.maximum(told[..., RESIDUAL], told[..., POSITION_RESIDUAL])
+    return worst
+
+
+def misses(told: np.ndarray) -> list[str]:
+    """Return what steps (K, 7) that are not solved miss, in words."""
+    facts = []
+    for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
+        worst = told[:, k].max()
+        facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * bool(worst > UNSOLVED)
+    left_out = int(told[:, LEFT_OUT].max())
+    return facts + [f"up to {left_out} contacts without room"] * bool(left_out)
 
 
 def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float, stacklevel: int) -> None:
@@ -42,14 +60,14 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
         return
     told = history.told
     with np.errstate(invalid="ignore"):
-        gave = told[:, 2] > ENERGY * energy_range
+        gave = told[:, CERTIFICATE] > ENERGY * energy_range
     wrong = ~is_solved(told) | gave
     if not wrong.any():
         return
-    worst = int(np.argmax(np.where(told[:, 5] > 0, np.inf, told[:, 1]) if not is_solved(told).all() else told[:, 2]))
-    facts = [f"complementarity residual up to {told[:, 1].max():.3g} m/s or rad/s"]
-    facts += [f"up to {int(told[:, 5].max())} contacts without room"] * bool(told[:, 5].any())
-    facts += [f"up to {told[:, 2].max():.3g} J given in a step"] * bool(gave.any())
+    residual, left_out = worst_residual(told), told[:, LEFT_OUT]
+    worst = int(np.argmax(told[:, CERTIFICATE] if is_solved(told).all() else np.where(left_out > 0, np.inf, residual)))
+    facts = misses(told)
+    facts += [f"up to {told[:, CERTIFICATE].max():.3g} J given in a step"] * bool(gave.any())
     warnings.warn(
         f"contact was not solved in {int(wrong.sum())} of {max(len(t) - 1, 1)} steps: {', '.join(facts)}; worst in the "
         f"step at t = {t[worst]:.6g} s, in which {_touching(history, worst)}: {REMEDY}",
@@ -72,24 +90,24 @@ def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
         worst = int(np.argmax(residual))
         warnings.warn(
             f"contact was not solved in some step of {len(wrong)} of {len(residual)} {what}, number {worst} the worst: "
-            f"complementarity residual {residual[worst]:.3g} m/s or rad/s, above {UNSOLVED:g}: {REMEDY}",
+            f"residual {residual[worst]:.3g} m/s or rad/s, above {UNSOLVED:g}: {REMEDY}",
             ContactWarning,
             stacklevel=stacklevel + 1,
         )
 
 
 def warn_of_step(told: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
-    """Warn of a step of one state or a batch that was not solved, of which `told` (..., 6) and wrenches (..., N + 1, 6)
+    """Warn of a step of one state or a batch that was not solved, of which `told` (..., 7) and wrenches (..., N + 1, 6)
     are reported."""
     flat, forces = told.reshape(-1, told.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
-    worst = int(np.argmax(np.where(flat[:, 5] > 0, np.inf, flat[:, 1])))
+    worst = int(np.argmax(np.where(flat[:, LEFT_OUT] > 0, np.inf, worst_residual(flat))))
     size = np.linalg.norm(forces[worst, 1:, :3], axis=1)
     names = listed([bodies[b] for b in np.argsort(-size)[:NAMED] if size[b] > 0])
     which = f" of state {worst}" if told.ndim > 1 else ""
-    room = f", {int(flat[worst, 5])} contacts without room" if flat[worst, 5] else ""
+    facts = misses(flat[worst : worst + 1])
+    facts += [f"largest contact forces on {names}"] * bool(names)
     warnings.warn(
-        f"contact was not solved in a step{which}: complementarity residual {flat[worst, 1]:.3g} m/s or rad/s{room}"
-        f"{f', largest contact forces on {names}' if names else ''}: {REMEDY}; `report.ok` is False after such "
+        f"contact was not solved in a step{which}: {', '.join(facts)}: {REMEDY}; `report.ok` is False after such "
         "steps, of which this is the first",
         ContactWarning,
         stacklevel=stacklevel + 1,

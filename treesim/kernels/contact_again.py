@@ -62,6 +62,8 @@ def needs_second_look(tree, m, dt):
 def motion_of_impacts(nc, n, m):
     """m.push <- what of it moves positions as the impulses of the velocities do, from some time of the step on: at most
     these. The rest, which brings back what overlaps, is no motion, and has no velocity products."""
+    for r in range(n):
+        m.push[r] -= m.recovery[r]
     for c in range(nc):
         normal, most = m.push[3 * c + 2], m.impulse[3 * c + 2]
         if normal > most:

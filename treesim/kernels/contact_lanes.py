@@ -14,15 +14,25 @@ from .annotations import Reals, TableOfIntegers, TableOfReals
 from .configuration import advance, retrace
 from .contact_admm import admm_memory, solve_admm
 from .contact_again import needs_second_look
-from .contact_laws import MARGIN, UNBOUNDED, limit_gap, position_problem, put_contact, put_frictions, velocity_problem
+from .contact_laws import (
+    MARGIN,
+    UNBOUNDED,
+    limit_gap,
+    position_problem,
+    put_contact,
+    put_frictions,
+    put_moved,
+    velocity_problem,
+)
 from .contact_laws import NEAR as NEAR_FASTEST
 from .contact_memory import contact_memory
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
+from .contact_recovery import has_overlaps, recover, recovery_problem
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
 from .contact_step import acts, rates, work_of
-from .contact_work import work_at, work_of_corrections, work_of_impulses
+from .contact_work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .numbers import maximum, minimum, select, some
 from .state_lanes import OnLanes, gathered, scattered
 from .status import status_of
@@ -126,7 +136,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     nc, n = find_rows(tree, q, s.dt, room, alive, count)
     if nc > MOST and last > first:
         return False
-    m = room._replace(rows=narrow(tree, room.rows, n))
+    m, stored = room._replace(rows=narrow(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
     told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     if n > 0:
         resist(tree, s, v, force, m.step)
@@ -143,7 +153,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         response(moved, m.rows, n, m.impulse, m.end_change)
         done = m.impulse[0] * 0
         if scheme[4] > 0:
-            done = work_of_impulses(moved, v, n, m)
+            done = work_of_impulses(moved, v, nc, n, s.dt, m)
         if scheme[5] > 0:
             told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
@@ -153,8 +163,20 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
-    stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
+    free = stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
+    if scheme[4] > 0 and any_soft(room.touch):
+        work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
+        found, _ = find_rows(tree, q_new, s.dt, room, alive, count)
+        work[1] += stored - stored_on_lanes(room, found, alive)
+        told[1] = select(count[0] > MOST, FOR_ONE, told[1])
     return True
+
+
+def stored_on_lanes(m, nc, alive):
+    """The energy of the springs of soft surfaces, of the contacts that each state has."""
+    for c in range(nc):
+        m.contacts.gap[c] = select(alive[3 * c] > 0, m.contacts.gap[c], 1)
+    return stored_in_springs(m, nc)
 
 
 def solve_some(problem, several, impulse, sigma, tolerance, memory):
@@ -179,6 +201,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
+    put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
     for r in range(n):
@@ -187,13 +210,20 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
     left = left or count[0] > MOST
     for c in range(nc):
-        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, nc, n, dt) > 0)
+        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    if has_overlaps(m, nc, n, q, dt):
+        recovery_problem(m, nc, n, q, dt)
+        silence(problem, alive)
+        scale_along_ray(problem, m.recovery, m.sigma)
+        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, tolerance, memory)
+        told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
+        recover(m, n)
     told[1] = select(left, FOR_ONE, 0)
 
 
 def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
-    """Where no row acts, the step is the free one."""
+    """Where no row acts, the step is the free one; returns where."""
     free = q_free[0] == q_free[0]
     if n > 0:
         free = not (acts(m.impulse, n) or acts(m.push, n))
@@ -203,6 +233,7 @@ def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
         v_new[k] = select(free, v_free[k], v_new[k])
     for k in range(2):
         work[k] = select(free, work_free[k], work[k])
+    return free
 
 
 def fill(x, size, first, last, out):

@@ -88,6 +88,11 @@ def speed_of(m, r):
     return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
 
 
+def is_held(m, r):
+    """Whether scalar row r is of what holds frames or closes loops."""
+    return m.limit[r] >= m.touch.limits + m.touch.frictions and speed_of(m, r) < 0
+
+
 def put_none_held(tree, m, n):
     """No frames are held: no rows."""
     return n
@@ -123,14 +128,6 @@ def put_bounds(m, r, dt, share):
         m.low[r] = -m.high[r]
 
 
-def position_bias(m, gap, dt):
-    """What the mean velocity along a row may lack of closing its gap: of an overlap a share is taken back."""
-    bias = gap / dt
-    if gap <= 0:
-        bias = -m.touch.option[0] * maximum(-gap - m.touch.option[1], 0) / dt
-    return bias
-
-
 def rebound_of(m, c, dt, share):
     """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
     on soft surfaces, whose stiffness and damping tell how they bounce.
@@ -153,36 +150,56 @@ def rebound_of(m, c, dt, share):
     return position, velocity
 
 
-def compliance(m, c, dt):
-    """R of the normal of contact c, 1 / (h (h + t_d) k) of an implicit spring and damper: 0 where it is rigid."""
-    law = m.touch.law
-    k = law_of(m, c)
-    found = dt * 0
-    if law[k, 2] > 0:
-        found = 1 / (dt * (dt + law[k, 3]) * law[k, 2])
+def is_soft(m, c):
+    """Whether contact c is one of a soft surface."""
+    return m.touch.law[law_of(m, c), 2] > 0
+
+
+def compliance(m, c, dt, share):
+    """R of the normal of contact c, 1 / (theta h (theta h + t_d) k), theta = share, of a spring and damper at the gap
+    that the mean motion leads to by theta h: 0 where it is rigid. Impulses of the velocities, and so large a share of
+    them of the positions, obey the same equation,
+
+        theta G lambda + w_m + gap / (theta h + t_d) + theta R lambda = 0,
+
+    which keeps the energy of an undamped spring where theta = 1/2 (the midpoint rule), but for the steps in which the
+    gap closes or opens."""
+    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), 2])
+
+
+def dissipation_time(m, c):
+    """t_d of soft contact c: dampers push nothing that is not there yet."""
+    found = m.touch.law[law_of(m, c), 3]
+    if m.contacts.gap[c] > 0:
+        found = found * 0
     return found
 
 
+def soft_bias(m, c, dt, share):
+    """gap / (theta h + t_d) of a soft contact."""
+    return m.contacts.gap[c] / (share * dt + dissipation_time(m, c))
+
+
 def position_problem(m, nc, n, q, dt, share):
-    """g and bounds for the impulses of the positions; share: of an impulse in the mean velocity."""
+    """g and bounds for the impulses of the positions: no gap becomes negative, no overlap grows; share: of an impulse
+    in the mean velocity."""
     for r in range(n):
-        m.bias[r] = dt * 0
+        m.bias[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
-        k, r = law_of(m, c), 3 * c + 2
-        m.mu[c] = m.touch.law[k, 0]
+        r = 3 * c + 2
+        m.mu[c] = m.touch.law[law_of(m, c), 0]
         bounce, m.rebound[c] = rebound_of(m, c, dt, share)
-        m.bias[r] = position_bias(m, m.contacts.gap[c], dt)
+        m.bias[r] = maximum(m.contacts.gap[c], 0) / dt
         if m.rebound[c] > 0:
             m.bias[r] = bounce
-        R = compliance(m, c, dt)
-        if R > 0:
-            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
-            m.rows.G[r, r] += R / share
+        if is_soft(m, c):
+            m.bias[r], m.soft[r] = soft_bias(m, c, dt, share), compliance(m, c, dt, share)
+            m.rows.G[r, r] += m.soft[r]
     for r in range(3 * nc, n):
         j = m.limit[r] - m.touch.limits
         put_bounds(m, r, dt, share)
         if j < 0:
-            m.bias[r] = m.touch.limit[m.limit[r], 2] * position_bias(m, limit_gap(m, m.limit[r], q), dt)
+            m.bias[r] = m.touch.limit[m.limit[r], 2] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
         elif speed_of(m, r) >= 0:
             m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the other impulses alone
         elif j >= m.touch.frictions:
@@ -191,25 +208,30 @@ def position_problem(m, nc, n, q, dt, share):
         m.g[r] = m.mean_rate[r] + m.bias[r]
 
 
+def put_moved(m, nc, n):
+    """m.moved: the velocity of the step's motion along every row; m.sigma: of the positions."""
+    for c in range(nc):
+        m.settled[c] = m.mu[c]
+    for r in range(n):
+        m.moved[r] = m.sigma[r] - m.bias[r] - m.soft[r] * m.push[r]
+
+
 def velocity_problem(m, nc, n, q, dt, share):
     """g and bounds for the impulses of the velocities, of the rows whose gaps are closed at the end of the step."""
     for c in range(nc):
-        k, r = law_of(m, c), 3 * c + 2
-        moved = m.sigma[r] - m.bias[r]
-        R = compliance(m, c, dt)
+        r = 3 * c + 2
         m.bias[r] = -m.rebound[c]
-        if R > 0:
-            m.bias[r] = m.contacts.gap[c] / (dt + m.touch.law[k, 3])
-            m.rows.G[r, r] += R - R / share
-        elif m.push[r] <= 0 and m.contacts.gap[c] + dt * moved > 0:
+        if is_soft(m, c):
+            m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, share)) / share - m.end_rate[r]
+        elif m.push[r] <= 0 and m.contacts.gap[c] + dt * m.moved[r] > 0:
             m.mu[c] = -1
     for r in range(3 * nc, n):
-        j, moved = m.limit[r] - m.touch.limits, m.sigma[r] - m.bias[r]
+        j = m.limit[r] - m.touch.limits
         put_bounds(m, r, dt, 1)
         m.bias[r] = dt * 0
         if j < 0:
             side = m.touch.limit[m.limit[r], 2]
-            if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * moved > 0:
+            if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * m.moved[r] > 0:
                 m.low[r], m.high[r] = m.bias[r], m.bias[r]
         elif speed_of(m, r) >= 0:
             m.bias[r] = -m.touch.speed[speed_of(m, r), 1] * m.touch.fastest[speed_of(m, r)]

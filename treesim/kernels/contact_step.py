@@ -1,10 +1,11 @@
 """One time step with contact: what contacts, joint limits and joint friction make of a step that knew nothing of them.
 
 The free step goes from (q, v) to its end with a mean velocity v_m and an end velocity v_f, both along the axes at the
-start. Two sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
+start. Sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
 
-    positions:   q+ = q (+) h (v_m + (M + D)^-1 J' lambda_p): no gap becomes negative in the step, an overlap shrinks
-    velocities:  v+ = v_f + (M + D)^-1 J' lambda:             Signorini's and Coulomb's laws where the gap is closed
+    positions:   q+ = q (+) h (v_m + (M + D)^-1 J' (lambda_p + lambda_r)):  no gap becomes negative, no overlap grows
+    velocities:  v+ = v_f + (M + D)^-1 J' lambda:  Signorini's and Coulomb's laws where the gap is closed
+    recovery:    lambda_r takes overlaps back, where there are any (`contact_recovery`)
 
 so that nothing sinks, and no push out of an overlap stays in the velocities (the impulses of the positions are not
 kept, as in the stabilisation of Gear, Gupta and Leimkuhler 1985). Without active rows the step is the free one, bit for
@@ -23,7 +24,6 @@ from .contact_followers import any_tree, hold_followers, hold_nothing, tie_memor
 from .contact_laws import (
     MARGIN,
     UNBOUNDED,
-    compliance,
     law_of,
     limit_slack,
     position_problem,
@@ -31,6 +31,7 @@ from .contact_laws import (
     put_frictions,
     put_held,
     put_limits,
+    put_moved,
     put_none_held,
     put_speeds,
     velocity_problem,
@@ -38,6 +39,7 @@ from .contact_laws import (
 from .contact_memory import contact_memory
 from .contact_points import PLANES, SOLIDS, find_contacts
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
+from .contact_recovery import has_overlaps, recover, recovery_problem
 from .contact_rows import (
     articulate,
     gather_rows,
@@ -47,26 +49,32 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
-from .contact_work import work_at, work_of_corrections, work_of_impulses
+from .contact_work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .contact_wrenches import put_wrenches
 from .entry import entry
 from .external_forces import external_memory, nothing_around, under_external_forces
-from .numbers import maximum, minimum, sqrt
+from .numbers import maximum, minimum, select, some, sqrt
 from .status import FINE
 from .step import resist, settings_of
 from .tables import with_armature
 from .tied_entry import tied_entry
 
-TOLD = 6  # penetration, residual, certificate, contacts, iterations, contacts that found no room
+# what is told of a step: the residuals are those of velocities, and of positions
+PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
+TOLD = 7
 
 
-def work_of(m, impulse, nc, n, dt):
-    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2, of velocities without bias and compliance."""
+def work_of(m, impulse, n):
+    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias; v_f with what springs
+    of soft surfaces, which give back what they took, add to the free end."""
     total = impulse[0] * 0
     for r in range(n):
         total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
-    for c in range(nc):
-        total -= compliance(m, c, dt) * impulse[3 * c + 2] * impulse[3 * c + 2] / 2
+    for s in range(n):
+        if some(m.soft[s] > 0):
+            total -= impulse[s] * (m.sigma[s] - m.bias[s] + m.end_rate[s]) / 2
+            for r in range(n):
+                total += select(m.soft[r] > 0, 0, impulse[r] * m.rows.G[r, s] * impulse[s] / 2)
     return total
 
 
@@ -131,13 +139,12 @@ def acts(impulse, n):
     return found
 
 
-def deepest(m, nc, dt, share):
-    """The largest overlap of a contact at the end of the step, as its row tells; m.sigma: of the positions."""
+def deepest(m, nc, dt):
+    """The largest overlap of a contact at the end of the step, as its row tells."""
     found = dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        rate = m.sigma[r] - m.bias[r] - compliance(m, c, dt) / share * m.push[r]
-        found = maximum(found, -(m.contacts.gap[c] + dt * rate))
+        found = maximum(found, -(m.contacts.gap[c] + dt * m.moved[r]))
     return found
 
 
@@ -204,7 +211,7 @@ def make_contact_step(solver, felt, hold, parts):
         bounces = False
         for c in range(problem.contacts):
             bounces = bounces or m.rebound[c] > 0
-        if bounces and work_of(m, m.impulse, problem.contacts, n, dt) > 0:
+        if bounces and work_of(m, m.impulse, n) > 0:
             for r in range(n):
                 m.inelastic[r] = m.impulse[r]
             for c in range(problem.contacts):
@@ -216,7 +223,7 @@ def make_contact_step(solver, felt, hold, parts):
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
-        """The impulses of both sets, what they change of the velocities, and what is told of them; returns the work of
+        """The impulses of all sets, what they change of the velocities, and what is told of them; returns the work of
         those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
@@ -230,20 +237,35 @@ def make_contact_step(solver, felt, hold, parts):
         recall(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
-        left = residual(problem, m.push, m.sigma)
-        told[0] = deepest(m, nc, s.dt, share)
+        told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
+        put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
         scale_along_ray(problem, m.impulse, m.sigma)
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
-        told[1] = maximum(left, residual(problem, m.impulse, m.sigma))
-        told[2], told[3] = work_of(m, m.impulse, nc, n, s.dt), nc
-        told[4] += taken
+        told[RESIDUAL] = residual(problem, m.impulse, m.sigma)
+        told[CERTIFICATE], told[CONTACTS] = work_of(m, m.impulse, n), nc
+        if has_overlaps(m, nc, n, q, s.dt):
+            recovery_problem(m, nc, n, q, s.dt)
+            scale_along_ray(problem, m.recovery, m.sigma)
+            taken += solver(problem, m.recovery, m.sigma, tolerance, most, memory)
+            missed = residual(problem, m.recovery, m.sigma)
+            told[POSITION_RESIDUAL] = maximum(told[POSITION_RESIDUAL], missed)
+            recover(m, n)
+        told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
-        return work_of_impulses(moved, v, n, m) if scheme[4] > 0 else s.dt * 0
+        return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
+
+    def stored_at(tree, q, dt, found_outside, m):
+        """The energy of the springs of soft surfaces at q, whose contacts take the place of those of the step."""
+        found = dt * 0
+        if any_soft(m.touch):
+            nc, _, _ = find_rows(tree, q, dt, found_outside, m, parts)
+            found = stored_in_springs(m, nc)
+        return found
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
@@ -259,8 +281,9 @@ def make_contact_step(solver, felt, hold, parts):
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
+        stored = stored_in_springs(m, nc)
         clear(after, wrench, pairs, told, work, work_free)
-        told[5] = left_out
+        told[LEFT_OUT] = left_out
         if n == 0:
             stand_on_free_step(q_free, v_free, q_new, v_new)
             return FINE
@@ -270,11 +293,14 @@ def make_contact_step(solver, felt, hold, parts):
         remember(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             stand_on_free_step(q_free, v_free, q_new, v_new)
+            if scheme[4] > 0:
+                stored -= taken_by_dampers(m, nc, s.dt)
+                work[1] += stored - stored_at(tree, q_new, s.dt, found_outside, m)
             return FINE
         if parts.again and scheme[0] < 1 and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
-            told[5] = maximum(told[5], left_out)
+            told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
             forget(after)
@@ -287,7 +313,8 @@ def make_contact_step(solver, felt, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m) + stored
+            work[1] -= stored_at(tree, q_new, s.dt, found_outside, m)
         return FINE
 
     return contact_step
@@ -351,7 +378,7 @@ def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
-        work_free="2", before="R", found_outside="F, 9",
-        q_new="-> nq", v_new="-> nv", after="-> R", wrench="-> N + 1, 6", pairs="-> P, 12", told="-> 6", work="-> 2",
+        work_free="2", before="R", found_outside="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
+        wrench="-> N + 1, 6", pairs="-> P, 12", told=f"-> {TOLD}", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

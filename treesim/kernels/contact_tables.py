@@ -39,7 +39,7 @@ class Touch(NamedTuple):
     fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
     braking: Any
     height: Any  # of the grids
-    option: Any  # recovery, slop, speed of restitution, tolerance
+    option: Any  # recovery, its highest speed, speed of restitution, rounding of gaps
     tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
 
 

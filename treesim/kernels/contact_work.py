@@ -17,16 +17,19 @@ and e lifts the bodies by U(q+) - U(q (+) h (v_m + share (M + D)^-1 J' lambda)),
 overlap that is pushed back raises, and in impacts, where positions move to the closed gap, what that lacks of h u. Both
 are booked with damping. What is left of the balance is the error of the rule, of order 1 in h where rows act, and 0 to
 rounding where M is constant. Of the free step, which knows no ground, nothing is booked: at rest u = 0, and no work is
-done, however large the forces are. Without restitution, forces and velocity products, where v is that of the free end,
-lambda' J u = lambda' sigma+ - lambda' G lambda / 2 <= 0: friction and impacts only take.
+done, however large the forces are. Springs of soft surfaces keep k gap^2 / 2 at every state: what that loses in a step
+is booked as their work, and what their dampers take; what the rule makes of springs is left. Without restitution,
+forces and velocity products, where v is that of the free end, lambda' J u = lambda' sigma+ - lambda' G lambda / 2 <= 0:
+friction and impacts only take.
 """
 
 from __future__ import annotations
 
 from .configuration import advance
+from .contact_laws import dissipation_time, is_soft, law_of
 from .contact_rows import move_bodies, velocities_along
 from .kinematics import potential_change
-from .numbers import absolute, maximum, select, some
+from .numbers import absolute, maximum, minimum, select, some
 from .step import put_work
 
 
@@ -39,8 +42,9 @@ def work_at(tree, s, v, force, m, work):
     put_work(tree, s, v, force, m.step.mean, m.step, work)
 
 
-def work_of_impulses(tree, v, n, m):
-    """lambda' J u of n rows, along the axes of m.end and v; m.sigma is scratch memory."""
+def work_of_impulses(tree, v, nc, n, dt, m):
+    """lambda' J u of n rows, along the axes of m.end and v, of soft contacts what their dampers take in place of it;
+    m.sigma is scratch memory."""
     for k in range(tree.nv):
         m.step.mean[k] = (v[k] + m.end[k] + m.end_change[k]) / 2
     move_bodies(tree, m.rows, m.step.mean)
@@ -48,6 +52,45 @@ def work_of_impulses(tree, v, n, m):
     total = m.impulse[0] * 0
     for r in range(n):
         total += m.impulse[r] * m.sigma[r]
+    for c in range(nc):
+        r = 3 * c + 2
+        if is_soft(m, c):
+            total -= m.impulse[r] * m.sigma[r]
+    return total - taken_by_dampers(m, nc, dt)
+
+
+def taken_by_damper(m, c, dt):
+    """The energy that the damper of soft contact c takes: d w^2 h of what pushes at the mean velocity w; a surface that
+    would have to pull is left behind, and loses its spring's energy to its damper by itself."""
+    stiffness, behind, w = m.touch.law[law_of(m, c), 2], dissipation_time(m, c), m.moved[3 * c + 2]
+    start = minimum(m.contacts.gap[c], 0)
+    end = minimum(m.contacts.gap[c] + dt * w, 0)
+    by_itself = select(behind > 0, stiffness * (start * start - end * end) / 2, 0)
+    return select(m.impulse[3 * c + 2] > 0, dt * stiffness * behind * w * w, by_itself)
+
+
+def taken_by_dampers(m, nc, dt):
+    """The energy that the dampers of all contacts take."""
+    total = m.g[0] * 0
+    for c in range(nc):
+        total += taken_by_damper(m, c, dt)
+    return total
+
+
+def any_soft(touch):
+    """Whether some surface is soft."""
+    found = False
+    for k in range(touch.pair.shape[0]):
+        found = found or touch.law[k, 2] > 0
+    return found
+
+
+def stored_in_springs(m, nc):
+    """The energy k gap^2 / 2 of the springs of soft surfaces that overlap."""
+    total = m.g[0] * 0
+    for c in range(nc):
+        overlap = minimum(m.contacts.gap[c], 0)
+        total += m.touch.law[law_of(m, c), 2] * overlap * overlap / 2
     return total
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from .configuration import advance, into_start_axes, semi_implicit_step
 from .entry import entry
 from .explicit_steps import bullet, explicit_euler, midpoint, rk4
+from .gyroscopic import turn_implicitly
 from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
@@ -120,10 +121,11 @@ def put_work(tree, s, v, force, mean, m, work):
 
 
 def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
-    """v+ = v + h qdd(q, v), q+ = q (+) h v+; order 1."""
+    """v+ = v + h qdd(q, v), q+ = q (+) h v+, the gyroscopic term of free bodies at v+; order 1."""
     no_forces = np.empty((0, 6), q.dtype)
     resist(tree, s, v, force, m)
     status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
+    turn_implicitly(tree, v, s.dt, m.diagonal, m.qdd, m.origins)
     semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
     for k in range(tree.nv):
         m.mean[k] = v[k] + s.dt / 2 * m.qdd[k]

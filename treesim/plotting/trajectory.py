@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..contact.unsolved import UNSOLVED, is_solved
 from ..errors import ArgumentError
 from .figures import require_matplotlib
 
@@ -25,7 +26,6 @@ TITLE_WIDTH = 100  # characters of a line
 MOST_BODIES = 6  # whose contact forces are drawn
 USUAL = 98.0  # percentile of the largest force of a step: far above, it is an impact, and cut off
 HEADROOM = 1.5  # of the axis, over that
-SOLVED = 1e-5  # m/s, rad/s: residuals of contact above are marked
 
 
 class _Curve(NamedTuple):
@@ -105,13 +105,14 @@ def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
 
 def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:
     """Draw forces at the beginnings of their steps, cutting the peaks of impacts, and mark steps that missed a law."""
-    t, missed = trajectory.t[:-1], trajectory.residual[:-1] > SOLVED
+    assert trajectory.contact is not None  # as there are forces
+    t, missed = trajectory.t[:-1], ~is_solved(trajectory.contact.told[:-1])
     largest = np.max([np.where(force < FARTHEST, force, 0.0) for _, force in forces], axis=0)
     peak, usual = largest.max(), HEADROOM * np.percentile(largest[largest > 0], USUAL)
     cut = peak > HEADROOM * usual
     top = usual if cut else HEADROOM * peak
     if missed.any():
-        label = f"residual above {SOLVED:g} m/s\nin {missed.sum()} of {len(t)} steps"
+        label = f"residual above {UNSOLVED:g} m/s\nin {missed.sum()} of {len(t)} steps"
         axes.plot(t[missed], np.full(missed.sum(), 0.03), "r|", transform=axes.get_xaxis_transform(), label=label)
     _panel(axes, t, f"contact force [N]\n(impacts to {peak:,.4g} N)" if cut else "contact force [N]", forces)
     axes.set_ylim(-0.07 * top, top)
