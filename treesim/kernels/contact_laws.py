@@ -157,7 +157,7 @@ def is_soft(m, c):
 
 def compliance(m, c, dt, share):
     """R of the normal of contact c, 1 / (theta h (theta h + t_d) k), theta = share, of a spring and damper at the gap
-    that the mean motion leads to by theta h: 0 where it is rigid. Impulses of the velocities, and so large a share of
+    that the mean motion leads to by theta h. Impulses of the velocities, and so large a share of
     them of the positions, obey the same equation,
 
         theta G lambda + w_m + gap / (theta h + t_d) + theta R lambda = 0,
