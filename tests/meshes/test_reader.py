@@ -19,7 +19,7 @@ import treesim
 from treesim import ArgumentError, ModelError
 from treesim.meshes import read_colored, read_parts, reader
 from treesim.model.hulls import hull_of_file
-from treesim.viewers.meshes import read_meshes
+from treesim.viewers.meshes import read_mesh
 
 from . import files
 
@@ -199,7 +199,7 @@ def test_without_a_python_to_start_files_are_read_here(tmp_path, monkeypatch):
 
 def test_what_touches_and_what_is_seen_have_the_same_unit(tmp_path):
     file = written(tmp_path, "a.dae", files.collada(unit="0.001"))
-    (mesh,) = read_meshes(file).meshes
+    mesh = read_mesh(file)
     seen, touching = mesh.vertices, hull_of_file(file, (1.0, 1.0, 1.0))
     assert np.array_equal(sorted(map(tuple, seen)), sorted(map(tuple, touching.astype(np.float32))))
     assert seen.max() == np.float32(0.001)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -55,6 +55,14 @@ def read_meshes(file: str, texture: str | None = None) -> MeshReading:
     for part in parts:
         groups.setdefault(part.image and part.image.data, []).append(part)
     return MeshReading(tuple(_joined(group) for group in groups.values()), "", faults)
+
+
+def read_mesh(file: str) -> TriangleMesh | None:
+    """Return all triangles of `file` as one mesh, without images; None if it cannot be read."""
+    meshes = read_meshes(file).meshes
+    if meshes is None or len(meshes) == 1:
+        return None if meshes is None else replace(meshes[0], uv=None, image=None)
+    return _joined([MeshPart(mesh.vertices, mesh.faces, mesh.colors, None, None) for mesh in meshes])
 
 
 def _joined(parts: Sequence[MeshPart]) -> TriangleMesh:

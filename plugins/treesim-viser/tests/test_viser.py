@@ -187,14 +187,6 @@ def test_images_of_meshes_are_drawn(tmp_path, monkeypatch):
     assert np.asarray(looks[True].visual.material.baseColorTexture).reshape(-1, 3).tolist() == [[250, 10, 10]] * 64
 
 
-def volume_of(glb):
-    import io
-
-    import trimesh
-
-    return trimesh.load(io.BytesIO(glb), file_type="glb").to_mesh().volume
-
-
 @pytest.mark.parametrize("colored", [True, False])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1, -1, 1), (-1, -1, 1), (-2, -1, -1)])
 def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkeypatch):
@@ -207,7 +199,7 @@ def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkey
     box.export(tmp_path / "box.ply")
     drawn = []
     scene = treesim_viser.scene.SceneApi
-    monkeypatch.setattr(scene, "add_glb", lambda _, path, data, **more: drawn.append(volume_of(data)))
+    monkeypatch.setattr(scene, "add_mesh_trimesh", lambda _, path, mesh, **more: drawn.append(mesh.volume))
     monkeypatch.setattr(
         scene, "add_mesh_simple",
         lambda _, path, vertices, faces, **more: drawn.append(trimesh.Trimesh(vertices, faces, process=False).volume),

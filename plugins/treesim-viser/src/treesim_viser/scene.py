@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+import trimesh
 from viser import SceneApi
 from viser.transforms import SO3
 
 from treesim import Surface, Tree, Visual
 from treesim.viewers.base import drawables
-from treesim.viewers.gltf import mesh_bytes
+from treesim.viewers.gltf import linear, mesh_bytes
 from treesim.viewers.meshes import TriangleMesh
 from treesim.viewers.solids import surface_triangles, triangles_of
 from treesim.viewers.surfaces import floor_height
@@ -63,8 +64,14 @@ def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
     meshes = [_scaled(mesh, scale) for mesh in triangles_of(visual)]
     corners = [(mesh.vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces] for mesh in meshes]
     color = visual.color or DEFAULT_COLOR
-    if any(mesh.has_look for mesh in meshes):
-        drawn: Any = scene.add_glb(path, mesh_bytes(meshes, color), **place(pose))
+    drawn: Any
+    if any(mesh.image for mesh in meshes):
+        drawn = scene.add_glb(path, mesh_bytes(meshes, color), **place(pose))
+    elif meshes[0].colors is not None:
+        (mesh,) = meshes
+        levels = np.round(255 * linear(mesh.colors / 255)).astype(np.uint8)  # viser hands them to glTF as they are
+        colored = trimesh.Trimesh(mesh.vertices, mesh.faces, vertex_colors=levels, process=False)
+        drawn = scene.add_mesh_trimesh(path, colored, **place(pose))
     else:
         (mesh,) = meshes
         drawn = scene.add_mesh_simple(
