@@ -27,7 +27,7 @@ MOST_TOLD = 4096  # contacts of one state that are told from outside, at most
 RECOVERY = 0.2  # share of an overlap that a step takes back
 FASTEST = 1.0  # m/s, rad/s: at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
-ROUNDING = 1e-11  # m, rad: overlaps that rounding, and the tolerance of the impulses, leave
+LEFT = 1e-5  # m, rad: overlaps that are left: points of one sole of a mesh differ in height by some of it
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -125,7 +125,7 @@ def touching(
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
-        [RECOVERY, FASTEST, REBOUND_SPEED, ROUNDING],
+        [RECOVERY, FASTEST, REBOUND_SPEED, LEFT],
         made.reals,
         made.points,
         bound,

@@ -20,7 +20,7 @@ YIELD = 0.1  # of its mobility at most, so that what opens others does not press
 
 
 def opening(m, gap, dt):
-    """b: how fast an overlap opens; 0 where there is none, but for rounding."""
+    """b: how fast an overlap opens; 0 where there is none, but for what is left."""
     return minimum(m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt, m.touch.option[1])
 
 

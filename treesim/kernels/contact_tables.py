@@ -39,7 +39,7 @@ class Touch(NamedTuple):
     fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
     braking: Any
     height: Any  # of the grids
-    option: Any  # recovery, its highest speed, speed of restitution, rounding of gaps
+    option: Any  # recovery, its highest speed, speed of restitution, overlaps that are left
     tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
 
 
