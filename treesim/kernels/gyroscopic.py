@@ -1,7 +1,7 @@
 """The gyroscopic term of bodies that turn by themselves, taken implicitly: semi-implicit Euler of it gains energy.
 
-A body on a floating or spherical joint of the base that nothing hangs from obeys I (w+ - w) / h + w+ x I w+ = n, in its
-own axes, about its centre of mass, or about the joint that holds it. One step of Newton's method from w, where the
+A body on a floating joint of the base that nothing hangs from obeys I (w+ - w) / h + w+ x I w+ = n, in its own axes,
+about its centre of mass. One step of Newton's method from w, where the
 explicit acceleration a obeys I a = n - w x I w, makes of it (as Catto, Numerical Methods, GDC 2015)
 
     (I + h (w x I - (I w) x)) a+ = I a,
@@ -12,14 +12,14 @@ which takes energy where the explicit rule adds it. The acceleration of the cent
 from __future__ import annotations
 
 from .configuration import put_vector, vector_at
-from .joints import FLOATING, SPHERICAL
+from .joints import FLOATING
 from .linear import Vector, add, cross, dot, scale, sub, symmetric_apply
-from .tables import body_inertia, central_at
+from .tables import central_at
 
 
 def turns_by_itself(tree, i):
-    """Whether body i turns about all axes on a joint of the base, and has no children."""
-    found = tree.parent[i] == 0 and (tree.code[i] == FLOATING or tree.code[i] == SPHERICAL)
+    """Whether body i floats on the base, and has no children."""
+    found = tree.parent[i] == 0 and tree.code[i] == FLOATING
     for j in range(i + 1, tree.n_bodies + 1):
         found = found and tree.parent[j] != i
     return found
@@ -50,18 +50,12 @@ def implicit_turn(S, D, w, a, h):
 
 def turn_implicitly(tree, v, h, diagonal, qdd, points):
     """qdd <- with the gyroscopic terms of bodies that turn by themselves at the end of the step; diagonal: D and the
-    rotor inertias. Of those that fly, points <- their centre of mass, which is stepped as a point is."""
+    rotor inertias; points <- their centres of mass, which are stepped as points are."""
     for i in range(1, tree.n_bodies + 1):
         if turns_by_itself(tree, i):
-            central = central_at(tree.inertia, i)
-            if tree.code[i] == FLOATING:
-                j = tree.v_start[i]
-                u, a = vector_at(qdd, j), vector_at(qdd, j + 3)
-                turned = implicit_turn(central.I, vector_at(diagonal, j + 3), vector_at(v, j + 3), a, h)
-                put_vector(qdd, j, add(u, cross(sub(a, turned), central.c)))
-                put_vector(qdd, j + 3, turned)
-                put_vector(points, 3 * i, central.c)
-            else:
-                j = tree.v_start[i]
-                D, w, a = vector_at(diagonal, j), vector_at(v, j), vector_at(qdd, j)
-                put_vector(qdd, j, implicit_turn(body_inertia(tree, i).I, D, w, a, h))
+            central, j = central_at(tree.inertia, i), tree.v_start[i]
+            u, a = vector_at(qdd, j), vector_at(qdd, j + 3)
+            turned = implicit_turn(central.I, vector_at(diagonal, j + 3), vector_at(v, j + 3), a, h)
+            put_vector(qdd, j, add(u, cross(sub(a, turned), central.c)))
+            put_vector(qdd, j + 3, turned)
+            put_vector(points, 3 * i, central.c)
