@@ -8,8 +8,10 @@ import pytest
 import treesim
 from treesim import ContactWarning, Ground, World, free_body
 from treesim.contact.base import ContactSolver
+from treesim.contact.unsolved import is_solved, misses
 from treesim.errors import ConvergenceError
 from treesim.kernels.contact_problem import relative_velocities
+from treesim.kernels.contact_step import POSITION_RESIDUAL, RESIDUAL, TOLD
 
 
 def solve_nothing(problem, impulse, sigma, tolerance, most, memory):
@@ -69,6 +71,16 @@ def test_bodies_that_touch_are_named(told, monkeypatch):
         state, report = stepper.step(state)
     assert not report.ok and "largest contact forces on 'crate'" in told()[1]
     assert len(told()) == 2, "a stepper warns once"
+
+
+def test_residuals_that_are_no_numbers_are_misses():
+    told = np.zeros((2, TOLD))
+    told[0, RESIDUAL], told[1, POSITION_RESIDUAL] = np.nan, 1e-3
+    assert not is_solved(told).any()
+    assert misses(told) == [
+        "law of contact missed by up to nan m/s or rad/s",
+        "positions, which may sink, missed by up to 0.001 m/s or rad/s",
+    ]
 
 
 def test_steppers_say_so_in_the_report(told):

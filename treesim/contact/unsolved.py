@@ -48,7 +48,7 @@ def misses(told: np.ndarray) -> list[str]:
     facts = []
     for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
         worst = told[:, k].max()
-        facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * bool(worst > UNSOLVED)
+        facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is told
     left_out = int(told[:, LEFT_OUT].max())
     return facts + [f"up to {left_out} contacts without room"] * bool(left_out)
 
