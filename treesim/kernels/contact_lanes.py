@@ -29,7 +29,7 @@ from .contact_memory import contact_memory
 from .contact_pgs import SWEEPS, from_nothing, sweeps
 from .contact_points_lanes import MOST, find_contacts
 from .contact_problem import Problem, residual, scale_along_ray, settle
-from .contact_recovery import has_overlaps, recover, recovery_problem
+from .contact_recovery import FINER, has_overlaps, recover, recovery_problem
 from .contact_rows import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
 from .contact_step import acts, rates, work_of
 from .contact_work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
@@ -216,7 +216,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
         recovery_problem(m, nc, n, q, dt)
         silence(problem, alive)
         scale_along_ray(problem, m.recovery, m.sigma)
-        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, tolerance, memory)
+        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, FINER * tolerance, memory)
         told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
         recover(m, n)
     told[1] = select(left, FOR_ONE, 0)

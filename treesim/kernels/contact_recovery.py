@@ -16,6 +16,7 @@ from __future__ import annotations
 from .contact_laws import is_held, is_soft, limit_gap, put_bounds
 from .numbers import maximum, minimum, some
 
+FINER = 1e-2  # times the tolerance of the others: along rows of light joints it is many times as much of their rates
 YIELD = 0.1  # of its mobility at most, so that what opens others does not press an overlap deeper
 
 

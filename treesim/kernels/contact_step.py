@@ -39,7 +39,7 @@ from .contact_laws import (
 from .contact_memory import contact_memory
 from .contact_points import PLANES, SOLIDS, find_contacts
 from .contact_problem import Problem, relative_velocities, residual, scale_along_ray, settle
-from .contact_recovery import has_overlaps, recover, recovery_problem
+from .contact_recovery import FINER, has_overlaps, recover, recovery_problem
 from .contact_rows import (
     articulate,
     gather_rows,
@@ -250,7 +250,7 @@ def make_contact_step(solver, felt, hold, parts):
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
             scale_along_ray(problem, m.recovery, m.sigma)
-            taken += solver(problem, m.recovery, m.sigma, tolerance, most, memory)
+            taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
             missed = residual(problem, m.recovery, m.sigma)
             told[POSITION_RESIDUAL] = maximum(told[POSITION_RESIDUAL], missed)
             recover(m, n)
