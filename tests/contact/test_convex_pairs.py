@@ -187,3 +187,16 @@ def test_a_flat_hull_is_refused_with_its_link():
 def test_collision_is_coal_or_none():
     with pytest.raises(treesim.ArgumentError, match='collision must be None or "coal"'):
         treesim.World(body("b", *HULL), collision="fcl")
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e4])
+def test_springs_between_hulls_are_in_the_balance(stiffness):
+    """Of two cubes that meet without gravity; gaps at the end of a step are those along its rows."""
+    one, two = (body(name, "hull", vertices=CORNERS) for name in ("one", "two"))
+    world = treesim.World(
+        one, bodies=[two], surface=treesim.Surface(stiffness=stiffness, friction=0.0), collision="coal"
+    )
+    q, v = np.r_[at((0, 0, 0)), at((0.01, 0.02, SIDE + 0.01))], np.r_[np.zeros(8), -1.0, np.zeros(3)]
+    run = treesim.Simulation(world, substeps=1, gravity=(0, 0, 0)).run(0.4, q, v)
+    assert run.v[-1, 2] < -0.5, "they have met"
+    assert abs(run.energy_error).max() < 1e-4 * run.energy[0], "half of it is in the springs on the way"

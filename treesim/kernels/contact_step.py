@@ -49,7 +49,15 @@ from .contact_rows import (
     spread_rows,
     velocities_along,
 )
-from .contact_work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
+from .contact_work import (
+    any_soft,
+    lost_outside,
+    stored_in_springs,
+    taken_by_dampers,
+    work_at,
+    work_of_corrections,
+    work_of_impulses,
+)
 from .contact_wrenches import put_wrenches
 from .entry import entry
 from .external_forces import external_memory, nothing_around, under_external_forces
@@ -259,13 +267,15 @@ def make_contact_step(solver, felt, hold, parts):
         response(moved, m.rows, n, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
-    def stored_at(tree, q, dt, found_outside, m):
-        """The energy of the springs of soft surfaces at q, whose contacts take the place of those of the step."""
-        found = dt * 0
+    def lost_by_springs(tree, q_new, nc, dt, found_outside, stored, m):
+        """What the springs of soft surfaces lose in a step to q_new, of what they had stored; contacts there take the
+        place of those of the step."""
+        lost = stored
         if any_soft(m.touch):
-            nc, _, _ = find_rows(tree, q, dt, found_outside, m, parts)
-            found = stored_in_springs(m, nc)
-        return found
+            lost += lost_outside(m, nc, dt)
+            found, _, _ = find_rows(tree, q_new, dt, found_outside, m, parts)
+            lost -= stored_in_springs(m, found)
+        return lost
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
@@ -295,7 +305,7 @@ def make_contact_step(solver, felt, hold, parts):
             stand_on_free_step(q_free, v_free, q_new, v_new)
             if scheme[4] > 0:
                 stored -= taken_by_dampers(m, nc, s.dt)
-                work[1] += stored - stored_at(tree, q_new, s.dt, found_outside, m)
+                work[1] += lost_by_springs(tree, q_new, nc, s.dt, found_outside, stored, m)
             return FINE
         if parts.again and scheme[0] < 1 and needs_second_look(tree, m, s.dt):
             into_middle(tree, moved, s.dt, q, v, nc, n, m)
@@ -313,8 +323,8 @@ def make_contact_step(solver, felt, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m) + stored
-            work[1] -= stored_at(tree, q_new, s.dt, found_outside, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+            work[1] += lost_by_springs(tree, q_new, nc, s.dt, found_outside, stored, m)
         return FINE
 
     return contact_step

@@ -28,6 +28,7 @@ from __future__ import annotations
 from .configuration import advance
 from .contact_laws import dissipation_time, is_soft, law_of
 from .contact_rows import move_bodies, velocities_along
+from .contact_solids import CONVEX
 from .kinematics import potential_change
 from .numbers import absolute, maximum, minimum, select, some
 from .step import put_work
@@ -85,12 +86,33 @@ def any_soft(touch):
     return found
 
 
+def is_told_from_outside(m, c):
+    """Whether contact c is one of a pair whose contacts are told from outside, as they are at the start of the step."""
+    return m.touch.pair[law_of(m, c), 2] == CONVEX
+
+
+def spring_energy(m, c, gap):
+    """k gap^2 / 2 of contact c where it overlaps; 0 on rigid surfaces."""
+    overlap = minimum(gap, 0)
+    return m.touch.law[law_of(m, c), 2] * overlap * overlap / 2
+
+
 def stored_in_springs(m, nc):
-    """The energy k gap^2 / 2 of the springs of soft surfaces that overlap."""
+    """The energy of the springs of soft surfaces, but for contacts that are told from outside."""
     total = m.g[0] * 0
     for c in range(nc):
-        overlap = minimum(m.contacts.gap[c], 0)
-        total += m.touch.law[law_of(m, c), 2] * overlap * overlap / 2
+        if not is_told_from_outside(m, c):
+            total += spring_energy(m, c, m.contacts.gap[c])
+    return total
+
+
+def lost_outside(m, nc, dt):
+    """What the springs of contacts that are told from outside lose in the step, as their gaps open along the rows."""
+    total = m.g[0] * 0
+    for c in range(nc):
+        if is_told_from_outside(m, c):
+            end = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
+            total += spring_energy(m, c, m.contacts.gap[c]) - spring_energy(m, c, end)
     return total
 
 
