@@ -12,6 +12,7 @@ import treesim
 from tests.live.driven import GhostScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
+from treesim.kernels.contact_step import TOLD
 from treesim.live import Replay
 from treesim.live.ghost import apart
 from treesim.model import generators as make
@@ -107,7 +108,7 @@ def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
 def test_contacts_and_the_end_of_a_simulation_are_told():
     wrench = np.zeros((STATES, 1, 6))
     wrench[40, 0] = [0, 0, 5, 1, 1, 1]
-    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, 6)))
+    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, TOLD)))
     replay = Replay(ROBOT, motion(contact=contact, metadata={"stopped": "it fell"}), Screen())
     assert "contact" in replay._viewer.panels[-1]["can"]
     ask(replay, do="seek", t=float(motion().t[40]))
